@@ -1,1 +1,12 @@
-//! placeholder
+//! Measuring instruments: the clock, latency histograms, CPU accounting and block device
+//! counters. Nothing here prints or decides; see `workload` for what is measured with them.
+
+mod clock;
+mod cpu;
+mod device;
+mod latencies;
+
+pub use clock::now;
+pub use cpu::{CpuTime, MachineCpu, ProcessCpu};
+pub use device::{DeviceCounters, DeviceId, DeviceUse};
+pub use latencies::{DecodeLatenciesError, Latencies, Percentiles};

@@ -1,0 +1,197 @@
+//! Latencies of one kind of op, as a histogram with three significant digits.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// A histogram of latencies. Values keep three significant digits up to an hour; longer
+/// ones count as an hour. About 150 KiB of memory, allocated and touched at creation, so
+/// that recording neither allocates nor faults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Latencies(Histogram<u64>);
+
+/// The figures a table shows of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Ops recorded.
+    pub count: u64,
+    /// Smallest.
+    pub min: Nanos,
+    /// Arithmetic mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// Sample standard deviation, in nanoseconds.
+    pub sdev_ns: f64,
+    /// Median.
+    pub p50: Nanos,
+    /// 90th percentile.
+    pub p90: Nanos,
+    /// 99th percentile.
+    pub p99: Nanos,
+    /// 99.9th percentile.
+    pub p999: Nanos,
+    /// Largest.
+    pub max: Nanos,
+}
+
+/// Why stored bytes are not a histogram.
+#[derive(Debug, thiserror::Error)]
+#[error("not a latency histogram: {0}")]
+pub struct DecodeLatenciesError(String);
+
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        Latencies::new()
+    }
+}
+
+impl Latencies {
+    /// An empty histogram.
+    pub fn new() -> Latencies {
+        let histogram = Histogram::new_with_bounds(1, HIGHEST_NS, 3)
+            .expect("constant bounds are valid: low < high, three digits");
+        Latencies(histogram)
+    }
+
+    /// Counts one op.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        self.0.saturating_record(latency.0);
+    }
+
+    /// Adds all of `other`, as if its ops had been recorded here.
+    pub fn merge(&mut self, other: &Latencies) {
+        self.0.add(&other.0).expect("histograms of equal bounds always add");
+    }
+
+    /// Ops recorded.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The latency that `quantile` (0 to 1) of the ops did not exceed.
+    pub fn quantile(&self, quantile: f64) -> Nanos {
+        Nanos(self.0.value_at_quantile(quantile))
+    }
+
+    /// The figures for a table; `None` where nothing was recorded.
+    pub fn percentiles(&self) -> Option<Percentiles> {
+        let count = self.0.len();
+        if count == 0 {
+            return None;
+        }
+        // hdrhistogram divides by n; a sample's deviation divides by n − 1.
+        let sample = if count > 1 { (count as f64 / (count - 1) as f64).sqrt() } else { 0.0 };
+        Some(Percentiles {
+            count,
+            min: Nanos(self.0.min()),
+            mean_ns: self.0.mean(),
+            sdev_ns: self.0.stdev() * sample,
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p99: self.quantile(0.99),
+            p999: self.quantile(0.999),
+            max: Nanos(self.0.max()),
+        })
+    }
+
+    /// Non-empty buckets as (upper bound, count), for charts.
+    pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
+        self.0
+            .iter_recorded()
+            .map(|step| (Nanos(step.value_iterated_to()), step.count_since_last_iteration()))
+    }
+
+    /// The histogram in HdrHistogram's V2 format, which other tools read too.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&self.0, &mut bytes)
+            .expect("writing to memory does not fail");
+        bytes
+    }
+
+    /// Reads [`Latencies::to_bytes`] back.
+    ///
+    /// # Errors
+    /// When the bytes are no such histogram (a truncated or foreign store).
+    pub fn from_bytes(bytes: &[u8]) -> Result<Latencies, DecodeLatenciesError> {
+        let read: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut &bytes[..])
+            .map_err(|error| DecodeLatenciesError(error.to_string()))?;
+        let mut latencies = Latencies::new();
+        latencies.0.add(&read).map_err(|error| DecodeLatenciesError(error.to_string()))?;
+        Ok(latencies)
+    }
+}
+
+/// As text in JSON: V2 format, hexadecimal.
+impl Serialize for Latencies {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let hex: String = self.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        serializer.serialize_str(&hex)
+    }
+}
+
+impl<'de> Deserialize<'de> for Latencies {
+    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Latencies, D::Error> {
+        let text = String::deserialize(source)?;
+        let bytes = (0..text.len())
+            .step_by(2)
+            .map(|at| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+            .collect::<Option<Vec<u8>>>()
+            .ok_or_else(|| serde::de::Error::custom("a histogram is not hexadecimal"))?;
+        Latencies::from_bytes(&bytes).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_a_thousand_known_values() {
+        let mut latencies = Latencies::new();
+        (1..=1000).for_each(|micros| latencies.record(Nanos::from_micros(micros)));
+        let shown = latencies.percentiles().unwrap();
+        let close = |a: Nanos, micros: f64| (a.0 as f64 / 1e3 / micros - 1.0).abs() < 0.001;
+        assert!(close(shown.p50, 500.0) && close(shown.p90, 900.0) && close(shown.p99, 990.0));
+        assert!(close(shown.max, 1000.0));
+        assert!((shown.mean_ns / 500_500.0 - 1.0).abs() < 0.001);
+        assert!((shown.sdev_ns / 288_819.4 - 1.0).abs() < 0.002);
+    }
+
+    #[test]
+    fn nothing_recorded_is_no_figure() {
+        assert!(Latencies::new().percentiles().is_none());
+    }
+
+    #[test]
+    fn truncated_bytes_are_an_error() {
+        let bytes = Latencies::new().to_bytes();
+        assert!(Latencies::from_bytes(&bytes[..bytes.len() / 2]).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn merging_is_recording_everything_and_bytes_bring_it_back(
+            left in proptest::collection::vec(0u64..10_000_000_000, 0..200),
+            right in proptest::collection::vec(0u64..10_000_000_000, 0..200),
+        ) {
+            let record = |values: &[u64]| {
+                let mut latencies = Latencies::new();
+                values.iter().for_each(|&ns| latencies.record(Nanos(ns)));
+                latencies
+            };
+            let mut merged = record(&left);
+            merged.merge(&record(&right));
+            let both = record(&[left, right].concat());
+            proptest::prop_assert_eq!(&merged, &both);
+            let json = serde_json::to_string(&merged).unwrap();
+            let back: Latencies = serde_json::from_str(&json).unwrap();
+            proptest::prop_assert_eq!(back.percentiles(), merged.percentiles());
+        }
+    }
+}
