@@ -40,9 +40,8 @@ impl ProcessCpu {
                 usage
             }
         });
-        let nanos = |t: libc::timeval| {
-            Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000)
-        };
+        let nanos =
+            |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000);
         ProcessCpu(CpuTime {
             user: nanos(own.ru_utime) + nanos(children.ru_utime),
             sys: nanos(own.ru_stime) + nanos(children.ru_stime),

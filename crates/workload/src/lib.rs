@@ -1,1 +1,24 @@
-//! placeholder
+//! What is done on a filesystem.
+//!
+//! A [`Workload`] describes itself (parameters, phases, what is inside each clock) and runs
+//! against a directory through a [`Context`], which owns the clocks: a workload never times
+//! itself and never prints. Adding one is a file in `workloads/` and a line in [`WORKLOADS`].
+
+mod context;
+pub mod corpora;
+mod description;
+mod failure;
+mod parameters;
+mod phase;
+mod recorder;
+mod seed;
+mod workloads;
+
+pub use context::{Context, Host, Inputs};
+pub use description::{Description, InputKind, Kind, OpDescription, Parameter, PhaseDescription};
+pub use failure::{Failure, OpError};
+pub use parameters::{ParameterError, Parameters};
+pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
+pub use recorder::{Op, Recorder};
+pub use seed::{Draw, Seed};
+pub use workloads::{Space, WORKLOADS, Workload, find};

@@ -1,0 +1,285 @@
+//! What a running workload stands on: the target directory, its parameters and inputs, and
+//! the clocks. The context starts and stops every clock and asks the [`Host`] before and
+//! after each phase whether the target is still what it should be.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu, ProcessCpu, now};
+
+use crate::corpora::MailCorpus;
+use crate::{
+    Cache, Description, Failure, OpError, Parameters, PhaseDescription, PhaseEvent, PhaseResult,
+    PhaseStatus, Recorder, Seed,
+};
+
+/// What the machinery around a workload does for it. Implemented by the trial's executor;
+/// by a small fake in tests.
+pub trait Host {
+    /// Empties the target's cache if that can be done and proved. No file of the target may
+    /// be open. The target's path stays valid.
+    fn make_cold(&self) -> Cache;
+
+    /// Whether `target` is (still) on the filesystem under test.
+    ///
+    /// # Errors
+    /// With what was found instead.
+    fn check_target(&self) -> Result<(), String>;
+
+    /// The block devices under the target whose counters belong to each phase.
+    fn devices(&self) -> Vec<DeviceId>;
+
+    /// Receives what happens. Called between phases, and a few times a second within.
+    fn emit(&self, event: PhaseEvent);
+}
+
+/// Data from outside the filesystem under test, opened before any clock starts.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// The mails, for workloads that declare [`crate::InputKind::Mail`].
+    pub mail: Option<MailCorpus>,
+    /// A source tree as a tar file, for [`crate::InputKind::SourceTree`].
+    pub source_tree: Option<PathBuf>,
+}
+
+/// A workload's view of its trial.
+pub struct Context<'h> {
+    host: &'h dyn Host,
+    description: &'static Description,
+    target: PathBuf,
+    parameters: Parameters,
+    inputs: &'h Inputs,
+    seed: Seed,
+    verify: bool,
+    cache: Cache,
+    phases_failed: Vec<&'static str>,
+}
+
+impl<'h> Context<'h> {
+    /// A context for one workload on an empty or inherited `target` directory.
+    pub fn new(
+        host: &'h dyn Host,
+        description: &'static Description,
+        target: PathBuf,
+        parameters: Parameters,
+        inputs: &'h Inputs,
+        seed: Seed,
+        verify: bool,
+    ) -> Context<'h> {
+        let cache = Cache::Warm { why: "not asked for".to_owned() };
+        let phases_failed = Vec::new();
+        Context {
+            host,
+            description,
+            target,
+            parameters,
+            inputs,
+            seed,
+            verify,
+            cache,
+            phases_failed,
+        }
+    }
+
+    /// The directory to work in, on the filesystem under test.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// The workload's parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The trial's seed for this workload.
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// Whether to read everything back at the end, outside any clock.
+    pub fn verify(&self) -> bool {
+        self.verify
+    }
+
+    /// The mails. Borrowed from the trial, so that phases can use it while the context runs.
+    ///
+    /// # Errors
+    /// When the trial has no mail corpus, or an empty one.
+    pub fn mail(&self) -> Result<&'h MailCorpus, Failure> {
+        match &self.inputs.mail {
+            Some(mail) if !mail.is_empty() => Ok(mail),
+            Some(_) => Err(Failure::Input("the mail corpus is empty".to_owned())),
+            None => Err(Failure::Input("the trial carries no mail corpus".to_owned())),
+        }
+    }
+
+    /// The source tree's tar file.
+    ///
+    /// # Errors
+    /// When the trial has none.
+    pub fn source_tree(&self) -> Result<&'h Path, Failure> {
+        self.inputs
+            .source_tree
+            .as_deref()
+            .ok_or_else(|| Failure::Input("the trial carries no source tree".to_owned()))
+    }
+
+    /// Empties the target's cache before the next phase, where the testbed can. Close every
+    /// file of the target first.
+    pub fn make_cold(&mut self) {
+        self.cache = self.host.make_cold();
+    }
+
+    /// Runs one phase: checks the target, starts the clocks, calls `body`, stops the clocks,
+    /// checks the target again, reports the result.
+    ///
+    /// # Errors
+    /// When an op failed (the phase is reported as failed with what it did until then), or
+    /// when the target is not the filesystem under test.
+    pub fn phase<R>(
+        &mut self,
+        phase: &'static PhaseDescription,
+        ops_planned: u64,
+        body: impl FnOnce(&mut Recorder<'h>) -> Result<R, OpError>,
+    ) -> Result<R, Failure> {
+        self.phase_with(phase, ops_planned, body, |_, _| {})
+    }
+
+    /// Like [`Context::phase`], and lets `annotate` add figures and notes to the result
+    /// from what `body` returned.
+    ///
+    /// # Errors
+    /// As [`Context::phase`].
+    pub fn phase_with<R>(
+        &mut self,
+        phase: &'static PhaseDescription,
+        ops_planned: u64,
+        body: impl FnOnce(&mut Recorder<'h>) -> Result<R, OpError>,
+        annotate: impl FnOnce(&R, &mut PhaseResult),
+    ) -> Result<R, Failure> {
+        debug_assert!(
+            self.description.phases.iter().any(|known| std::ptr::eq(*known, phase)),
+            "phase {} is not in the description of {}",
+            phase.name,
+            self.description.name
+        );
+        self.host.check_target().map_err(Failure::TargetLost)?;
+        self.host.emit(PhaseEvent::Started {
+            workload: self.description.name.to_owned(),
+            phase: phase.name.to_owned(),
+            ops_planned,
+        });
+        let cache = std::mem::replace(
+            &mut self.cache,
+            Cache::Warm { why: "follows another phase".to_owned() },
+        );
+        let devices = self.host.devices();
+        let mut recorder = Recorder::new(phase);
+
+        let device_before = read_devices(&devices);
+        let machine_before = MachineCpu::read();
+        let cpu_before = ProcessCpu::read();
+        let start = recorder.start(self.host);
+        let outcome = body(&mut recorder);
+        let wall = now() - start;
+        let cpu = ProcessCpu::read().since(cpu_before);
+        let machine_cpu = MachineCpu::read().zip(machine_before).map(|(b, a)| b.since(a));
+        let device = device_use(device_before, read_devices(&devices));
+
+        let (ops, read_bytes, write_bytes, digest) = recorder.totals();
+        let latencies = phase
+            .ops
+            .iter()
+            .zip(recorder.into_latencies())
+            .filter(|(_, latencies)| latencies.count() > 0)
+            .map(|(op, latencies)| (op.name.to_owned(), latencies))
+            .collect();
+        let target = self.host.check_target();
+        let mut result = PhaseResult {
+            workload: self.description.name.to_owned(),
+            phase: phase.name.to_owned(),
+            status: PhaseStatus::Completed,
+            wall,
+            cpu,
+            machine_cpu,
+            ops,
+            read_bytes,
+            write_bytes,
+            device,
+            cache,
+            latencies,
+            figures: BTreeMap::new(),
+            digest,
+            not_comparable: None,
+            notes: Vec::new(),
+        };
+        if phase.disk_bound && device.is_some_and(|used| used.reads + used.writes == 0) {
+            result.not_comparable =
+                Some("meant to reach the device, but caused no device reads or writes".to_owned());
+        }
+        let ended = match (outcome, target) {
+            (_, Err(found)) => {
+                result.status = PhaseStatus::Failed {
+                    reason: format!("the target is not the filesystem under test: {found}"),
+                };
+                Err(Failure::TargetLost(found))
+            }
+            (Err(error), Ok(())) => {
+                result.status =
+                    PhaseStatus::Failed { reason: format!("{error}: {}", error.source) };
+                self.phases_failed.push(phase.name);
+                Err(Failure::Op { phase: phase.name, error })
+            }
+            (Ok(value), Ok(())) => {
+                annotate(&value, &mut result);
+                Ok(value)
+            }
+        };
+        self.host.emit(PhaseEvent::Finished(Box::new(result)));
+        ended
+    }
+
+    /// Reports a phase that cannot run here, with its reason, so that it shows as missing.
+    pub fn skip(&mut self, phase: &'static PhaseDescription, reason: impl Into<String>) {
+        let result = PhaseResult {
+            workload: self.description.name.to_owned(),
+            phase: phase.name.to_owned(),
+            status: PhaseStatus::Skipped { reason: reason.into() },
+            wall: units::Nanos::ZERO,
+            cpu: measure::CpuTime::default(),
+            machine_cpu: None,
+            ops: 0,
+            read_bytes: units::Bytes::ZERO,
+            write_bytes: units::Bytes::ZERO,
+            device: None,
+            cache: self.cache.clone(),
+            latencies: BTreeMap::new(),
+            figures: BTreeMap::new(),
+            digest: 0,
+            not_comparable: None,
+            notes: Vec::new(),
+        };
+        self.host.emit(PhaseEvent::Finished(Box::new(result)));
+    }
+
+    /// The phases of this workload that failed so far.
+    pub fn phases_failed(&self) -> &[&'static str] {
+        &self.phases_failed
+    }
+}
+
+fn read_devices(devices: &[DeviceId]) -> Vec<Option<DeviceCounters>> {
+    devices.iter().map(|device| DeviceCounters::read(*device)).collect()
+}
+
+fn device_use(
+    before: Vec<Option<DeviceCounters>>,
+    after: Vec<Option<DeviceCounters>>,
+) -> Option<DeviceUse> {
+    before
+        .into_iter()
+        .zip(after)
+        .map(|(before, after)| Some(after?.since(before?)))
+        .reduce(|sum, one| Some(sum?.plus(one?)))
+        .flatten()
+}

@@ -1,0 +1,5 @@
+//! Data that workloads write: mails, source trees.
+
+mod mail;
+
+pub use mail::MailCorpus;

@@ -1,0 +1,92 @@
+//! How a workload describes itself. Help, the catalogue in the docs and the report's
+//! footnotes are generated from these tables and from nothing else.
+
+/// Everything fixed about a workload.
+#[derive(Debug)]
+pub struct Description {
+    /// Name on the command line, kebab-case.
+    pub name: &'static str,
+    /// One line for `fstrial list workloads`.
+    pub summary: &'static str,
+    /// Where it comes from, and where it departs from that original and why. Markdown.
+    pub origin: &'static str,
+    /// The data it needs from outside the filesystem under test.
+    pub inputs: &'static [InputKind],
+    /// What can be set, in the order shown.
+    pub parameters: &'static [Parameter],
+    /// Its timed parts, in the order they run.
+    pub phases: &'static [&'static PhaseDescription],
+}
+
+/// Data that comes from outside the filesystem under test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// A corpus of mails, see [`crate::corpora`].
+    Mail,
+    /// A source tree as a tar file.
+    SourceTree,
+}
+
+/// One thing that can be set, as `name=value` after the workload's name.
+#[derive(Debug)]
+pub struct Parameter {
+    /// snake_case.
+    pub name: &'static str,
+    /// What it does, one or two sentences.
+    pub help: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// The value it has when not set, in the notation of `kind`.
+    pub default: &'static str,
+    /// Whether `--scale` multiplies it.
+    pub scales: bool,
+}
+
+/// The values of a parameter.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// A whole number within bounds, both included.
+    Count {
+        /// Smallest accepted.
+        min: u64,
+        /// Largest accepted.
+        max: u64,
+    },
+    /// A size such as `4K` or `2G`.
+    Size,
+    /// A time such as `60s`.
+    Time,
+    /// A number from 0 to 1.
+    Fraction,
+    /// `on` or `off`.
+    Switch,
+    /// One of these words, each with its meaning.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// Free text (a path, a list).
+    Text,
+}
+
+/// A timed part of a workload.
+#[derive(Debug)]
+pub struct PhaseDescription {
+    /// Name in tables, kebab-case, unique within the workload.
+    pub name: &'static str,
+    /// What is done, one line.
+    pub summary: &'static str,
+    /// What is inside the clock: close, sync, cache state at the start.
+    pub clock: &'static str,
+    /// The kinds of op whose latencies are kept.
+    pub ops: &'static [OpDescription],
+    /// Whether it is meant to reach the device. A disk-bound phase that caused no device
+    /// reads or writes is marked as not comparable.
+    pub disk_bound: bool,
+}
+
+/// A kind of op within a phase.
+#[derive(Debug)]
+pub struct OpDescription {
+    /// Name in tables, kebab-case.
+    pub name: &'static str,
+    /// Which system calls its latency spans.
+    pub span: &'static str,
+}

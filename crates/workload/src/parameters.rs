@@ -1,0 +1,229 @@
+//! A workload's parameters with their values: checked once, then read without errors.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos, ParseQuantityError};
+
+use crate::{Description, Kind, Parameter};
+
+/// Every parameter of one workload with its value, defaults filled in and scale applied.
+/// Stored with each trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Parameters(BTreeMap<String, String>);
+
+/// What is wrong with a parameter as given.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    /// No such parameter.
+    #[error("workload {workload} has no parameter `{name}`; it has: {known}")]
+    Unknown {
+        /// The workload.
+        workload: &'static str,
+        /// The name given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// A value outside what the parameter takes.
+    #[error("{workload}: {name}={value}: {problem}")]
+    Value {
+        /// The workload.
+        workload: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// What is accepted.
+        problem: String,
+    },
+}
+
+impl Parameters {
+    /// Fills in defaults, checks every value and multiplies what scales by `scale`
+    /// (a scaled count never falls below its minimum).
+    ///
+    /// # Errors
+    /// On an unknown name or a value outside its kind.
+    pub fn resolve(
+        description: &'static Description,
+        given: &BTreeMap<String, String>,
+        scale: f64,
+    ) -> Result<Parameters, ParameterError> {
+        if let Some(name) =
+            given.keys().find(|name| description.parameters.iter().all(|p| p.name != **name))
+        {
+            let known: Vec<_> = description.parameters.iter().map(|p| p.name).collect();
+            return Err(ParameterError::Unknown {
+                workload: description.name,
+                name: name.clone(),
+                known: known.join(", "),
+            });
+        }
+        let mut values = BTreeMap::new();
+        for parameter in description.parameters {
+            let value = given.get(parameter.name).map_or(parameter.default, String::as_str);
+            let scale = if parameter.scales { scale } else { 1.0 };
+            let value =
+                canonical(parameter, value, scale).map_err(|problem| ParameterError::Value {
+                    workload: description.name,
+                    name: parameter.name,
+                    value: value.to_owned(),
+                    problem,
+                })?;
+            values.insert(parameter.name.to_owned(), value);
+        }
+        Ok(Parameters(values))
+    }
+
+    /// All names and values, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The value as text: a `Choice`'s word or a `Text`.
+    ///
+    /// # Panics
+    /// Like all accessors here: when the workload asks for a parameter it does not declare,
+    /// or of another kind, which every workload's own test would show.
+    pub fn text(&self, name: &str) -> &str {
+        let Some(value) = self.0.get(name) else {
+            panic!("the workload declares no parameter {name}");
+        };
+        value
+    }
+
+    /// A `Count`.
+    pub fn count(&self, name: &str) -> u64 {
+        self.parsed(name)
+    }
+
+    /// A `Size`.
+    pub fn size(&self, name: &str) -> Bytes {
+        self.parsed(name)
+    }
+
+    /// A `Time`.
+    pub fn time(&self, name: &str) -> Nanos {
+        Nanos(self.parsed::<u64>(name))
+    }
+
+    /// A `Fraction`.
+    pub fn fraction(&self, name: &str) -> f64 {
+        self.parsed(name)
+    }
+
+    /// A `Switch`.
+    pub fn switch(&self, name: &str) -> bool {
+        self.text(name) == "on"
+    }
+
+    fn parsed<T: std::str::FromStr>(&self, name: &str) -> T {
+        let text = self.text(name);
+        match text.parse() {
+            Ok(value) => value,
+            Err(_) => panic!("parameter {name} is not of the kind asked for: {text}"),
+        }
+    }
+}
+
+/// `value` in the notation the accessors parse: counts, bytes and nanoseconds as digits.
+fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, String> {
+    let quantity = |error: ParseQuantityError| error.to_string();
+    let scaled = |amount: u64| (amount as f64 * scale).round() as u64;
+    match parameter.kind {
+        Kind::Count { min, max } => {
+            let count: u64 = value
+                .replace('_', "")
+                .parse()
+                .map_err(|_| format!("a whole number from {min} to {max} is expected"))?;
+            if !(min..=max).contains(&count) {
+                return Err(format!("a whole number from {min} to {max} is expected"));
+            }
+            Ok(scaled(count).clamp(min, max).to_string())
+        }
+        Kind::Size => {
+            let size: Bytes = value.parse().map_err(quantity)?;
+            Ok(scaled(size.0).to_string())
+        }
+        Kind::Time => {
+            let time: Nanos = value.parse().map_err(quantity)?;
+            Ok(scaled(time.0).to_string())
+        }
+        Kind::Fraction => match value.parse::<f64>() {
+            Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction.to_string()),
+            _ => Err("a number from 0 to 1 is expected".to_owned()),
+        },
+        Kind::Switch => match value {
+            "on" | "off" => Ok(value.to_owned()),
+            _ => Err("`on` or `off` is expected".to_owned()),
+        },
+        Kind::Choice(words) => {
+            if words.iter().any(|(word, _)| *word == value) {
+                return Ok(value.to_owned());
+            }
+            let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            Err(format!("one of {} is expected", known.join(", ")))
+        }
+        Kind::Text => Ok(value.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static SAMPLE: Description = Description {
+        name: "sample",
+        summary: "",
+        origin: "",
+        inputs: &[],
+        parameters: &[
+            Parameter {
+                name: "ops",
+                help: "",
+                kind: Kind::Count { min: 10, max: 1_000_000 },
+                default: "10_000",
+                scales: true,
+            },
+            Parameter { name: "block", help: "", kind: Kind::Size, default: "4K", scales: false },
+            Parameter {
+                name: "fsync",
+                help: "",
+                kind: Kind::Choice(&[("none", ""), ("file", "")]),
+                default: "none",
+                scales: false,
+            },
+        ],
+        phases: &[],
+    };
+
+    fn resolve(given: &[(&str, &str)], scale: f64) -> Result<Parameters, ParameterError> {
+        let given = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        Parameters::resolve(&SAMPLE, &given, scale)
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_scale_touches_only_what_scales() {
+        let values = resolve(&[], 0.1).unwrap();
+        assert_eq!(values.count("ops"), 1000);
+        assert_eq!(values.size("block"), Bytes(4096));
+        assert_eq!(values.text("fsync"), "none");
+        assert_eq!(resolve(&[], 1e-9).unwrap().count("ops"), 10, "never below the minimum");
+    }
+
+    #[test]
+    fn errors_name_the_parameter_and_what_it_takes() {
+        let message = |given| resolve(given, 1.0).unwrap_err().to_string();
+        assert_eq!(
+            message(&[("opps", "3")]),
+            "workload sample has no parameter `opps`; it has: ops, block, fsync"
+        );
+        assert_eq!(
+            message(&[("fsync", "all")]),
+            "sample: fsync=all: one of none, file is expected"
+        );
+        assert!(message(&[("ops", "3")]).contains("from 10 to 1000000"));
+    }
+}

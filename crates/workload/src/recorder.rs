@@ -1,0 +1,126 @@
+//! Counting and timing ops within a phase.
+
+use measure::{Latencies, now};
+use units::{Bytes, Nanos};
+
+use crate::{Host, PhaseDescription, PhaseEvent};
+
+/// A kind of op: its place in [`PhaseDescription::ops`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Op(pub usize);
+
+/// Records ops with one clock read each: an op lasts from the end of the previous one (or
+/// from [`Recorder::restart`]) to its [`Recorder::done`]. What a workload does in between,
+/// such as drawing the next file, is part of the op and must stay below some 20 ns.
+pub struct Recorder<'h> {
+    latencies: Vec<Latencies>,
+    lap: Nanos,
+    pub(crate) ops: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) write_bytes: u64,
+    digest: u64,
+    progress: Option<Progress<'h>>,
+}
+
+/// Where progress goes; only a phase's first recorder has one.
+struct Progress<'h> {
+    host: &'h dyn Host,
+    next: Nanos,
+}
+
+/// Time between two progress reports.
+const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
+
+impl<'h> Recorder<'h> {
+    /// Allocates and touches one histogram for each kind of op.
+    pub fn new(phase: &PhaseDescription) -> Recorder<'h> {
+        Recorder {
+            latencies: phase.ops.iter().map(|_| Latencies::new()).collect(),
+            lap: now(),
+            ops: 0,
+            read_bytes: 0,
+            write_bytes: 0,
+            digest: 0,
+            progress: None,
+        }
+    }
+
+    /// Starts the clock; progress goes to `host`.
+    pub(crate) fn start(&mut self, host: &'h dyn Host) -> Nanos {
+        self.lap = now();
+        self.progress = Some(Progress { host, next: self.lap + PROGRESS_EVERY });
+        self.lap
+    }
+
+    /// Starts the next op's clock now, leaving out what was done since the last one.
+    #[inline]
+    pub fn restart(&mut self) {
+        self.lap = now();
+    }
+
+    /// Ends an op of this kind.
+    #[inline]
+    pub fn done(&mut self, op: Op) {
+        let end = now();
+        self.latencies[op.0].record(end - self.lap);
+        self.lap = end;
+        self.ops += 1;
+        if let Some(progress) = &mut self.progress
+            && end >= progress.next
+        {
+            progress.next = end + PROGRESS_EVERY;
+            progress.host.emit(PhaseEvent::Progress { ops_done: self.ops });
+        }
+    }
+
+    /// Counts bytes read from files.
+    #[inline]
+    pub fn read(&mut self, bytes: u64) {
+        self.read_bytes += bytes;
+    }
+
+    /// Counts bytes written to files.
+    #[inline]
+    pub fn wrote(&mut self, bytes: u64) {
+        self.write_bytes += bytes;
+    }
+
+    /// Mixes a fact about the op (file number, size) into the phase's digest.
+    #[inline]
+    pub fn digest(&mut self, fact: u64) {
+        // The finaliser of SplitMix64 (Steele, Lea, Flood 2014): order matters, 2 ns.
+        let mut mixed = self.digest.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ fact;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        self.digest = mixed ^ (mixed >> 31);
+    }
+
+    /// A recorder for a thread of this phase; give it back with [`Recorder::merge`].
+    pub fn for_thread(phase: &PhaseDescription) -> Recorder<'static> {
+        Recorder::new(phase)
+    }
+
+    /// Adds what a thread recorded. Merge in thread order: the digest depends on it.
+    pub fn merge(&mut self, other: Recorder<'_>) {
+        for (mine, theirs) in self.latencies.iter_mut().zip(&other.latencies) {
+            mine.merge(theirs);
+        }
+        self.ops += other.ops;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+        self.digest(other.digest);
+    }
+
+    /// Ops completed so far.
+    pub fn ops_done(&self) -> u64 {
+        self.ops
+    }
+
+    pub(crate) fn totals(&self) -> (u64, Bytes, Bytes, u64) {
+        (self.ops, Bytes(self.read_bytes), Bytes(self.write_bytes), self.digest)
+    }
+
+    pub(crate) fn into_latencies(self) -> Vec<Latencies> {
+        self.latencies
+    }
+}

@@ -1,0 +1,42 @@
+//! The catalogue. One file a workload; [`WORKLOADS`] is the only list of them.
+
+mod null;
+
+use units::Bytes;
+
+use crate::{Context, Description, Failure, Parameters};
+
+/// Something to do on a filesystem.
+pub trait Workload: Sync {
+    /// Its fixed description.
+    fn describe(&self) -> &'static Description;
+
+    /// Room it needs on the filesystem under test, before the filesystem's own overhead.
+    /// `mean_input` is the mean size of one input item (a mail), 0 where it has none.
+    fn space(&self, parameters: &Parameters, mean_input: Bytes) -> Space;
+
+    /// Does the work in `context.target()`. State that an earlier workload of a sequence
+    /// left there is used, not destroyed.
+    ///
+    /// # Errors
+    /// When it could not go on. Phases report their own failures; a workload whose later
+    /// phases do not depend on a failed one goes on and returns the first failure at its end.
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure>;
+}
+
+/// Room a workload needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Space {
+    /// File contents.
+    pub bytes: Bytes,
+    /// Files and directories.
+    pub inodes: u64,
+}
+
+/// Every workload, in the order `fstrial list workloads` shows.
+pub static WORKLOADS: &[&dyn Workload] = &[&null::Null];
+
+/// The workload of this name.
+pub fn find(name: &str) -> Option<&'static dyn Workload> {
+    WORKLOADS.iter().copied().find(|workload| workload.describe().name == name)
+}

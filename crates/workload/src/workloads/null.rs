@@ -1,0 +1,59 @@
+//! Ops that do nothing: what is left is the cost of fstrial itself. Also the annotated
+//! template for a new workload.
+
+use units::Bytes;
+
+use super::{Space, Workload};
+use crate::{
+    Context, Description, Failure, Kind, Op, OpDescription, Parameter, Parameters, PhaseDescription,
+};
+
+/// See the module's own words.
+pub(super) struct Null;
+
+// A phase: its name in tables, what its clock covers, and its kinds of op. An `Op` is the
+// place in `ops`.
+static SPIN: PhaseDescription = PhaseDescription {
+    name: "spin",
+    summary: "counts ops without doing anything",
+    clock: "the op loop alone: one clock read and one histogram entry an op",
+    ops: &[OpDescription { name: "nothing", span: "no system call" }],
+    disk_bound: false,
+};
+const NOTHING: Op = Op(0);
+
+static DESCRIPTION: Description = Description {
+    name: "null",
+    summary: "ops that do nothing: what fstrial itself costs",
+    origin: "Our own. Compare with any phase's time per op to see the harness's share.",
+    inputs: &[],
+    parameters: &[Parameter {
+        name: "ops",
+        help: "How many ops to count.",
+        kind: Kind::Count { min: 1, max: u64::MAX },
+        default: "1000000",
+        scales: true,
+    }],
+    phases: &[&SPIN],
+};
+
+impl Workload for Null {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, _: &Parameters, _: Bytes) -> Space {
+        Space::default()
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let ops = context.parameters().count("ops");
+        context.phase(&SPIN, ops, |recorder| {
+            for op in 0..ops {
+                recorder.digest(op);
+                recorder.done(NOTHING);
+            }
+            Ok(())
+        })
+    }
+}
