@@ -1,1 +1,20 @@
-//! placeholder
+//! What a workload stands on: filesystems and layouts, as data, and the guard that keeps
+//! every other device on the machine safe.
+//!
+//! A filesystem driver or a layout *returns* what is to be done ([`Command`]s, mount
+//! options, what to wait for); it never does it. So a driver is tested without privileges,
+//! and the same plan is executed on this machine or inside a guest.
+
+mod command;
+mod contender;
+mod durability;
+pub mod filesystems;
+pub mod layouts;
+mod refusal;
+
+pub use command::Command;
+pub use contender::{Contender, ContenderError, LayoutChoice};
+pub use durability::Durability;
+pub use filesystems::{FILESYSTEMS, Filesystem};
+pub use layouts::{LAYOUTS, Layout};
+pub use refusal::Refusal;

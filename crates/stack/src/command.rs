@@ -1,0 +1,57 @@
+//! A program to run, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// One run of an outside program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The program's name, looked up in the trial's tool path (which includes the `sbin`
+    /// directories).
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Exit codes that mean success. Output is checked beside them by the caller where a
+    /// program is known to exit 0 after errors.
+    pub success: Vec<i32>,
+    /// Whether it overwrites a device: then the guard checks the device once more
+    /// immediately before.
+    pub destructive: bool,
+}
+
+impl Command {
+    /// A command that changes no device and succeeds with 0.
+    pub fn new<S: Into<String>>(program: &str, args: impl IntoIterator<Item = S>) -> Command {
+        Command {
+            program: program.to_owned(),
+            args: args.into_iter().map(Into::into).collect(),
+            success: vec![0],
+            destructive: false,
+        }
+    }
+
+    /// The same, overwriting a device.
+    pub fn destructive(self) -> Command {
+        Command { destructive: true, ..self }
+    }
+
+    /// The same, with other exit codes that mean success.
+    pub fn succeeding_with(self, codes: &[i32]) -> Command {
+        Command { success: codes.to_vec(), ..self }
+    }
+}
+
+/// As one would type it.
+impl std::fmt::Display for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.program)?;
+        for arg in &self.args {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:@%+^".contains(c);
+            if !arg.is_empty() && arg.chars().all(plain) {
+                write!(f, " {arg}")?;
+            } else {
+                write!(f, " '{}'", arg.replace('\'', "'\\''"))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! A contender: filesystem, options and layout, and how it is written on the command line.
+//!
+//! ```text
+//! ext4                                    the filesystem with today's defaults
+//! ext3@2004                               a named preset: the feature set of a time
+//! ext3:dir_index=off:journal_size=256M    options by meaning
+//! xfs:mkfs=-m reflink=0:mount=logbsize=256k   raw options
+//! old=ext3@2004                           a name of one's own for the tables
+//! ```
+//! Contenders are separated by commas; a comma inside raw options is written `\,` and a
+//! colon `\:`. Whatever is more complicated goes into TOML, where the same fields have the
+//! same names.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::filesystems;
+
+/// One column of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contender {
+    /// Name in tables; unique within a run.
+    pub name: String,
+    /// The filesystem's name in [`crate::FILESYSTEMS`].
+    pub filesystem: String,
+    /// A preset of that filesystem, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Options by meaning, beyond the preset's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
+    /// Arguments passed to mkfs as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs: Vec<String>,
+    /// Mount options passed to the kernel as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mount: Vec<String>,
+    /// What it sits on.
+    #[serde(default)]
+    pub layout: LayoutChoice,
+}
+
+/// Which layout, with its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutChoice {
+    /// The layout's name in [`crate::LAYOUTS`].
+    pub name: String,
+    /// Its parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+}
+
+impl Default for LayoutChoice {
+    fn default() -> LayoutChoice {
+        LayoutChoice { name: "single".to_owned(), parameters: BTreeMap::new() }
+    }
+}
+
+/// What is wrong with a contender as written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContenderError {
+    /// No such filesystem.
+    #[error("there is no filesystem `{name}`; `fstrial list filesystems` shows: {known}")]
+    UnknownFilesystem {
+        /// The name given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// Not of the form `key=value`.
+    #[error("contender `{contender}`: `{part}` is not of the form option=value")]
+    NotAnOption {
+        /// The contender as written.
+        contender: String,
+        /// The part that is wrong.
+        part: String,
+    },
+    /// Two contenders with one name.
+    #[error("two contenders are called `{0}`; name one of them: NEWNAME={0}")]
+    Duplicate(String),
+    /// An empty list or an empty place in it.
+    #[error("an empty contender in `{0}`")]
+    Empty(String),
+}
+
+impl Contender {
+    /// A filesystem with its defaults on a single disk.
+    pub fn plain(filesystem: &str) -> Contender {
+        Contender {
+            name: filesystem.to_owned(),
+            filesystem: filesystem.to_owned(),
+            preset: None,
+            options: BTreeMap::new(),
+            mkfs: Vec::new(),
+            mount: Vec::new(),
+            layout: LayoutChoice::default(),
+        }
+    }
+
+    /// Reads a comma-separated list.
+    ///
+    /// # Errors
+    /// On anything malformed, an unknown filesystem or a name given twice. Whether a
+    /// filesystem takes the options is for its driver to say.
+    pub fn parse_list(text: &str) -> Result<Vec<Contender>, ContenderError> {
+        let mut contenders: Vec<Contender> = Vec::new();
+        for part in split_unescaped(text, ',') {
+            if part.trim().is_empty() {
+                return Err(ContenderError::Empty(text.to_owned()));
+            }
+            let contender = Contender::parse(part.trim())?;
+            if contenders.iter().any(|other| other.name == contender.name) {
+                return Err(ContenderError::Duplicate(contender.name));
+            }
+            contenders.push(contender);
+        }
+        Ok(contenders)
+    }
+
+    fn parse(text: &str) -> Result<Contender, ContenderError> {
+        let mut parts = split_unescaped(text, ':').into_iter();
+        let head = parts.next().unwrap_or_default();
+        let (own_name, filesystem) = match head.split_once('=') {
+            Some((name, filesystem)) => (Some(name.to_owned()), filesystem.to_owned()),
+            None => (None, head),
+        };
+        let (filesystem, preset) = match filesystem.split_once('@') {
+            Some((filesystem, preset)) => (filesystem.to_owned(), Some(preset.to_owned())),
+            None => (filesystem, None),
+        };
+        if filesystems::find(&filesystem).is_none() {
+            let known: Vec<_> =
+                filesystems::FILESYSTEMS.iter().map(|fs| fs.describe().name).collect();
+            return Err(ContenderError::UnknownFilesystem {
+                name: filesystem,
+                known: known.join(", "),
+            });
+        }
+        let mut contender = Contender::plain(&filesystem);
+        contender.preset = preset;
+        contender.name = own_name.unwrap_or_else(|| unescape(text));
+        for part in parts {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(ContenderError::NotAnOption { contender: text.to_owned(), part });
+            };
+            let value = unescape(value);
+            match key {
+                "mkfs" => contender.mkfs.extend(value.split_whitespace().map(str::to_owned)),
+                "mount" => contender.mount.extend(value.split(',').map(str::to_owned)),
+                "layout" => contender.layout.name = value,
+                _ => {
+                    contender.options.insert(key.to_owned(), value);
+                }
+            }
+        }
+        Ok(contender)
+    }
+}
+
+/// Splits at `separator` where no backslash stands before it; the parts keep their escapes.
+fn split_unescaped(text: &str, separator: char) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut escaped = false;
+    for c in text.chars() {
+        if c == separator && !escaped {
+            parts.push(String::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    parts
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("\\,", ",").replace("\\:", ":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Contender {
+        Contender::parse_list(text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn reads_what_the_documentation_shows() {
+        let names: Vec<_> = Contender::parse_list("ext4,tmpfs")
+            .unwrap()
+            .into_iter()
+            .map(|contender| contender.name)
+            .collect();
+        assert_eq!(names, ["ext4", "tmpfs"]);
+        let tuned = one("ext4:dir_index=off:journal_size=256M");
+        assert_eq!(tuned.name, "ext4:dir_index=off:journal_size=256M");
+        assert_eq!(tuned.options["journal_size"], "256M");
+        let raw = one(r"fast=ext4@2011:mkfs=-T news:mount=data=writeback\,noatime");
+        assert_eq!(raw.name, "fast");
+        assert_eq!(raw.preset.as_deref(), Some("2011"));
+        assert_eq!(raw.mkfs, ["-T", "news"]);
+        assert_eq!(raw.mount, ["data=writeback", "noatime"]);
+    }
+
+    #[test]
+    fn errors_say_what_and_what_else() {
+        let message = |text| Contender::parse_list(text).unwrap_err().to_string();
+        assert!(message("ext5").starts_with("there is no filesystem `ext5`"));
+        assert!(message("ext4,,tmpfs").contains("empty contender"));
+        assert!(message("ext4,ext4").contains("NEWNAME=ext4"));
+        assert!(message("ext4:barrier").contains("option=value"));
+    }
+
+    #[test]
+    fn toml_and_command_line_carry_the_same() {
+        let contender = one("old=ext4@2011:dir_index=off");
+        let json = serde_json::to_string(&contender).unwrap();
+        assert_eq!(serde_json::from_str::<Contender>(&json).unwrap(), contender);
+    }
+}

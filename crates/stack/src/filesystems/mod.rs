@@ -1,0 +1,145 @@
+//! Filesystem drivers. All knowledge of one filesystem is one file; [`FILESYSTEMS`] is the
+//! only list of them.
+
+mod ext4;
+mod tmpfs;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::{Command, Contender, Durability, Refusal};
+
+/// Every filesystem, in the order `fstrial list filesystems` shows. tmpfs is the null
+/// member: it measures fstrial and the VFS.
+pub static FILESYSTEMS: &[&dyn Filesystem] = &[&ext4::Ext4, &tmpfs::Tmpfs];
+
+/// The filesystem of this name.
+pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
+    FILESYSTEMS.iter().copied().find(|filesystem| filesystem.describe().name == name)
+}
+
+/// A filesystem driver: returns what is to be done and does nothing.
+pub trait Filesystem: Sync {
+    /// What is fixed about it.
+    fn describe(&self) -> &'static Description;
+
+    /// The smallest device it can be made on with these options.
+    ///
+    /// # Errors
+    /// When an option is not one of its own or has no such value.
+    fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal>;
+
+    /// How to make, mount, settle, check and describe it.
+    ///
+    /// # Errors
+    /// When the request breaks a rule: an unknown option or value, a device too small, an
+    /// external journal where there is none. Nothing has been touched then.
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal>;
+}
+
+/// What is fixed about a filesystem.
+#[derive(Debug)]
+pub struct Description {
+    /// Name on the command line, in tables, in TOML.
+    pub name: &'static str,
+    /// One line for `fstrial list filesystems`.
+    pub summary: &'static str,
+    /// The type as in `/proc/filesystems`; several filesystems can share one.
+    pub kernel_type: &'static str,
+    /// The kernel module that serves it today (`ext4` for ext2).
+    pub module: &'static str,
+    /// The Debian package of its tools, if it needs any.
+    pub package: Option<&'static str>,
+    /// The programs it needs from that package.
+    pub programs: &'static [&'static str],
+    /// Options by meaning.
+    pub options: &'static [OptionDescription],
+    /// Named sets of options: the feature set of a time.
+    pub presets: &'static [Preset],
+    /// Whether it sits on a block device (tmpfs does not).
+    pub needs_device: bool,
+}
+
+/// An option by meaning.
+#[derive(Debug)]
+pub struct OptionDescription {
+    /// Name, the same word for the same meaning in every driver.
+    pub name: &'static str,
+    /// The values it takes, as shown to people: `on|off`, `SIZE`.
+    pub values: &'static str,
+    /// What it means here.
+    pub help: &'static str,
+}
+
+/// A named set of options.
+#[derive(Debug)]
+pub struct Preset {
+    /// Name after the `@`: `2004`.
+    pub name: &'static str,
+    /// What it stands for and where that is known from.
+    pub help: &'static str,
+    /// Options by meaning.
+    pub options: &'static [(&'static str, &'static str)],
+    /// Further mkfs arguments.
+    pub mkfs: &'static [&'static str],
+}
+
+/// What a plan is asked for.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// Filesystem options of the contender.
+    pub contender: &'a Contender,
+    /// The device that holds the filesystem; `None` for one that needs none.
+    pub data: Option<PathBuf>,
+    /// A device for an external journal or log, if the layout has one.
+    pub journal: Option<PathBuf>,
+    /// Size of the data device (or limit of a tmpfs).
+    pub size: Bytes,
+    /// UUID of the filesystem, from the trial's seed.
+    pub uuid: String,
+    /// Seed of its directory hash, as a UUID, from the trial's seed.
+    pub hash_seed: String,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Commands that make it, in order. Never with discard: on a loop file it punches the
+    /// backing file, and later work allocates it again inside the clock.
+    pub make: Vec<Command>,
+    /// How it is mounted.
+    pub mount: Mount,
+    /// What to wait for after mounting, before any clock starts.
+    pub settle: Vec<Settle>,
+    /// How it is checked after unmounting, without repairing.
+    pub check: Option<Command>,
+    /// Commands that print its geometry and features, for the record.
+    pub inspect: Vec<Command>,
+    /// What an fsync promises.
+    pub durability: Durability,
+    /// What serves it, for every table: `ext4.ko, feature set of ext2`.
+    pub served_by: String,
+}
+
+/// Arguments of mount(2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Filesystem type.
+    pub kernel_type: String,
+    /// Device, or a name where there is none.
+    pub source: String,
+    /// Options as in `mount -o`, generic ones (`noatime`) included.
+    pub options: Vec<String>,
+}
+
+/// Something that goes on after mkfs and mount and must end before a clock starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settle {
+    /// Until no kernel thread of this name is left (`ext4lazyinit`).
+    KernelThreadGone(String),
+    /// Until this command exits with success.
+    CommandSucceeds(Command),
+}
