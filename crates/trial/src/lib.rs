@@ -1,1 +1,19 @@
-//! placeholder
+//! One trial: a contender, a sequence of workloads and a seed, on a fresh filesystem.
+//!
+//! [`TrialSpec`] says what, [`Job`] adds where, [`execute`] does it and [`Event`]s tell what
+//! happened. The same function runs in a process of this machine (testbeds `dir` and
+//! `device`) and as PID 1 of the lab's guest: a job goes in as JSON, events come out as
+//! JSON lines, see [`protocol`].
+
+mod event;
+mod execute;
+mod job;
+mod outcome;
+pub mod protocol;
+mod spec;
+
+pub use event::{Event, Made, Step};
+pub use execute::execute;
+pub use job::{DeviceKind, InputFiles, Job, Site};
+pub use outcome::Outcome;
+pub use spec::{TrialSpec, WorkloadChoice};

@@ -1,0 +1,48 @@
+//! What a disk is asked, and what it answers.
+
+use serde::{Deserialize, Serialize};
+use units::{Lba, Nanos};
+
+/// Names a request among those outstanding; chosen by the front end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestId(pub u64);
+
+/// A block request, without its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Its name.
+    pub id: RequestId,
+    /// What is asked.
+    pub operation: Operation,
+    /// First sector; 0 for a flush.
+    pub lba: Lba,
+    /// Sectors of 512 bytes; 0 for a flush.
+    pub sectors: u64,
+    /// Force unit access: a write is durable when it completes.
+    pub fua: bool,
+}
+
+/// The kinds of request, as Linux's block layer has them. A write with PREFLUSH arrives as
+/// a flush followed by a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Empty the volatile write cache.
+    Flush,
+    /// The host no longer needs the contents (TRIM).
+    Discard,
+}
+
+/// A request that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// Which.
+    pub id: RequestId,
+    /// When.
+    pub at: Nanos,
+}

@@ -1,0 +1,95 @@
+//! What a trial tells while it runs. Progress bars, the log and the store consume this one
+//! enum; nothing that measures prints.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use stack::Durability;
+use units::Bytes;
+use workload::PhaseEvent;
+
+use crate::Outcome;
+
+/// Something that happened in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "body")]
+pub enum Event {
+    /// A step begins.
+    Step(Step),
+    /// What was really made: after mounting, before the first workload.
+    Made(Box<Made>),
+    /// From a workload.
+    Phase(PhaseEvent),
+    /// Something worth a footnote.
+    Note(String),
+    /// The trial is over. Always the last event, exactly once.
+    Ended(Outcome),
+}
+
+/// The steps of a trial, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Claiming devices, making loop files, starting a guest.
+    Prepare,
+    /// Assembling the layout.
+    Layout,
+    /// Making the filesystem.
+    Mkfs,
+    /// Mounting it.
+    Mount,
+    /// Waiting for what mkfs and mount left running.
+    Settle,
+    /// The workloads.
+    Work,
+    /// Unmounting.
+    Unmount,
+    /// Checking the filesystem.
+    Check,
+    /// Taking everything apart.
+    Dismantle,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Step::Prepare => "prepare",
+            Step::Layout => "layout",
+            Step::Mkfs => "mkfs",
+            Step::Mount => "mount",
+            Step::Settle => "settle",
+            Step::Work => "work",
+            Step::Unmount => "unmount",
+            Step::Check => "check",
+            Step::Dismantle => "dismantle",
+        })
+    }
+}
+
+/// What a trial really ran on. Every table's footer comes from here, so that it names what
+/// served and not what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// Kernel release, `uname -r`.
+    pub kernel: String,
+    /// The driver that served: `ext4.ko, feature set of ext2`; for `dir` the type found.
+    pub served_by: String,
+    /// Feature flags as the filesystem's own tool or the kernel shows them.
+    pub features: Vec<String>,
+    /// Mount options as the kernel shows them.
+    pub mount_options: String,
+    /// What is under it, in words for a table: `loop file, direct I/O, fully allocated`.
+    pub device: String,
+    /// Size of the filesystem as statfs shows it when new.
+    pub size: Option<Bytes>,
+    /// Room free on it when new.
+    pub free: Option<Bytes>,
+    /// What an fsync promises.
+    pub durability: Durability,
+    /// The commands that made it, as one would type them, and the geometry dumps with
+    /// their output.
+    pub record: Vec<(String, String)>,
+    /// Versions of the tools used.
+    pub tools: Vec<(String, String)>,
+}

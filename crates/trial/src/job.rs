@@ -1,0 +1,76 @@
+//! A trial and the place prepared for it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::TrialSpec;
+
+/// What the process (or guest) that executes a trial is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// What to do.
+    pub spec: TrialSpec,
+    /// Where.
+    pub site: Site,
+    /// Data from outside the filesystem under test.
+    pub inputs: InputFiles,
+    /// Directories in which the programs of plans are looked up, in order.
+    pub tool_path: Vec<PathBuf>,
+}
+
+/// The place prepared for a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "site")]
+pub enum Site {
+    /// An empty directory on a filesystem that is used as it is.
+    Directory {
+        /// The directory, made for this trial alone.
+        path: PathBuf,
+        /// Whether the machine's caches may be dropped (asked for explicitly, needs root).
+        drop_machine_caches: bool,
+    },
+    /// Devices to build a layout from; they are the trial's own.
+    Devices {
+        /// In the order the layout takes them.
+        devices: Vec<PathBuf>,
+        /// What they are.
+        kind: DeviceKind,
+        /// An existing empty directory to mount on.
+        mount_point: PathBuf,
+    },
+}
+
+/// What a device of a trial is, for every table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A loop device over a fully allocated file, with direct I/O.
+    LoopFile,
+    /// A real block device.
+    Block,
+    /// A simulated disk of the lab.
+    Simulated,
+}
+
+impl DeviceKind {
+    /// In words for a table.
+    pub fn words(self) -> &'static str {
+        match self {
+            DeviceKind::LoopFile => "loop file, direct I/O, fully allocated",
+            DeviceKind::Block => "block device",
+            DeviceKind::Simulated => "simulated disk",
+        }
+    }
+}
+
+/// Input files, outside the filesystem under test.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputFiles {
+    /// A pack of mails, see [`workload::corpora::MailCorpus`].
+    pub mail: Option<PathBuf>,
+    /// A source tree as a tar file.
+    pub source_tree: Option<PathBuf>,
+}

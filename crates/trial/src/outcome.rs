@@ -1,0 +1,74 @@
+//! How a trial ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use crate::Step;
+
+/// The end of a trial, as data. Figures of a trial that is not [`Outcome::Done`] are kept
+/// but take no part in comparisons.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Outcome {
+    /// Everything was done and the filesystem was clean afterwards.
+    Done,
+    /// Not begun: a rule, a missing tool, too little room.
+    Refused {
+        /// The rule and the next step.
+        reason: String,
+    },
+    /// It began and could not go on.
+    Failed {
+        /// Where.
+        step: Step,
+        /// What, on what, why.
+        reason: String,
+    },
+    /// It took longer than allowed.
+    TimedOut {
+        /// Where.
+        step: Step,
+        /// The limit.
+        after: Nanos,
+    },
+    /// The process or the guest that ran it is gone.
+    GuestDied {
+        /// Exit status or signal, panic message.
+        reason: String,
+        /// The guest kernel's last words; empty where there is no guest.
+        kernel_log: String,
+    },
+}
+
+impl Outcome {
+    /// The outcome's word in tables and in the store.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Refused { .. } => "refused",
+            Outcome::Failed { .. } => "failed",
+            Outcome::TimedOut { .. } => "timed out",
+            Outcome::GuestDied { .. } => "guest died",
+        }
+    }
+
+    /// Whether its figures take part in comparisons.
+    pub fn is_done(&self) -> bool {
+        matches!(self, Outcome::Done)
+    }
+}
+
+/// `failed at mkfs: mke2fs: No space left on device`.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Done => f.write_str("done"),
+            Outcome::Refused { reason } => write!(f, "refused: {reason}"),
+            Outcome::Failed { step, reason } => write!(f, "failed at {step}: {reason}"),
+            Outcome::TimedOut { step, after } => write!(f, "timed out at {step} after {after}"),
+            Outcome::GuestDied { reason, .. } => write!(f, "died: {reason}"),
+        }
+    }
+}
