@@ -1,0 +1,80 @@
+//! What the store gives back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use trial::{Made, Outcome, TrialSpec};
+use workload::PhaseResult;
+
+/// Facts about where a run took place: kernel, CPU, memory, device, tool versions. Keys are
+/// snake_case; those in [`Environment::PRIVATE`] are left out of redacted exports.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Environment(pub BTreeMap<String, String>);
+
+impl Environment {
+    /// Keys whose values name a person, a machine or a device.
+    pub const PRIVATE: &'static [&'static str] =
+        &["hostname", "device_serial", "device_path", "target_path", "mail_source", "command_line"];
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Trials remain; `--resume` goes on.
+    Open,
+    /// Every planned trial has an outcome.
+    Complete,
+}
+
+/// What is known of a run beside its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// Short name, unique in the store: `r7`.
+    pub id: String,
+    /// When it began, RFC 3339 with offset.
+    pub created: String,
+    /// The version of fstrial that planned it.
+    pub fstrial_version: String,
+    /// The testbed: `dir`, `device`, `lab`.
+    pub testbed: String,
+    /// The lab's id, where it ran in one. Exact comparison across ids is refused.
+    pub lab_id: Option<String>,
+    /// Where it took place.
+    pub environment: Environment,
+    /// The run's seed, from which every trial's derives.
+    pub seed: u64,
+    /// Repeats asked for.
+    pub repeats: u32,
+    /// The scale asked for.
+    pub scale: f64,
+    /// How far it has come.
+    pub state: RunState,
+}
+
+/// A planned trial with what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredTrial {
+    /// Its place in the order of execution, from 0.
+    pub ordinal: u32,
+    /// What it was.
+    pub spec: TrialSpec,
+    /// How it ended; `None` while it has not.
+    pub outcome: Option<Outcome>,
+    /// What it really ran on; `None` when it never got that far.
+    pub made: Option<Made>,
+    /// Its phases, in order.
+    pub phases: Vec<PhaseResult>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+/// A run with all its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredRun {
+    /// The header.
+    pub header: RunHeader,
+    /// The trials in order of execution.
+    pub trials: Vec<StoredTrial>,
+}
