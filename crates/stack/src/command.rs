@@ -10,6 +10,9 @@ pub struct Command {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
+    /// Environment variables set for it, beside a fixed locale.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<(String, String)>,
     /// Exit codes that mean success. Output is checked beside them by the caller where a
     /// program is known to exit 0 after errors.
     pub success: Vec<i32>,
@@ -24,6 +27,7 @@ impl Command {
         Command {
             program: program.to_owned(),
             args: args.into_iter().map(Into::into).collect(),
+            env: Vec::new(),
             success: vec![0],
             destructive: false,
         }
@@ -43,6 +47,9 @@ impl Command {
 /// As one would type it.
 impl std::fmt::Display for Command {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, value) in &self.env {
+            write!(f, "{name}={value} ")?;
+        }
         f.write_str(&self.program)?;
         for arg in &self.args {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:@%+^".contains(c);

@@ -14,3 +14,19 @@ pub enum Durability {
     /// The filesystem's default promise.
     Full,
 }
+
+impl Durability {
+    /// What the options of an existing mount promise, as the kernel shows them. For targets
+    /// that fstrial did not make itself.
+    pub fn of_mount_options(kernel_type: &str, options: &str) -> Durability {
+        const WITHOUT_BARRIERS: [&str; 4] =
+            ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"];
+        if matches!(kernel_type, "tmpfs" | "ramfs") {
+            Durability::None
+        } else if options.split(',').any(|option| WITHOUT_BARRIERS.contains(&option)) {
+            Durability::NoBarriers
+        } else {
+            Durability::Full
+        }
+    }
+}

@@ -37,6 +37,13 @@ pub trait Filesystem: Sync {
     /// When the request breaks a rule: an unknown option or value, a device too small, an
     /// external journal where there is none. Nothing has been touched then.
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal>;
+
+    /// The feature flags in what the plan's `inspect` commands printed, given as pairs of
+    /// command and output. Empty where the filesystem shows none.
+    fn features(&self, inspected: &[(String, String)]) -> Vec<String> {
+        let _ = inspected;
+        Vec::new()
+    }
 }
 
 /// What is fixed about a filesystem.
