@@ -1,6 +1,82 @@
 //! Results in SQLite: raw measurements, spec, environment and outcome of every trial.
 //! Reports compute from them; a figure can always be traced to its trial.
+//!
+//! A trial is written whole, in one transaction, when it has ended: what is in the store is
+//! finished, whatever interrupts the run.
 
+mod error;
+mod reading;
 mod rows;
+mod schema;
+mod writing;
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+pub use error::StoreError;
 pub use rows::{Environment, RunHeader, RunState, StoredRun, StoredTrial};
+pub use writing::{FinishedTrial, NewRun};
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// How long another fstrial may hold the store before that is an error.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+impl Store {
+    /// The store in the user's data directory: `$XDG_DATA_HOME/fstrial/results.db`.
+    pub fn default_path() -> PathBuf {
+        let home = |variable: &str| {
+            std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        home("XDG_DATA_HOME")
+            .or_else(|| home("HOME").map(|home| home.join(".local/share")))
+            .unwrap_or_else(|| PathBuf::from("/var/lib"))
+            .join("fstrial/results.db")
+    }
+
+    /// Opens the store, making it (readable by its owner alone) where there is none and
+    /// bringing an older schema up to date.
+    ///
+    /// # Errors
+    /// When the file is no store, of a newer schema, locked, or cannot be written.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            std::fs::create_dir_all(directory)
+                .map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
+        }
+        make_private(path).map_err(|error| StoreError::Io { path: path.to_owned(), error })?;
+        let failed = |error| StoreError::from_sqlite(path, error);
+        let mut connection = Connection::open(path).map_err(failed)?;
+        connection.busy_timeout(BUSY_WAIT).map_err(failed)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+        schema::migrate(&mut connection, path)?;
+        Ok(Store { connection, path: path.to_owned() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(&self.path, error)
+    }
+}
+
+/// Creates the file with mode 0600 before SQLite would create it with the user's umask.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,304 @@
+//! Getting runs and trials out.
+
+use std::collections::BTreeMap;
+
+use measure::{CpuTime, DeviceUse, Latencies};
+use rusqlite::{OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+use trial::TrialSpec;
+use units::{Bytes, Nanos};
+use workload::PhaseResult;
+
+use crate::{RunHeader, RunState, Store, StoreError, StoredRun, StoredTrial};
+
+impl Store {
+    /// Headers of all runs, newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn runs(&self) -> Result<Vec<RunHeader>, StoreError> {
+        let mut statement = self
+            .connection
+            .prepare(&format!("{HEADER} ORDER BY runs.ordinal DESC"))
+            .map_err(|error| self.failed(error))?;
+        let rows = statement
+            .query_map([], read_header)
+            .map_err(|error| self.failed(error))?
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| self.failed(error))?;
+        rows.into_iter().map(|row| self.header(row)).collect()
+    }
+
+    /// A run with everything measured so far; `latest` names the newest.
+    ///
+    /// # Errors
+    /// When there is no such run or a row is damaged.
+    pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
+        let ordinal = self.run_ordinal(id)?;
+        let row = self
+            .connection
+            .query_row(&format!("{HEADER} WHERE runs.ordinal = ?1"), [ordinal], read_header)
+            .map_err(|error| self.failed(error))?;
+        let header = self.header(row)?;
+        let trials = self.trials(ordinal)?;
+        Ok(StoredRun { header, trials })
+    }
+
+    /// The trials of a run that have no outcome yet, in order of execution.
+    ///
+    /// # Errors
+    /// When there is no such run or a spec is damaged.
+    pub fn unfinished(&self, id: &str) -> Result<Vec<(u32, TrialSpec)>, StoreError> {
+        let ordinal = self.run_ordinal(id)?;
+        let rows = self.query(
+            "SELECT ordinal, spec FROM trials WHERE run = ?1 AND outcome IS NULL ORDER BY ordinal",
+            ordinal,
+            |row| Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?)),
+        )?;
+        rows.into_iter()
+            .map(|(ordinal, spec)| {
+                Ok((ordinal, self.decode(&format!("the spec of trial {ordinal}"), &spec)?))
+            })
+            .collect()
+    }
+
+    /// What was asked for when the run was made, as JSON.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub fn request(&self, id: &str) -> Result<String, StoreError> {
+        let ordinal = self.run_ordinal(id)?;
+        self.connection
+            .query_row("SELECT request FROM runs WHERE ordinal = ?1", [ordinal], |row| row.get(0))
+            .map_err(|error| self.failed(error))
+    }
+
+    /// The row of a run's id: `r7`, `7` or `latest`.
+    pub(crate) fn run_ordinal(&self, id: &str) -> Result<i64, StoreError> {
+        let found: Option<i64> = match id {
+            "latest" => self
+                .connection
+                .query_row("SELECT max(ordinal) FROM runs", [], |row| row.get(0))
+                .map_err(|error| self.failed(error))?,
+            _ => match id.strip_prefix('r').unwrap_or(id).parse::<i64>() {
+                Err(_) => None,
+                Ok(ordinal) => self
+                    .connection
+                    .query_row("SELECT ordinal FROM runs WHERE ordinal = ?1", [ordinal], |row| {
+                        row.get(0)
+                    })
+                    .optional()
+                    .map_err(|error| self.failed(error))?,
+            },
+        };
+        match found {
+            Some(ordinal) => Ok(ordinal),
+            None => {
+                let known: Vec<_> = self.runs()?.into_iter().take(20).map(|run| run.id).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                Err(StoreError::NoSuchRun { id: id.to_owned(), known, path: self.path.clone() })
+            }
+        }
+    }
+
+    fn trials(&self, run: i64) -> Result<Vec<StoredTrial>, StoreError> {
+        let rows = self.query(
+            "SELECT id, ordinal, spec, outcome_doc, made, notes FROM trials
+             WHERE run = ?1 ORDER BY ordinal",
+            run,
+            |row| {
+                Ok((
+                    row.get::<_, i64>(0)?,
+                    row.get::<_, u32>(1)?,
+                    row.get::<_, String>(2)?,
+                    row.get::<_, Option<String>>(3)?,
+                    row.get::<_, Option<String>>(4)?,
+                    row.get::<_, Option<String>>(5)?,
+                ))
+            },
+        )?;
+        let mut trials = Vec::with_capacity(rows.len());
+        for (id, ordinal, spec, outcome, made, notes) in rows {
+            let what = |part: &str| format!("{part} of trial {ordinal}");
+            trials.push(StoredTrial {
+                ordinal,
+                spec: self.decode(&what("the spec"), &spec)?,
+                outcome: self.decode_optional(&what("the outcome"), outcome)?,
+                made: self.decode_optional(&what("the environment"), made)?,
+                phases: self.phases(id)?,
+                notes: self.decode_optional(&what("the notes"), notes)?.unwrap_or_default(),
+            });
+        }
+        Ok(trials)
+    }
+
+    fn phases(&self, trial: i64) -> Result<Vec<PhaseResult>, StoreError> {
+        let rows = self.query(
+            "SELECT id, workload, phase, status, wall_ns, user_ns, sys_ns, machine_cpu_ns, ops,
+             read_bytes, write_bytes, device_reads, device_read_bytes, device_writes,
+             device_write_bytes, device_discards, device_flushes, device_busy_ns, cache, digest,
+             not_comparable, notes FROM phases WHERE trial = ?1 ORDER BY ordinal",
+            trial,
+            read_phase,
+        )?;
+        rows.into_iter()
+            .map(|row| {
+                let what = |part: &str| format!("{part} of phase {}", row.result.phase);
+                let mut result = row.result.clone();
+                result.status = self.decode(&what("the status"), &row.status)?;
+                result.cache = self.decode(&what("the cache state"), &row.cache)?;
+                result.notes = self.decode(&what("the notes"), &row.notes)?;
+                result.digest = u64::from_str_radix(&row.digest, 16)
+                    .map_err(|error| self.damaged(&what("the digest"), error))?;
+                result.latencies = self.latencies(row.id)?;
+                result.figures = self
+                    .query("SELECT name, value FROM figures WHERE phase = ?1", row.id, |row| {
+                        Ok((row.get(0)?, row.get(1)?))
+                    })?
+                    .into_iter()
+                    .collect();
+                Ok(result)
+            })
+            .collect()
+    }
+
+    fn latencies(&self, phase: i64) -> Result<BTreeMap<String, Latencies>, StoreError> {
+        let rows =
+            self.query("SELECT op, histogram FROM latencies WHERE phase = ?1", phase, |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?))
+            })?;
+        rows.into_iter()
+            .map(|(op, bytes)| {
+                let latencies = Latencies::from_bytes(&bytes)
+                    .map_err(|error| self.damaged(&format!("the histogram of {op}"), error))?;
+                Ok((op, latencies))
+            })
+            .collect()
+    }
+
+    fn header(&self, row: HeaderRow) -> Result<RunHeader, StoreError> {
+        let id = row.header.id.clone();
+        let environment = self.decode(&format!("the environment of {id}"), &row.environment)?;
+        let seed = u64::from_str_radix(&row.seed, 16)
+            .map_err(|error| self.damaged(&format!("the seed of {id}"), error))?;
+        Ok(RunHeader { environment, seed, ..row.header })
+    }
+
+    fn query<T>(
+        &self,
+        sql: &str,
+        parameter: i64,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| self.failed(error))?;
+        statement
+            .query_map(params![parameter], read)
+            .and_then(|rows| rows.collect())
+            .map_err(|error| self.failed(error))
+    }
+
+    fn decode<T: DeserializeOwned>(&self, what: &str, json: &str) -> Result<T, StoreError> {
+        serde_json::from_str(json).map_err(|error| self.damaged(what, error))
+    }
+
+    fn decode_optional<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        json: Option<String>,
+    ) -> Result<Option<T>, StoreError> {
+        json.map(|json| self.decode(what, &json)).transpose()
+    }
+
+    fn damaged(&self, what: &str, error: impl std::fmt::Display) -> StoreError {
+        StoreError::Damaged {
+            path: self.path.clone(),
+            what: what.to_owned(),
+            error: error.to_string(),
+        }
+    }
+}
+
+const HEADER: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id, environment, seed,
+    repeats, scale,
+    (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal AND outcome IS NULL)
+    FROM runs";
+
+struct HeaderRow {
+    header: RunHeader,
+    environment: String,
+    seed: String,
+}
+
+fn read_header(row: &Row<'_>) -> rusqlite::Result<HeaderRow> {
+    let unfinished: i64 = row.get(9)?;
+    Ok(HeaderRow {
+        header: RunHeader {
+            id: format!("r{}", row.get::<_, i64>(0)?),
+            created: row.get(1)?,
+            fstrial_version: row.get(2)?,
+            testbed: row.get(3)?,
+            lab_id: row.get(4)?,
+            environment: Default::default(),
+            seed: 0,
+            repeats: row.get(7)?,
+            scale: row.get(8)?,
+            state: if unfinished == 0 { RunState::Complete } else { RunState::Open },
+        },
+        environment: row.get(5)?,
+        seed: row.get(6)?,
+    })
+}
+
+/// A phase with the columns still to be decoded.
+struct PhaseRow {
+    id: i64,
+    result: PhaseResult,
+    status: String,
+    cache: String,
+    digest: String,
+    notes: String,
+}
+
+fn read_phase(row: &Row<'_>) -> rusqlite::Result<PhaseRow> {
+    let nanos = |index: usize| row.get::<_, i64>(index).map(|value| Nanos(value as u64));
+    let bytes = |index: usize| row.get::<_, i64>(index).map(|value| Bytes(value as u64));
+    let optional = |index: usize| row.get::<_, Option<i64>>(index);
+    let device = match optional(11)? {
+        None => None,
+        Some(reads) => Some(DeviceUse {
+            reads: reads as u64,
+            read_bytes: bytes(12)?,
+            writes: row.get::<_, i64>(13)? as u64,
+            write_bytes: bytes(14)?,
+            discards: row.get::<_, i64>(15)? as u64,
+            flushes: optional(16)?.map(|flushes| flushes as u64),
+            busy: nanos(17)?,
+        }),
+    };
+    Ok(PhaseRow {
+        id: row.get(0)?,
+        result: PhaseResult {
+            workload: row.get(1)?,
+            phase: row.get(2)?,
+            status: workload::PhaseStatus::Completed,
+            wall: nanos(4)?,
+            cpu: CpuTime { user: nanos(5)?, sys: nanos(6)? },
+            machine_cpu: optional(7)?.map(|value| Nanos(value as u64)),
+            ops: row.get::<_, i64>(8)? as u64,
+            read_bytes: bytes(9)?,
+            write_bytes: bytes(10)?,
+            device,
+            cache: workload::Cache::Warm { why: String::new() },
+            latencies: BTreeMap::new(),
+            figures: BTreeMap::new(),
+            digest: 0,
+            not_comparable: row.get(20)?,
+            notes: Vec::new(),
+        },
+        status: row.get(3)?,
+        cache: row.get(18)?,
+        digest: row.get(19)?,
+        notes: row.get(21)?,
+    })
+}

@@ -1,0 +1,208 @@
+//! Putting runs and finished trials in.
+
+use rusqlite::{Transaction, params};
+use serde::Serialize;
+use trial::{Made, Outcome, TrialSpec};
+use units::Bytes;
+use workload::PhaseResult;
+
+use crate::{Environment, Store, StoreError};
+
+/// A run about to begin.
+#[derive(Debug)]
+pub struct NewRun<'a> {
+    /// The version of fstrial.
+    pub fstrial_version: &'a str,
+    /// The testbed's name.
+    pub testbed: &'a str,
+    /// The lab's id, in the lab.
+    pub lab_id: Option<&'a str>,
+    /// Where it takes place.
+    pub environment: &'a Environment,
+    /// The run's seed.
+    pub seed: u64,
+    /// Repeats asked for.
+    pub repeats: u32,
+    /// Scale asked for.
+    pub scale: f64,
+    /// What was asked for, as JSON, so that the run can be resumed.
+    pub request: &'a str,
+    /// The trials in order of execution.
+    pub trials: &'a [TrialSpec],
+}
+
+/// Everything about a trial that has ended.
+#[derive(Debug)]
+pub struct FinishedTrial<'a> {
+    /// How.
+    pub outcome: &'a Outcome,
+    /// What it ran on.
+    pub made: Option<&'a Made>,
+    /// Its phases in order.
+    pub phases: &'a [PhaseResult],
+    /// Remarks.
+    pub notes: &'a [String],
+}
+
+impl Store {
+    /// Writes a run with all its planned trials; returns its id.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn create_run(&mut self, run: &NewRun<'_>) -> Result<String, StoreError> {
+        let path = self.path.clone();
+        let failed = |error| StoreError::from_sqlite(&path, error);
+        let transaction = self.connection.transaction().map_err(failed)?;
+        transaction
+            .execute(
+                "INSERT INTO runs (created, fstrial_version, testbed, lab_id, environment, seed,
+                 repeats, scale, request) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    now(),
+                    run.fstrial_version,
+                    run.testbed,
+                    run.lab_id,
+                    json(run.environment),
+                    hex(run.seed),
+                    run.repeats,
+                    run.scale,
+                    run.request
+                ],
+            )
+            .map_err(failed)?;
+        let ordinal = transaction.last_insert_rowid();
+        for (index, spec) in run.trials.iter().enumerate() {
+            transaction
+                .execute(
+                    "INSERT INTO trials (run, ordinal, contender, block, seed, spec)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![
+                        ordinal,
+                        index as i64,
+                        spec.contender.name,
+                        spec.block,
+                        hex(spec.seed.0),
+                        json(spec)
+                    ],
+                )
+                .map_err(failed)?;
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(format!("r{ordinal}"))
+    }
+
+    /// Writes a trial that has ended, whole or not at all. A trial that was written before
+    /// is left as it is: finished trials do not change.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn finish_trial(
+        &mut self,
+        run: &str,
+        ordinal: u32,
+        trial: &FinishedTrial<'_>,
+    ) -> Result<(), StoreError> {
+        let run = self.run_ordinal(run)?;
+        let path = self.path.clone();
+        let failed = |error| StoreError::from_sqlite(&path, error);
+        let transaction = self.connection.transaction().map_err(failed)?;
+        let updated = transaction
+            .execute(
+                "UPDATE trials SET outcome = ?3, outcome_doc = ?4, made = ?5, notes = ?6, ended = ?7
+                 WHERE run = ?1 AND ordinal = ?2 AND outcome IS NULL",
+                params![
+                    run,
+                    ordinal,
+                    trial.outcome.word(),
+                    json(trial.outcome),
+                    trial.made.map(json),
+                    json(&trial.notes),
+                    now()
+                ],
+            )
+            .map_err(failed)?;
+        if updated == 1 {
+            let id: i64 = transaction
+                .query_row(
+                    "SELECT id FROM trials WHERE run = ?1 AND ordinal = ?2",
+                    params![run, ordinal],
+                    |row| row.get(0),
+                )
+                .map_err(failed)?;
+            for (index, phase) in trial.phases.iter().enumerate() {
+                insert_phase(&transaction, id, index, phase).map_err(failed)?;
+            }
+        }
+        transaction.commit().map_err(failed)
+    }
+}
+
+fn insert_phase(
+    transaction: &Transaction<'_>,
+    trial: i64,
+    ordinal: usize,
+    phase: &PhaseResult,
+) -> rusqlite::Result<()> {
+    let device = phase.device;
+    let bytes = |size: Bytes| size.0 as i64;
+    transaction.execute(
+        "INSERT INTO phases (trial, ordinal, workload, phase, status, wall_ns, user_ns, sys_ns,
+         machine_cpu_ns, ops, read_bytes, write_bytes, device_reads, device_read_bytes,
+         device_writes, device_write_bytes, device_discards, device_flushes, device_busy_ns,
+         cache, digest, not_comparable, notes)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+         ?18, ?19, ?20, ?21, ?22, ?23)",
+        params![
+            trial,
+            ordinal as i64,
+            phase.workload,
+            phase.phase,
+            json(&phase.status),
+            phase.wall.0 as i64,
+            phase.cpu.user.0 as i64,
+            phase.cpu.sys.0 as i64,
+            phase.machine_cpu.map(|cpu| cpu.0 as i64),
+            phase.ops as i64,
+            bytes(phase.read_bytes),
+            bytes(phase.write_bytes),
+            device.map(|device| device.reads as i64),
+            device.map(|device| bytes(device.read_bytes)),
+            device.map(|device| device.writes as i64),
+            device.map(|device| bytes(device.write_bytes)),
+            device.map(|device| device.discards as i64),
+            device.and_then(|device| device.flushes.map(|flushes| flushes as i64)),
+            device.map(|device| device.busy.0 as i64),
+            json(&phase.cache),
+            hex(phase.digest),
+            phase.not_comparable,
+            json(&phase.notes),
+        ],
+    )?;
+    let id = transaction.last_insert_rowid();
+    for (op, latencies) in &phase.latencies {
+        transaction.execute(
+            "INSERT INTO latencies (phase, op, histogram) VALUES (?1, ?2, ?3)",
+            params![id, op, latencies.to_bytes()],
+        )?;
+    }
+    for (name, value) in phase.figures.iter().filter(|(_, value)| value.is_finite()) {
+        transaction.execute(
+            "INSERT INTO figures (phase, name, value) VALUES (?1, ?2, ?3)",
+            params![id, name, value],
+        )?;
+    }
+    Ok(())
+}
+
+fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+fn hex(value: u64) -> String {
+    format!("{value:016x}")
+}
+
+/// Our own types have string keys and no failing serializers; their JSON always exists.
+fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}

@@ -1,0 +1,67 @@
+//! Emptying the target's cache, limited to the target wherever that is possible.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+use stack::filesystems::Plan;
+use workload::Cache;
+
+use super::mounting::Mounted;
+use super::target::Target;
+
+/// How a target's cache is emptied.
+pub(super) enum Cooling<'a> {
+    /// By unmounting it and mounting it again: touches nothing else on the machine.
+    Remount { mounted: &'a Mounted, plan: &'a Plan, devices: &'a [PathBuf] },
+    /// By dropping the whole machine's caches, if that was asked for.
+    Directory { drop_machine_caches: bool },
+}
+
+impl Cooling<'_> {
+    /// Empties the cache and says how, or says why it stays warm.
+    pub(super) fn make_cold(&self, target: &mut Target, settle: &dyn Fn(&Plan) -> bool) -> Cache {
+        let warm = |why: String| Cache::Warm { why };
+        match self {
+            Cooling::Remount { devices: [], .. } => {
+                warm("the filesystem lives in memory".to_owned())
+            }
+            Cooling::Remount { mounted, plan, devices } => {
+                let drop_buffers = || devices.iter().for_each(drop_device_buffers);
+                if let Err(error) = mounted.remount(&plan.mount, drop_buffers) {
+                    return warm(format!("it could not be mounted again: {error}"));
+                }
+                if !settle(plan) {
+                    return warm("it did not settle after it was mounted again".to_owned());
+                }
+                match target.refresh() {
+                    Ok(()) => Cache::Cold { how: "unmounted and mounted again".to_owned() },
+                    Err(found) => warm(found),
+                }
+            }
+            Cooling::Directory { drop_machine_caches: false } => warm(
+                "dropping it would drop the whole machine's; --drop-caches allows that".to_owned(),
+            ),
+            Cooling::Directory { drop_machine_caches: true } => {
+                rustix::fs::sync();
+                match std::fs::write("/proc/sys/vm/drop_caches", "3") {
+                    Ok(()) => Cache::Cold { how: "the whole machine's caches dropped".to_owned() },
+                    Err(error) => warm(format!("/proc/sys/vm/drop_caches: {error}")),
+                }
+            }
+        }
+    }
+}
+
+/// Drops the block device's own page cache. Closing a device does that only when nobody
+/// else has it open, and the trial's claim does.
+fn drop_device_buffers(device: &PathBuf) {
+    // BLKFLSBUF of linux/fs.h: _IO(0x12, 97).
+    const BLKFLSBUF: libc::c_ulong = 0x1261;
+    if let Ok(file) = File::open(device) {
+        // SAFETY: the request takes no argument and the descriptor is open.
+        unsafe {
+            libc::ioctl(file.as_raw_fd(), BLKFLSBUF as _, 0);
+        }
+    }
+}

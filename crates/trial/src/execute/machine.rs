@@ -1,0 +1,70 @@
+//! Small questions to the kernel this trial runs on.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use units::Bytes;
+
+/// `uname -r`.
+pub(super) fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// Size of a block device.
+pub(super) fn device_size(device: &Path) -> io::Result<Bytes> {
+    Ok(Bytes(File::open(device)?.seek(SeekFrom::End(0))?))
+}
+
+/// How long anything may take to settle.
+const SETTLE_LIMIT: Duration = Duration::from_secs(300);
+
+/// Asks `done` every 20 ms; false when it has not become true within the limit.
+pub(super) fn wait_until(mut done: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < SETTLE_LIMIT {
+        if done() {
+            return true;
+        }
+        let pause = rustix::time::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        let _ = rustix::thread::nanosleep(&pause);
+    }
+    false
+}
+
+/// Waits until no process or kernel thread has this name.
+pub(super) fn wait_for_thread_end(name: &str) -> bool {
+    wait_until(|| !thread_exists(name))
+}
+
+fn thread_exists(name: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return false };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok())
+        .any(|comm| comm.trim_end() == name)
+}
+
+/// Most memory touched before a trial.
+const TOUCH_BYTES_MAX: u64 = 512 << 20;
+
+/// Touches memory and gives it back, so that the pages a workload's cache will use are
+/// really there. A virtual machine hands idle pages to its host, and getting one back costs
+/// more than ten times what writing a page of a file does.
+pub(super) fn touch_memory() {
+    let available = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|info| {
+            let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+            line.trim().trim_end_matches(" kB").parse::<u64>().ok()
+        })
+        .map_or(0, |kib| kib * 1024);
+    let bytes = (available / 4).min(TOUCH_BYTES_MAX) as usize;
+    let mut pages = vec![0u8; bytes];
+    for page in pages.chunks_mut(4096) {
+        page[0] = 1;
+    }
+    std::hint::black_box(&pages);
+}

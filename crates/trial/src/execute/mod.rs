@@ -1,0 +1,389 @@
+//! The one path of a trial: layout, mkfs, mount, settle, workloads, unmount, check.
+
+mod cold;
+mod machine;
+mod mounting;
+mod program;
+mod target;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use stack::Command;
+use stack::filesystems::{Plan, Request};
+use units::Bytes;
+use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
+
+use self::mounting::Mounted;
+use self::program::Programs;
+use self::target::Target;
+use crate::{DeviceKind, Event, Job, Made, Outcome, Site, Step};
+
+/// Asked immediately before and told after each command that overwrites a device.
+pub trait Guard {
+    /// Whether the trial's devices are still what was claimed.
+    ///
+    /// # Errors
+    /// With what changed; the command is not run then.
+    fn permit(&self, command: &Command) -> Result<(), String>;
+
+    /// The command has run: signatures it left are the trial's own.
+    fn ran(&self, command: &Command);
+}
+
+/// For devices that no one else can have: simulated disks.
+#[derive(Debug)]
+pub struct Unguarded;
+
+impl Guard for Unguarded {
+    fn permit(&self, _: &Command) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn ran(&self, _: &Command) {}
+}
+
+/// Executes `job` and tells `sink` what happens; the last event is [`Event::Ended`].
+///
+/// Must run in a process of its own. With a device site that process must have a private
+/// mount namespace (or be PID 1 of a guest), so that its mounts die with it.
+pub fn execute(job: &Job, guard: &dyn Guard, sink: &mut dyn FnMut(Event)) {
+    let execution = Execution {
+        job,
+        guard,
+        sink: RefCell::new(sink),
+        step: RefCell::new(Step::Prepare),
+        programs: Programs::new(&job.tool_path),
+    };
+    let outcome = match execution.run() {
+        Ok(()) => Outcome::Done,
+        Err(outcome) => outcome,
+    };
+    execution.tell(Event::Ended(outcome));
+}
+
+struct Execution<'a> {
+    job: &'a Job,
+    guard: &'a dyn Guard,
+    sink: RefCell<&'a mut dyn FnMut(Event)>,
+    step: RefCell<Step>,
+    programs: Programs,
+}
+
+impl Execution<'_> {
+    fn tell(&self, event: Event) {
+        (self.sink.borrow_mut())(event);
+    }
+
+    fn step(&self, step: Step) {
+        *self.step.borrow_mut() = step;
+        self.tell(Event::Step(step));
+    }
+
+    /// The outcome for something that went wrong in the current step.
+    fn failed(&self, reason: impl Into<String>) -> Outcome {
+        Outcome::Failed { step: *self.step.borrow(), reason: reason.into() }
+    }
+
+    fn run(&self) -> Result<(), Outcome> {
+        self.step(Step::Prepare);
+        let inputs = self.open_inputs()?;
+        match &self.job.site {
+            Site::Directory { path, drop_machine_caches } => {
+                self.run_in_directory(path, *drop_machine_caches, &inputs)
+            }
+            Site::Devices { devices, kind, mount_point } => {
+                self.run_on_devices(devices, *kind, mount_point, &inputs)
+            }
+        }
+    }
+
+    fn open_inputs(&self) -> Result<Inputs, Outcome> {
+        let mail = match &self.job.inputs.mail {
+            None => None,
+            Some(path) => Some(
+                workload::corpora::MailCorpus::open(path)
+                    .map_err(|error| self.failed(error.to_string()))?,
+            ),
+        };
+        Ok(Inputs { mail, source_tree: self.job.inputs.source_tree.clone() })
+    }
+
+    fn run_in_directory(
+        &self,
+        path: &Path,
+        drop_machine_caches: bool,
+        inputs: &Inputs,
+    ) -> Result<(), Outcome> {
+        let target = Target::of(path).map_err(|error| self.failed(error))?;
+        let mount = target.mount.clone();
+        let made = Made {
+            kernel: machine::kernel_release(),
+            served_by: mount.kernel_type.clone(),
+            features: Vec::new(),
+            mount_options: mount.options.clone(),
+            device: format!("a directory of an existing {}", mount.kernel_type),
+            size: Some(target.size),
+            free: Some(target.free),
+            durability: stack::Durability::of_mount_options(&mount.kernel_type, &mount.options),
+            record: Vec::new(),
+            tools: Vec::new(),
+        };
+        self.tell(Event::Made(Box::new(made)));
+        let cooling = cold::Cooling::Directory { drop_machine_caches };
+        self.step(Step::Work);
+        let host = TrialHost { execution: self, target: RefCell::new(target), cooling };
+        self.run_workloads(&host, path, inputs)
+    }
+
+    fn run_on_devices(
+        &self,
+        devices: &[PathBuf],
+        kind: DeviceKind,
+        mount_point: &Path,
+        inputs: &Inputs,
+    ) -> Result<(), Outcome> {
+        let contender = &self.job.spec.contender;
+        let refuse = |refusal: stack::Refusal| Outcome::Refused { reason: refusal.to_string() };
+        let layout = stack::layouts::find(&contender.layout.name).ok_or_else(|| {
+            self.failed(format!("there is no layout `{}`", contender.layout.name))
+        })?;
+        let filesystem = stack::filesystems::find(&contender.filesystem).ok_or_else(|| {
+            self.failed(format!("there is no filesystem `{}`", contender.filesystem))
+        })?;
+
+        let mut record = Vec::new();
+        let (data, journal, layout) = if filesystem.describe().needs_device {
+            let plan = layout.plan(&contender.layout, devices).map_err(refuse)?;
+            (Some(plan.data.clone()), plan.journal.clone(), Some(plan))
+        } else {
+            (None, None, None)
+        };
+        self.step(Step::Layout);
+        for command in layout.iter().flat_map(|plan| &plan.assemble) {
+            self.run_command(command, &mut record)?;
+        }
+        let ended = self.run_on_filesystem(
+            filesystem,
+            data,
+            journal,
+            kind,
+            mount_point,
+            inputs,
+            &mut record,
+            layout.as_ref(),
+        );
+        if let Some(plan) = layout
+            && !plan.dismantle.is_empty()
+        {
+            self.step(Step::Dismantle);
+            for command in &plan.dismantle {
+                self.run_command(command, &mut record)?;
+            }
+        }
+        ended
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is a different part of one trial")]
+    fn run_on_filesystem(
+        &self,
+        filesystem: &dyn stack::Filesystem,
+        data: Option<PathBuf>,
+        journal: Option<PathBuf>,
+        kind: DeviceKind,
+        mount_point: &Path,
+        inputs: &Inputs,
+        record: &mut Vec<(String, String)>,
+        layout: Option<&stack::layouts::Plan>,
+    ) -> Result<(), Outcome> {
+        let spec = &self.job.spec;
+        let size = match &data {
+            Some(device) => machine::device_size(device)
+                .map_err(|error| self.failed(format!("{}: {error}", device.display())))?,
+            None => spec.size.unwrap_or(Bytes::from_gib(1)),
+        };
+        let devices: Vec<PathBuf> = data.iter().chain(journal.iter()).cloned().collect();
+        let request = Request {
+            contender: &spec.contender,
+            data,
+            journal,
+            size,
+            uuid: spec.seed.uuid("filesystem"),
+            hash_seed: spec.seed.uuid("directory hash"),
+        };
+        let plan = filesystem
+            .plan(&request)
+            .map_err(|refusal| Outcome::Refused { reason: refusal.to_string() })?;
+
+        self.step(Step::Mkfs);
+        for command in &plan.make {
+            self.run_command(command, record)?;
+        }
+        self.step(Step::Mount);
+        let mounted = Mounted::mount(&plan.mount, mount_point)
+            .map_err(|error| self.failed(error.to_string()))?;
+        let ended = self
+            .work_on_mounted(filesystem, &plan, kind, &mounted, &devices, inputs, record, layout);
+        self.step(Step::Unmount);
+        mounted.unmount().map_err(|error| self.failed(error.to_string()))?;
+        // A filesystem that a failed workload filled is checked too: damage is a finding.
+        if let Some(check) = &plan.check {
+            self.step(Step::Check);
+            self.run_command(check, record)?;
+        }
+        ended
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is a different part of one trial")]
+    fn work_on_mounted(
+        &self,
+        filesystem: &dyn stack::Filesystem,
+        plan: &Plan,
+        kind: DeviceKind,
+        mounted: &Mounted,
+        devices: &[PathBuf],
+        inputs: &Inputs,
+        record: &mut Vec<(String, String)>,
+        layout: Option<&stack::layouts::Plan>,
+    ) -> Result<(), Outcome> {
+        self.step(Step::Settle);
+        self.settle(plan)?;
+        let mut dumps = Vec::new();
+        for command in plan.inspect.iter().chain(layout.iter().flat_map(|plan| &plan.inspect)) {
+            // What cannot be inspected is missing from the record, and the trial goes on.
+            match self.programs.run(command) {
+                Ok(output) => dumps.push((command.to_string(), output)),
+                Err(error) => self.tell(Event::Note(format!("not inspected: {error}"))),
+            }
+        }
+        let mut target = Target::of(mounted.path()).map_err(|error| self.failed(error))?;
+        target.expect_mount(&plan.mount.kernel_type).map_err(|error| self.failed(error))?;
+        target.count_devices(devices);
+        let made = Made {
+            kernel: machine::kernel_release(),
+            served_by: plan.served_by.clone(),
+            features: filesystem.features(&dumps),
+            mount_options: target.mount.options.clone(),
+            device: if devices.is_empty() { "memory".to_owned() } else { kind.words().to_owned() },
+            size: Some(target.size),
+            free: Some(target.free),
+            durability: plan.durability,
+            record: record.drain(..).chain(dumps).collect(),
+            tools: self.tool_versions(filesystem),
+        };
+        self.tell(Event::Made(Box::new(made)));
+        if kind != DeviceKind::Simulated {
+            machine::touch_memory();
+        }
+        self.step(Step::Work);
+        let path = mounted.path().to_owned();
+        let cooling = cold::Cooling::Remount { mounted, plan, devices };
+        let host = TrialHost { execution: self, target: RefCell::new(target), cooling };
+        self.run_workloads(&host, &path, inputs)
+    }
+
+    fn run_workloads(
+        &self,
+        host: &TrialHost<'_, '_>,
+        path: &Path,
+        inputs: &Inputs,
+    ) -> Result<(), Outcome> {
+        let spec = &self.job.spec;
+        for choice in &spec.workloads {
+            let workload = workload::find(&choice.name)
+                .ok_or_else(|| self.failed(format!("there is no workload `{}`", choice.name)))?;
+            let parameters: Parameters = choice.parameters.clone();
+            let seed = spec.seed.derive(&choice.name);
+            let mut context = Context::new(
+                host,
+                workload.describe(),
+                path.to_owned(),
+                parameters,
+                inputs,
+                seed,
+                spec.verify,
+            );
+            workload.run(&mut context).map_err(|failure| {
+                self.failed(format!("{}: {failure}", workload.describe().name))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Waits until what mkfs and mount left running has ended.
+    fn settle(&self, plan: &Plan) -> Result<(), Outcome> {
+        use stack::filesystems::Settle;
+        for what in &plan.settle {
+            let settled = match what {
+                Settle::KernelThreadGone(name) => machine::wait_for_thread_end(name),
+                Settle::CommandSucceeds(command) => {
+                    machine::wait_until(|| self.programs.run(command).is_ok())
+                }
+            };
+            if !settled {
+                return Err(self.failed(format!("still busy after 5 minutes: {what:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn run_command(
+        &self,
+        command: &Command,
+        record: &mut Vec<(String, String)>,
+    ) -> Result<(), Outcome> {
+        if command.destructive {
+            self.guard.permit(command).map_err(|changed| {
+                self.failed(format!("`{command}` was not run, the device changed: {changed}"))
+            })?;
+        }
+        let output = self.programs.run(command);
+        if command.destructive {
+            self.guard.ran(command);
+        }
+        let output = output.map_err(|error| self.failed(error.to_string()))?;
+        record.push((command.to_string(), output));
+        Ok(())
+    }
+
+    fn tool_versions(&self, filesystem: &dyn stack::Filesystem) -> Vec<(String, String)> {
+        let description = filesystem.describe();
+        description
+            .programs
+            .iter()
+            .take(1)
+            .filter_map(|program| {
+                let command = Command::new(program, ["-V"]).succeeding_with(&[0, 1]);
+                let output = self.programs.run(&command).ok()?;
+                let first = output.lines().find(|line| !line.trim().is_empty())?.trim();
+                Some(((*program).to_owned(), first.to_owned()))
+            })
+            .collect()
+    }
+}
+
+/// The host of the workloads of one trial.
+struct TrialHost<'a, 'j> {
+    execution: &'a Execution<'j>,
+    target: RefCell<Target>,
+    cooling: cold::Cooling<'a>,
+}
+
+impl Host for TrialHost<'_, '_> {
+    fn make_cold(&self) -> workload::Cache {
+        let settle = |plan: &Plan| self.execution.settle(plan).is_ok();
+        self.cooling.make_cold(&mut self.target.borrow_mut(), &settle)
+    }
+
+    fn check_target(&self) -> Result<(), String> {
+        self.target.borrow().check()
+    }
+
+    fn devices(&self) -> Vec<measure::DeviceId> {
+        self.target.borrow().devices.clone()
+    }
+
+    fn emit(&self, event: PhaseEvent) {
+        self.execution.tell(Event::Phase(event));
+    }
+}

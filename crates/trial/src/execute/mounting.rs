@@ -1,0 +1,122 @@
+//! Mounting and unmounting by system call.
+
+use std::ffi::CString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{MountFlags, UnmountFlags};
+use stack::filesystems::Mount;
+
+/// A filesystem mounted by this trial. Unmounted lazily if it is dropped on an error path;
+/// [`Mounted::unmount`] is the way that reports.
+pub(super) struct Mounted {
+    path: PathBuf,
+    mounted: bool,
+}
+
+/// What went wrong, with the arguments.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MountError {
+    #[error("mount -t {kernel_type} -o {options} {source_name} {path}: {error}{hint}")]
+    Mount {
+        kernel_type: String,
+        options: String,
+        source_name: String,
+        path: String,
+        error: io::Error,
+        hint: &'static str,
+    },
+    #[error("umount {path}: {error}")]
+    Unmount { path: String, error: io::Error },
+}
+
+impl Mounted {
+    /// Mounts `what` on `path`, without device nodes and set-user-id programs.
+    pub(super) fn mount(what: &Mount, path: &Path) -> Result<Mounted, MountError> {
+        let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+        let mut data = Vec::new();
+        for option in &what.options {
+            match generic(option) {
+                Some(flag) => flags |= flag,
+                None => data.push(option.as_str()),
+            }
+        }
+        let fail = |error: io::Error| MountError::Mount {
+            kernel_type: what.kernel_type.clone(),
+            options: what.options.join(","),
+            source_name: what.source.clone(),
+            path: path.display().to_string(),
+            hint: match error.raw_os_error() {
+                Some(libc::ENODEV) => " (this kernel has no such filesystem)",
+                Some(libc::EINVAL) => " (an option this kernel does not take, or a bad superblock)",
+                _ => "",
+            },
+            error,
+        };
+        let data = CString::new(data.join(",")).map_err(|error| fail(error.into()))?;
+        rustix::mount::mount(
+            what.source.as_str(),
+            path,
+            what.kernel_type.as_str(),
+            flags,
+            Some(data.as_c_str()),
+        )
+        .map_err(|error| fail(error.into()))?;
+        Ok(Mounted { path: path.to_owned(), mounted: true })
+    }
+
+    /// Where it is mounted.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Unmounts; the kernel writes everything back first.
+    pub(super) fn unmount(mut self) -> Result<(), MountError> {
+        self.mounted = false;
+        unmount(&self.path)
+    }
+
+    /// Unmounts and mounts again in the same place: its caches are empty then.
+    pub(super) fn remount(&self, what: &Mount, between: impl FnOnce()) -> Result<(), MountError> {
+        unmount(&self.path)?;
+        between();
+        let again = Mounted::mount(what, &self.path)?;
+        std::mem::forget(again);
+        Ok(())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if self.mounted {
+            // Nothing can be reported here; the namespace's end unmounts what this cannot.
+            let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH);
+        }
+    }
+}
+
+fn unmount(path: &Path) -> Result<(), MountError> {
+    rustix::mount::unmount(path, UnmountFlags::empty()).map_err(|error| MountError::Unmount {
+        path: path.display().to_string(),
+        error: error.into(),
+    })
+}
+
+/// Options that are flags of mount(2) and not the filesystem's own.
+fn generic(option: &str) -> Option<MountFlags> {
+    Some(match option {
+        "noatime" => MountFlags::NOATIME,
+        "relatime" => MountFlags::RELATIME,
+        "strictatime" => MountFlags::STRICTATIME,
+        "nodiratime" => MountFlags::NODIRATIME,
+        "sync" => MountFlags::SYNCHRONOUS,
+        "dirsync" => MountFlags::DIRSYNC,
+        "lazytime" => MountFlags::LAZYTIME,
+        "ro" => MountFlags::RDONLY,
+        "noexec" => MountFlags::NOEXEC,
+        "nosuid" => MountFlags::NOSUID,
+        "nodev" => MountFlags::NODEV,
+        "rw" | "defaults" => MountFlags::empty(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,112 @@
+//! Running outside programs: found in the trial's tool path, in the C locale, dying with
+//! the trial, their output kept for the error message.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use stack::Command;
+
+/// Where programs are looked up.
+pub(super) struct Programs {
+    path: Vec<PathBuf>,
+}
+
+/// Why a program did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProgramError {
+    #[error(
+        "{program} is not installed (looked in {looked}); `fstrial doctor` says what to install"
+    )]
+    Missing { program: String, looked: String },
+    #[error("{program} could not be started: {source}")]
+    Start { program: String, source: io::Error },
+    #[error("`{command}` {status}: {said}")]
+    Status { command: String, status: String, said: String },
+}
+
+impl Programs {
+    pub(super) fn new(path: &[PathBuf]) -> Programs {
+        Programs { path: path.to_vec() }
+    }
+
+    /// Runs a command to its end and returns what it printed, output and errors together.
+    pub(super) fn run(&self, command: &Command) -> Result<String, ProgramError> {
+        let program = self.find(&command.program)?;
+        let start = |source| ProgramError::Start { program: command.program.clone(), source };
+        let mut process = std::process::Command::new(program);
+        process
+            .args(&command.args)
+            .env("LC_ALL", "C")
+            .envs(command.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // SAFETY: between fork and exec only prctl is called, which is async-signal-safe
+        // and touches no memory of ours.
+        unsafe {
+            process.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            });
+        }
+        let output = process.output().map_err(start)?;
+        let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+        said.push_str(&String::from_utf8_lossy(&output.stderr));
+        match output.status.code() {
+            Some(code) if command.success.contains(&code) => Ok(said),
+            _ => Err(ProgramError::Status {
+                command: command.to_string(),
+                status: output.status.to_string(),
+                said: last_lines(&said),
+            }),
+        }
+    }
+
+    fn find(&self, program: &str) -> Result<PathBuf, ProgramError> {
+        self.path
+            .iter()
+            .map(|directory| directory.join(program))
+            .find(|path| path.exists())
+            .ok_or_else(|| ProgramError::Missing {
+                program: program.to_owned(),
+                looked: self
+                    .path
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect::<Vec<_>>()
+                    .join(":"),
+            })
+    }
+}
+
+/// The end of what a program said: enough to see why, short enough for a table's footnote.
+fn last_lines(said: &str) -> String {
+    let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(4)..].join(" / ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn programs() -> Programs {
+        Programs::new(&["/usr/sbin", "/usr/bin", "/bin"].map(PathBuf::from))
+    }
+
+    #[test]
+    fn what_failed_is_named_with_its_last_words() {
+        let command = Command::new("sh", ["-c", "echo first; echo no room >&2; exit 3"]);
+        let error = programs().run(&command).unwrap_err().to_string();
+        assert!(error.contains("exit status: 3") && error.contains("no room"), "{error}");
+        assert!(programs().run(&command.succeeding_with(&[0, 3])).is_ok());
+    }
+
+    #[test]
+    fn a_missing_program_says_where_it_was_looked_for() {
+        let error = programs().run(&Command::new("mkfs.nothing", [""])).unwrap_err().to_string();
+        assert!(error.contains("mkfs.nothing is not installed"), "{error}");
+        assert!(error.contains("/usr/sbin"), "{error}");
+    }
+}

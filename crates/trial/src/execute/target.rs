@@ -1,0 +1,220 @@
+//! The directory a trial works in, and whether it still is what it was: a failed unmount
+//! or mount must never let a benchmark run on the machine's own root in silence.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use measure::DeviceId;
+use units::Bytes;
+
+/// A line of `/proc/self/mountinfo`, as far as it is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MountLine {
+    pub(super) mount_id: u64,
+    pub(super) mount_point: PathBuf,
+    pub(super) kernel_type: String,
+    pub(super) source: String,
+    /// Per-mount and superblock options as the kernel shows them.
+    pub(super) options: String,
+}
+
+/// The target and how to recognise it.
+#[derive(Debug)]
+pub(super) struct Target {
+    path: PathBuf,
+    /// `st_dev` of the directory.
+    device_number: u64,
+    /// `f_type` of statfs.
+    magic: u64,
+    pub(super) mount: MountLine,
+    pub(super) size: Bytes,
+    pub(super) free: Bytes,
+    /// The block devices whose counters belong to the target.
+    pub(super) devices: Vec<DeviceId>,
+}
+
+impl Target {
+    /// Looks at the directory as it is now.
+    pub(super) fn of(path: &Path) -> Result<Target, String> {
+        let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let metadata = std::fs::metadata(path).map_err(|error| named(&error))?;
+        let statfs = rustix::fs::statfs(path).map_err(|error| named(&error))?;
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo")
+            .map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
+        let absolute = path.canonicalize().map_err(|error| named(&error))?;
+        let mount = mount_of(&mounts, &absolute)
+            .ok_or_else(|| format!("{}: not on any mount of this process", path.display()))?;
+        let block = statfs.f_bsize as u64;
+        let mut target = Target {
+            path: path.to_owned(),
+            device_number: metadata.dev(),
+            magic: statfs.f_type as u64,
+            size: Bytes(statfs.f_blocks * block),
+            free: Bytes(statfs.f_bavail * block),
+            devices: Vec::new(),
+            mount,
+        };
+        target.devices = target.device_of_mount().into_iter().collect();
+        Ok(target)
+    }
+
+    /// That the target is itself a mount point of this type, not a directory below another.
+    pub(super) fn expect_mount(&self, kernel_type: &str) -> Result<(), String> {
+        let absolute = self.path.canonicalize().map_err(|error| error.to_string())?;
+        if self.mount.mount_point != absolute {
+            return Err(format!(
+                "{} is no mount point; it lies on {} ({})",
+                self.path.display(),
+                self.mount.mount_point.display(),
+                self.mount.kernel_type
+            ));
+        }
+        if self.mount.kernel_type != kernel_type {
+            return Err(format!(
+                "{} is mounted as {}, not as {kernel_type}",
+                self.path.display(),
+                self.mount.kernel_type
+            ));
+        }
+        Ok(())
+    }
+
+    /// Names the devices whose counters belong to the target, where a mount's own number
+    /// says nothing (btrfs) or not all (an external journal).
+    pub(super) fn count_devices(&mut self, devices: &[PathBuf]) {
+        self.devices = devices.iter().filter_map(|path| block_device_id(path)).collect();
+    }
+
+    /// Whether the directory is still the one that was looked at.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let path = self.path.display();
+        let metadata = std::fs::metadata(&self.path).map_err(|error| format!("{path}: {error}"))?;
+        let statfs = rustix::fs::statfs(&self.path).map_err(|error| format!("{path}: {error}"))?;
+        if metadata.dev() != self.device_number || statfs.f_type as u64 != self.magic {
+            return Err(format!(
+                "{path} is on device {:x} (type {:x}), the trial began on {:x} (type {:x})",
+                metadata.dev(),
+                statfs.f_type,
+                self.device_number,
+                self.magic
+            ));
+        }
+        Ok(())
+    }
+
+    /// After the trial itself has mounted the filesystem again: takes note of the new mount,
+    /// which must be of the same type on the same place.
+    pub(super) fn refresh(&mut self) -> Result<(), String> {
+        let again = Target::of(&self.path)?;
+        again.expect_mount(&self.mount.kernel_type)?;
+        if again.magic != self.magic {
+            return Err(format!("{} came back as another filesystem", self.path.display()));
+        }
+        self.device_number = again.device_number;
+        self.mount = again.mount;
+        Ok(())
+    }
+
+    fn device_of_mount(&self) -> Option<DeviceId> {
+        let number = self.device_number;
+        let id = DeviceId { major: libc::major(number), minor: libc::minor(number) };
+        if Path::new(&format!("/sys/dev/block/{}:{}", id.major, id.minor)).exists() {
+            return Some(id);
+        }
+        block_device_id(Path::new(&self.mount.source))
+    }
+}
+
+fn block_device_id(path: &Path) -> Option<DeviceId> {
+    let metadata = std::fs::metadata(path).ok()?;
+    metadata.file_type().is_block_device().then(|| {
+        let number = metadata.rdev();
+        DeviceId { major: libc::major(number), minor: libc::minor(number) }
+    })
+}
+
+/// The mount that holds `path`: the last mounted of those with the longest mount point.
+fn mount_of(mountinfo: &str, path: &Path) -> Option<MountLine> {
+    mountinfo
+        .lines()
+        .filter_map(parse_mount_line)
+        .filter(|mount| path.starts_with(&mount.mount_point))
+        .max_by_key(|mount| (mount.mount_point.components().count(), mount.mount_id))
+}
+
+/// Reads a line as proc(5) describes it.
+fn parse_mount_line(line: &str) -> Option<MountLine> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ');
+    let mount_id = left.next()?.parse().ok()?;
+    let mount_point = PathBuf::from(unescape_octal(left.nth(3)?));
+    let own_options = left.next()?;
+    let mut right = right.split(' ');
+    let kernel_type = right.next()?.to_owned();
+    let source = unescape_octal(right.next()?);
+    let super_options = right.next().unwrap_or_default();
+    let mut options: Vec<&str> = own_options.split(',').collect();
+    for option in super_options.split(',') {
+        if !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    Some(MountLine { mount_id, mount_point, kernel_type, source, options: options.join(",") })
+}
+
+/// mountinfo writes blanks, tabs, newlines and backslashes as `\040`.
+fn unescape_octal(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|d| byte == b'\\' && d.iter().all(u8::is_ascii_digit));
+        match digits {
+            Some(digits) => {
+                let value = digits.iter().fold(0u32, |sum, d| sum * 8 + u32::from(d - b'0'));
+                out.push(value as u8);
+                rest = &after[3..];
+            }
+            None => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFO: &str = "\
+21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
+30 21 0:20 / /mnt/a\\040b rw,noatime - btrfs /dev/loop0 rw,space_cache=v2
+31 21 7:1 / /mnt rw - xfs /dev/loop1 rw,attr2";
+
+    #[test]
+    fn the_longest_mount_point_holds_a_path() {
+        let found = |path| mount_of(INFO, Path::new(path)).unwrap();
+        assert_eq!(found("/mnt/a b/c").kernel_type, "btrfs");
+        assert_eq!(found("/mnt/a b/c").options, "rw,noatime,space_cache=v2");
+        assert_eq!(found("/mnt/other").source, "/dev/loop1");
+        assert_eq!(found("/mntx").kernel_type, "ext4", "a name's beginning is no parent");
+    }
+
+    #[test]
+    fn a_directory_that_is_no_mount_point_is_not_taken_for_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = Target::of(directory.path()).unwrap();
+        assert!(target.check().is_ok());
+        let error = target.expect_mount("ext4").unwrap_err();
+        assert!(error.contains("is no mount point"), "{error}");
+    }
+
+    #[test]
+    fn another_filesystem_in_the_same_place_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut target = Target::of(directory.path()).unwrap();
+        target.device_number ^= 1;
+        assert!(target.check().unwrap_err().contains("the trial began on"));
+    }
+}
