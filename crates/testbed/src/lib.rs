@@ -1,8 +1,17 @@
 //! Where trials run. A testbed prepares a place, lets [`trial::execute`] do its work in a
 //! process (or guest) of its own, and cleans up.
 
+mod facts;
+mod process;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use store::Environment;
 use trial::{Event, TrialSpec};
+
+pub use facts::machine_facts;
+pub use process::{CHILD_COMMAND, ProcessError, run_child};
 
 /// A place where trials can run.
 pub trait Testbed: Sync {
@@ -24,5 +33,44 @@ pub trait Testbed: Sync {
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, stack::Refusal)>;
 
     /// Runs one trial; `sink` receives its events, [`Event::Ended`] last and exactly once.
-    fn run(&self, spec: &TrialSpec, sink: &mut dyn FnMut(Event));
+    ///
+    /// # Errors
+    /// When it was stopped: then no `Ended` was sent, nothing of it is left running, and the
+    /// trial counts as not begun.
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), Stopped>;
 }
+
+/// Asks running trials to stop, from a signal handler or another thread.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Not asked to stop.
+    pub fn new() -> Stop {
+        Stop::default()
+    }
+
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it was asked.
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// The flag itself, for a signal handler to set.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// A trial was stopped before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;

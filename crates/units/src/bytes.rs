@@ -97,7 +97,7 @@ impl fmt::Display for Bytes {
         let bytes = self.0;
         let text = match STEPS.iter().find(|(size, _)| bytes >= *size) {
             None => format!("{bytes} B"),
-            Some((size, name)) if bytes % size == 0 => format!("{} {name}", bytes / size),
+            Some((size, name)) if bytes.is_multiple_of(*size) => format!("{} {name}", bytes / size),
             Some((size, name)) => {
                 format!("{} {name}", significant(bytes as f64 / *size as f64, 3))
             }

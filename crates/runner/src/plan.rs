@@ -1,0 +1,154 @@
+//! From a request to trial specs in random blocks.
+
+use std::collections::BTreeMap;
+
+use trial::{TrialSpec, WorkloadChoice};
+use units::Bytes;
+use workload::{ParameterError, Parameters, Seed};
+
+use crate::{Request, WorkloadRequest};
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// No such workload.
+    #[error("there is no workload `{name}`; `fstrial list workloads` shows: {known}")]
+    UnknownWorkload {
+        /// The name given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// A parameter that does not exist or has no such value.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// Nothing to do.
+    #[error("{0}")]
+    Empty(&'static str),
+    /// A scale that is no positive number.
+    #[error("--scale {0} is not a positive number")]
+    Scale(f64),
+}
+
+/// The trials of a request in order of execution. Each block (repeat) holds every
+/// contender × workload once, in an order of its own drawn from the seed, so that drift
+/// hits all alike. Within a block all contenders do the same work: the seed of a trial
+/// depends on its block alone.
+///
+/// # Errors
+/// On an unknown workload or parameter, or an empty request.
+pub fn plan(request: &Request, device_size: Option<Bytes>) -> Result<Vec<TrialSpec>, PlanError> {
+    if request.workloads.is_empty() {
+        return Err(PlanError::Empty("no workload is named; `fstrial list workloads` shows them"));
+    }
+    if request.contenders.is_empty() {
+        return Err(PlanError::Empty("no filesystem is named; --fs takes a list"));
+    }
+    if request.repeats == 0 {
+        return Err(PlanError::Empty("--repeats 0 measures nothing"));
+    }
+    if !(request.scale.is_finite() && request.scale > 0.0) {
+        return Err(PlanError::Scale(request.scale));
+    }
+    let choices = request
+        .workloads
+        .iter()
+        .map(|workload| choose(workload, request.scale))
+        .collect::<Result<Vec<_>, _>>()?;
+    let groups: Vec<Vec<WorkloadChoice>> = if request.sequence {
+        vec![choices]
+    } else {
+        choices.into_iter().map(|c| vec![c]).collect()
+    };
+
+    let run_seed = Seed(request.seed);
+    let mut trials = Vec::new();
+    for block in 0..request.repeats {
+        let mut in_block: Vec<TrialSpec> = groups
+            .iter()
+            .flat_map(|workloads| {
+                request.contenders.iter().map(move |contender| TrialSpec {
+                    contender: contender.clone(),
+                    workloads: workloads.clone(),
+                    seed: run_seed.derive(&format!("block {block}")),
+                    block,
+                    size: device_size,
+                    verify: request.verify,
+                    timeout: request.timeout,
+                })
+            })
+            .collect();
+        run_seed.stream(&format!("order of block {block}")).shuffle(&mut in_block);
+        trials.extend(in_block);
+    }
+    Ok(trials)
+}
+
+fn choose(request: &WorkloadRequest, scale: f64) -> Result<WorkloadChoice, PlanError> {
+    let Some(workload) = workload::find(&request.name) else {
+        let known: Vec<_> = workload::WORKLOADS.iter().map(|w| w.describe().name).collect();
+        return Err(PlanError::UnknownWorkload {
+            name: request.name.clone(),
+            known: known.join(", "),
+        });
+    };
+    let given: &BTreeMap<_, _> = &request.parameters;
+    let parameters = Parameters::resolve(workload.describe(), given, scale)?;
+    Ok(WorkloadChoice { name: request.name.clone(), parameters })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TestbedRequest, parse_workload};
+    use stack::Contender;
+    use units::Nanos;
+
+    fn request(repeats: u32) -> Request {
+        Request {
+            workloads: vec![parse_workload("null:ops=1000").unwrap()],
+            contenders: ["ext4", "tmpfs"].map(Contender::plain).to_vec(),
+            testbed: TestbedRequest::Dir { directories: vec![], drop_caches: false },
+            repeats,
+            seed: 7,
+            scale: 0.5,
+            verify: false,
+            sequence: false,
+            size: None,
+            timeout: Nanos::from_secs(60),
+            mail: "synthetic".to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_block_holds_every_contender_once_with_one_seed() {
+        let trials = plan(&request(20), None).unwrap();
+        assert_eq!(trials.len(), 40);
+        let mut firsts = Vec::new();
+        for block in trials.chunks(2) {
+            assert_eq!(block[0].seed, block[1].seed);
+            assert_ne!(block[0].contender.name, block[1].contender.name);
+            firsts.push(block[0].contender.name.as_str());
+        }
+        assert!(firsts.contains(&"ext4") && firsts.contains(&"tmpfs"), "the order is random");
+        let seeds: std::collections::BTreeSet<_> = trials.iter().map(|t| t.seed.0).collect();
+        assert_eq!(seeds.len(), 20, "each block has a seed of its own");
+        assert_eq!(trials, plan(&request(20), None).unwrap(), "and the seed determines it all");
+        assert_eq!(trials[0].workloads[0].parameters.count("ops"), 500, "scale applies");
+    }
+
+    #[test]
+    fn what_cannot_be_planned_says_why() {
+        let with = |change: fn(&mut Request)| {
+            let mut request = request(1);
+            change(&mut request);
+            plan(&request, None).unwrap_err().to_string()
+        };
+        assert!(
+            with(|r| r.workloads[0].name = "nul".into()).contains("there is no workload `nul`")
+        );
+        assert!(with(|r| r.repeats = 0).contains("measures nothing"));
+        assert!(with(|r| r.scale = -1.0).contains("not a positive number"));
+        assert!(with(|r| r.contenders.clear()).contains("--fs"));
+    }
+}

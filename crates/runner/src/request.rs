@@ -1,0 +1,93 @@
+//! What was asked for. Stored with the run, so that `--resume` asks for the same.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use stack::Contender;
+use units::{Bytes, Nanos};
+
+/// A whole run as asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// What is done, each on a fresh filesystem, or all on one if `sequence`.
+    pub workloads: Vec<WorkloadRequest>,
+    /// Who competes.
+    pub contenders: Vec<Contender>,
+    /// Where.
+    pub testbed: TestbedRequest,
+    /// How many random blocks.
+    pub repeats: u32,
+    /// Every trial's seed derives from it.
+    pub seed: u64,
+    /// Multiplies what scales in the workloads.
+    pub scale: f64,
+    /// Read everything back after each workload.
+    pub verify: bool,
+    /// All workloads in one trial, one after the other, without a new filesystem.
+    pub sequence: bool,
+    /// Size of each data device; computed from the workloads where it is not given.
+    pub size: Option<Bytes>,
+    /// Wall time after which a trial is given up.
+    pub timeout: Nanos,
+    /// The mail corpus as written on the command line.
+    pub mail: String,
+}
+
+/// A workload as asked for: name and the parameters given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadRequest {
+    /// Its name.
+    pub name: String,
+    /// What was set; the rest has its defaults.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Which testbed, with what it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "testbed", deny_unknown_fields)]
+pub enum TestbedRequest {
+    /// Directories as they are, one contender each.
+    Dir {
+        /// The directories.
+        directories: Vec<PathBuf>,
+        /// Whether the whole machine's caches may be dropped.
+        drop_caches: bool,
+    },
+    /// Block devices, or loop files made in a directory.
+    Device {
+        /// Devices; empty for loop files.
+        devices: Vec<PathBuf>,
+        /// The devices whose contents may be destroyed.
+        destroy: Vec<PathBuf>,
+        /// Where loop files are made.
+        loop_directory: PathBuf,
+    },
+    /// The lab: a guest with virtual time and simulated disks.
+    Lab {
+        /// The machine profile.
+        profile: String,
+        /// The disk model; the profile's own where it is not given.
+        disk: Option<String>,
+    },
+}
+
+/// Reads `maildir-write:relist=once:fsync=file`: a name and options as contenders have them.
+///
+/// # Errors
+/// When a part is not of the form `name=value`. Whether the workload exists and takes the
+/// parameters is for the plan to say.
+pub fn parse_workload(text: &str) -> Result<WorkloadRequest, String> {
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default().to_owned();
+    let mut parameters = BTreeMap::new();
+    for part in parts {
+        let (key, value) = part.split_once('=').ok_or_else(|| {
+            format!("workload `{text}`: `{part}` is not of the form parameter=value")
+        })?;
+        parameters.insert(key.to_owned(), value.to_owned());
+    }
+    Ok(WorkloadRequest { name, parameters })
+}

@@ -1,0 +1,144 @@
+//! Executing a run: what has no outcome yet, in its order, over as many lanes as the
+//! testbed allows.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use store::{FinishedTrial, Store, StoreError};
+use testbed::{Stop, Testbed};
+use trial::{Event, Made, Outcome, TrialSpec};
+use workload::{PhaseEvent, PhaseResult};
+
+use crate::{RunEnd, RunEvent};
+
+/// Why a run cannot go on. Finished trials are in the store.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct RunError(#[from] StoreError);
+
+/// Runs every trial of `run` that has no outcome, and stores each as it ends. A trial that
+/// fails does not stop the others.
+///
+/// # Errors
+/// When the store cannot be read or written. Running trials are stopped then.
+pub fn run(
+    store: &mut Store,
+    run: &str,
+    testbed: &dyn Testbed,
+    stop: &Stop,
+    observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
+) -> Result<RunEnd, RunError> {
+    let total = store.run(run)?.trials.len();
+    let pending = store.unfinished(run)?;
+    let specs: Vec<TrialSpec> = pending.iter().map(|(_, spec)| spec.clone()).collect();
+    let lanes = testbed.lanes(&specs).clamp(1, pending.len().max(1));
+
+    let next = AtomicUsize::new(0);
+    let shared =
+        Mutex::new(Shared { store, observer, done: total - pending.len(), total, error: None });
+    std::thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| {
+                while !stop.asked() {
+                    let Some((ordinal, spec)) = pending.get(next.fetch_add(1, Ordering::SeqCst))
+                    else {
+                        break;
+                    };
+                    run_one(run, *ordinal, spec, testbed, stop, &shared);
+                }
+            });
+        }
+    });
+    // A lane that panicked has already been reported by the scope; the data is intact.
+    let shared = shared.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match shared.error {
+        Some(error) => Err(error.into()),
+        None if shared.done == total => Ok(RunEnd::Complete),
+        None => Ok(RunEnd::Stopped),
+    }
+}
+
+/// What the lanes share.
+struct Shared<'a> {
+    store: &'a mut Store,
+    observer: &'a mut (dyn FnMut(RunEvent<'_>) + Send),
+    done: usize,
+    total: usize,
+    error: Option<StoreError>,
+}
+
+impl Shared<'_> {
+    fn tell(&mut self, event: RunEvent<'_>) {
+        (self.observer)(event);
+    }
+}
+
+fn run_one(
+    run: &str,
+    ordinal: u32,
+    spec: &TrialSpec,
+    testbed: &dyn Testbed,
+    stop: &Stop,
+    shared: &Mutex<Shared<'_>>,
+) {
+    let lock = || shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    {
+        let mut shared = lock();
+        let (done, total) = (shared.done, shared.total);
+        shared.tell(RunEvent::TrialStarted { ordinal, done, total, spec });
+    }
+    let mut record = Record::default();
+    let ended = testbed.run(spec, stop, &mut |event| {
+        lock().tell(RunEvent::Trial { ordinal, event: &event });
+        record.take(event);
+    });
+    if ended.is_err() {
+        return;
+    }
+    let outcome = record.outcome.unwrap_or_else(|| Outcome::GuestDied {
+        reason: "the testbed reported no end".to_owned(),
+        kernel_log: String::new(),
+    });
+    let mut shared = lock();
+    let stored = shared.store.finish_trial(
+        run,
+        ordinal,
+        &FinishedTrial {
+            outcome: &outcome,
+            made: record.made.as_ref(),
+            phases: &record.phases,
+            notes: &record.notes,
+        },
+    );
+    match stored {
+        Ok(()) => {
+            shared.done += 1;
+            shared.tell(RunEvent::TrialStored { ordinal, spec, outcome: &outcome });
+        }
+        Err(error) => {
+            shared.error = Some(error);
+            stop.ask();
+        }
+    }
+}
+
+/// A trial's events, collected until it has ended.
+#[derive(Default)]
+struct Record {
+    made: Option<Made>,
+    phases: Vec<PhaseResult>,
+    notes: Vec<String>,
+    outcome: Option<Outcome>,
+}
+
+impl Record {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Made(made) => self.made = Some(*made),
+            Event::Phase(PhaseEvent::Finished(result)) => self.phases.push(*result),
+            Event::Note(note) => self.notes.push(note),
+            Event::Ended(outcome) => self.outcome = Some(outcome),
+            Event::Step(_) | Event::Phase(_) => {}
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! How large the devices are when nobody says.
+
+use stack::{Contender, Refusal};
+use trial::WorkloadChoice;
+use units::Bytes;
+
+/// Smallest device made by default: below it some filesystems change their defaults.
+const SIZE_MIN: Bytes = Bytes::from_gib(1);
+
+/// What a file or directory may cost beyond its contents: an inode, its place in a
+/// directory, and the rest of its last block.
+const PER_INODE: u64 = 4096 + 512;
+
+/// One size for all contenders: room for the hungriest workload with a third to spare,
+/// no contender's minimum undercut, in whole 64 MiB.
+///
+/// # Errors
+/// When a contender's options are refused.
+pub fn device_size(
+    groups: &[Vec<WorkloadChoice>],
+    contenders: &[Contender],
+    mean_input: Bytes,
+) -> Result<Bytes, Refusal> {
+    let need = groups
+        .iter()
+        .map(|group| group.iter().map(|choice| room(choice, mean_input)).sum::<Bytes>())
+        .max()
+        .unwrap_or(Bytes::ZERO);
+    let mut size = SIZE_MIN.max(Bytes(need.0.saturating_mul(4) / 3));
+    for contender in contenders {
+        if let Some(filesystem) = stack::filesystems::find(&contender.filesystem) {
+            size = size.max(filesystem.minimum_size(contender)? + need);
+        }
+    }
+    Ok(size.round_up(64 << 20))
+}
+
+fn room(choice: &WorkloadChoice, mean_input: Bytes) -> Bytes {
+    workload::find(&choice.name).map_or(Bytes::ZERO, |workload| {
+        let space = workload.space(&choice.parameters, mean_input);
+        space.bytes + Bytes(PER_INODE) * space.inodes
+    })
+}

@@ -1,0 +1,186 @@
+//! A trial in a process of its own.
+//!
+//! The process has a process group of its own, dies with its parent, and is killed whole
+//! when its time is up. An assignment goes in on standard input, events come out on standard
+//! output; what it says on standard error is kept for the case that it dies.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use trial::{Event, Outcome, Step, protocol};
+use units::Nanos;
+
+use crate::{Stop, Stopped};
+
+/// The hidden command with which this binary starts itself to execute one trial.
+pub const CHILD_COMMAND: &str = "__trial";
+
+/// Why no process could be started.
+#[derive(Debug, thiserror::Error)]
+#[error("a process for the trial could not be started: {0}")]
+pub struct ProcessError(#[from] std::io::Error);
+
+/// How often the parent looks at the clock and at the stop flag.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Starts this binary as a child, hands it `assignment`, passes its events on and sees to
+/// it that `sink` gets exactly one [`Event::Ended`].
+///
+/// # Errors
+/// When `stop` was asked for; the child is dead then.
+pub fn run_child<A: Serialize>(
+    assignment: &A,
+    timeout: Nanos,
+    stop: &Stop,
+    sink: &mut dyn FnMut(Event),
+) -> Result<(), Stopped> {
+    let child = match start(assignment) {
+        Ok(child) => child,
+        Err(error) => {
+            sink(Event::Ended(Outcome::Failed { step: Step::Prepare, reason: error.to_string() }));
+            return Ok(());
+        }
+    };
+    Watched::new(child).follow(timeout, stop, sink)
+}
+
+fn start<A: Serialize>(assignment: &A) -> Result<Child, ProcessError> {
+    // The path of the running binary, also when it was replaced on disk by an upgrade.
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg0("fstrial")
+        .arg(CHILD_COMMAND)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    // SAFETY: only prctl is called between fork and exec; it is async-signal-safe and
+    // touches no memory of ours.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    let mut child = command.spawn()?;
+    let mut line = serde_json::to_vec(assignment).map_err(std::io::Error::other)?;
+    line.push(b'\n');
+    if let Some(mut stdin) = child.stdin.take()
+        && let Err(error) = stdin.write_all(&line)
+    {
+        kill_group(&mut child);
+        return Err(error.into());
+    }
+    Ok(child)
+}
+
+/// A started child; killed with its group when dropped before its end.
+struct Watched {
+    child: Child,
+    step: Step,
+    ended: bool,
+}
+
+impl Watched {
+    fn new(child: Child) -> Watched {
+        Watched { child, step: Step::Prepare, ended: false }
+    }
+
+    fn follow(
+        mut self,
+        timeout: Nanos,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), Stopped> {
+        let (send, lines) = channel::<std::io::Result<String>>();
+        let stdout = self.child.stdout.take();
+        let reader = std::thread::spawn(move || {
+            for line in stdout.into_iter().flat_map(|out| BufReader::new(out).lines()) {
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let stderr = self.child.stderr.take();
+        let listener = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            if let Some(stderr) = stderr {
+                // A child that floods its error output must not fill our memory.
+                let _ = stderr.take(64 << 10).read_to_end(&mut said);
+            }
+            String::from_utf8_lossy(&said).into_owned()
+        });
+        let began = Instant::now();
+        let limit = Duration::from(timeout);
+        let end = loop {
+            if stop.asked() {
+                kill_group(&mut self.child);
+                self.ended = true;
+                return Err(Stopped);
+            }
+            if began.elapsed() > limit {
+                kill_group(&mut self.child);
+                break Some(Outcome::TimedOut { step: self.step, after: timeout });
+            }
+            match lines.recv_timeout(LOOK_EVERY) {
+                Ok(Ok(line)) => match protocol::decode_event(&line) {
+                    Ok(Event::Ended(outcome)) => break Some(outcome),
+                    Ok(event) => {
+                        if let Event::Step(step) = event {
+                            self.step = step;
+                        }
+                        sink(event);
+                    }
+                    Err(error) => {
+                        kill_group(&mut self.child);
+                        let reason = error.to_string();
+                        break Some(Outcome::GuestDied { reason, kernel_log: String::new() });
+                    }
+                },
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => break None,
+            }
+        };
+        let status = self.child.wait();
+        self.ended = true;
+        let _ = reader.join();
+        let said = listener.join().unwrap_or_default();
+        sink(Event::Ended(end.unwrap_or_else(|| {
+            let how = match status {
+                Ok(status) => match status.signal() {
+                    Some(signal) => format!("killed by signal {signal}"),
+                    None => status.to_string(),
+                },
+                Err(error) => error.to_string(),
+            };
+            let said = said.trim();
+            let reason = if said.is_empty() {
+                format!("the trial's process ended at {}: {how}", self.step)
+            } else {
+                format!("the trial's process ended at {}: {how}: {said}", self.step)
+            };
+            Outcome::GuestDied { reason, kernel_log: String::new() }
+        })));
+        Ok(())
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.ended {
+            kill_group(&mut self.child);
+        }
+    }
+}
+
+/// Kills the child and everything it started, and waits for it.
+fn kill_group(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.wait();
+}
