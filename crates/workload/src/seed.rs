@@ -49,6 +49,11 @@ impl Seed {
 pub struct Draw(ChaCha8Rng);
 
 impl Draw {
+    /// A generator with a key of its own, for draws that no seed may reproduce.
+    pub(crate) fn from_key(key: [u8; 32]) -> Draw {
+        Draw(ChaCha8Rng::from_seed(key))
+    }
+
     /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

@@ -1,0 +1,75 @@
+//! Why a corpus cannot be had.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a corpus could not be built, fetched or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// A file or directory could not be used.
+    #[error("corpus: cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file is not a pack of mails, or not a whole one.
+    #[error("{} is not a usable pack of mails: {why}; delete it and it is built again", path.display())]
+    NotAPack {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A source holds no mail.
+    #[error("{} holds no mail: {why}", path.display())]
+    Empty {
+        /// The directory or file.
+        path: PathBuf,
+        /// What was looked for.
+        why: &'static str,
+    },
+    /// A download is not what it should be.
+    #[error(
+        "{} is not the expected file: {found} instead of {expected}; \
+         the download was damaged or replaced, try again later or use `synthetic` mail",
+        path.display()
+    )]
+    Integrity {
+        /// The file.
+        path: PathBuf,
+        /// What it should have been.
+        expected: String,
+        /// What it was.
+        found: String,
+    },
+    /// The SpamAssassin mails could not be fetched.
+    #[error("cannot fetch the SpamAssassin mails: {0}")]
+    Fetch(String),
+    /// A `--mail` argument that names no corpus.
+    #[error("`{text}` names no mail corpus: {problem}")]
+    Choice {
+        /// The text given.
+        text: String,
+        /// What is accepted.
+        problem: String,
+    },
+}
+
+impl CorpusError {
+    /// For `map_err` on an I/O result.
+    pub(crate) fn at<E: Into<io::Error>>(
+        action: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(E) -> CorpusError {
+        let path = path.to_owned();
+        move |source| CorpusError::Io { action, path, source: source.into() }
+    }
+
+    pub(crate) fn not_a_pack(path: &Path, why: impl Into<String>) -> CorpusError {
+        CorpusError::NotAPack { path: path.to_owned(), why: why.into() }
+    }
+}
