@@ -1,0 +1,5 @@
+//! What the statistics promise, checked by seeded simulation: the same noise in every run.
+
+mod coverage;
+mod false_positives;
+mod noise;
