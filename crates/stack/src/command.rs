@@ -38,6 +38,12 @@ impl Command {
         Command { destructive: true, ..self }
     }
 
+    /// The same, with an environment variable.
+    pub fn with_env(mut self, name: &str, value: &str) -> Command {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// The same, with other exit codes that mean success.
     pub fn succeeding_with(self, codes: &[i32]) -> Command {
         Command { success: codes.to_vec(), ..self }

@@ -6,7 +6,12 @@
 //! ext3:dir_index=off:journal_size=256M    options by meaning
 //! xfs:mkfs=-m reflink=0:mount=logbsize=256k   raw options
 //! old=ext3@2004                           a name of one's own for the tables
+//! xfs:layout=single+journal               a disk of its own for the journal
+//! xfs/ext/sw=xfs:layout=raid10x6+journal  six disks in md RAID 10, and one for the journal
 //! ```
+//! A layout is a name, `xN` for its number of disks, and `+name=value` for each further
+//! parameter; `+journal` is short for `+journal=external`.
+//!
 //! Contenders are separated by commas; a comma inside raw options is written `\,` and a
 //! colon `\:`. Whatever is more complicated goes into TOML, where the same fields have the
 //! same names.
@@ -15,7 +20,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::filesystems;
+use crate::layouts::LayoutChoice;
+use crate::{Refusal, filesystems};
 
 /// One column of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,23 +48,6 @@ pub struct Contender {
     pub layout: LayoutChoice,
 }
 
-/// Which layout, with its parameters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LayoutChoice {
-    /// The layout's name in [`crate::LAYOUTS`].
-    pub name: String,
-    /// Its parameters.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub parameters: BTreeMap<String, String>,
-}
-
-impl Default for LayoutChoice {
-    fn default() -> LayoutChoice {
-        LayoutChoice { name: "single".to_owned(), parameters: BTreeMap::new() }
-    }
-}
-
 /// What is wrong with a contender as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContenderError {
@@ -77,6 +66,14 @@ pub enum ContenderError {
         contender: String,
         /// The part that is wrong.
         part: String,
+    },
+    /// The layout is not one, or breaks a rule.
+    #[error("contender `{contender}`: {refusal}")]
+    Layout {
+        /// The contender as written.
+        contender: String,
+        /// What is wrong with it.
+        refusal: Refusal,
     },
     /// Two contenders with one name.
     #[error("two contenders are called `{0}`; name one of them: NEWNAME={0}")]
@@ -150,7 +147,11 @@ impl Contender {
             match key {
                 "mkfs" => contender.mkfs.extend(value.split_whitespace().map(str::to_owned)),
                 "mount" => contender.mount.extend(value.split(',').map(str::to_owned)),
-                "layout" => contender.layout.name = value,
+                "layout" => {
+                    contender.layout = LayoutChoice::parse(&value).map_err(|refusal| {
+                        ContenderError::Layout { contender: text.to_owned(), refusal }
+                    })?;
+                }
                 _ => {
                     contender.options.insert(key.to_owned(), value);
                 }

@@ -13,8 +13,8 @@ pub mod layouts;
 mod refusal;
 
 pub use command::Command;
-pub use contender::{Contender, ContenderError, LayoutChoice};
+pub use contender::{Contender, ContenderError};
 pub use durability::Durability;
 pub use filesystems::{FILESYSTEMS, Filesystem};
-pub use layouts::{LAYOUTS, Layout};
+pub use layouts::{LAYOUTS, Layout, LayoutChoice};
 pub use refusal::Refusal;

@@ -1,8 +1,15 @@
 //! Filesystem drivers. All knowledge of one filesystem is one file; [`FILESYSTEMS`] is the
 //! only list of them.
 
+mod btrfs;
+mod ext2;
+mod ext3;
 mod ext4;
+mod ext_family;
+mod options;
 mod tmpfs;
+pub mod vocabulary;
+mod xfs;
 
 use std::path::PathBuf;
 
@@ -13,7 +20,8 @@ use crate::{Command, Contender, Durability, Refusal};
 
 /// Every filesystem, in the order `fstrial list filesystems` shows. tmpfs is the null
 /// member: it measures fstrial and the VFS.
-pub static FILESYSTEMS: &[&dyn Filesystem] = &[&ext4::Ext4, &tmpfs::Tmpfs];
+pub static FILESYSTEMS: &[&dyn Filesystem] =
+    &[&ext2::Ext2, &ext3::Ext3, &ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs, &tmpfs::Tmpfs];
 
 /// The filesystem of this name.
 pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
@@ -30,6 +38,17 @@ pub trait Filesystem: Sync {
     /// # Errors
     /// When an option is not one of its own or has no such value.
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal>;
+
+    /// How many files and directories fit on a device of this size, where that is fixed by
+    /// mkfs. A device for many small files is made larger for their inodes, not only for
+    /// their bytes.
+    ///
+    /// # Errors
+    /// As [`Filesystem::minimum_size`].
+    fn inodes(&self, contender: &Contender, size: Bytes) -> Result<Option<u64>, Refusal> {
+        let _ = size;
+        self.minimum_size(contender).map(|_| None)
+    }
 
     /// How to make, mount, settle, check and describe it.
     ///
@@ -149,4 +168,12 @@ pub enum Settle {
     KernelThreadGone(String),
     /// Until this command exits with success.
     CommandSucceeds(Command),
+}
+
+/// A second UUID that belongs to `uuid`: that of an external journal, say. Distinct for each
+/// `member` from 1 to 255.
+fn derived_uuid(uuid: &str, member: u8) -> String {
+    let (head, tail) = uuid.split_at(uuid.len().saturating_sub(2));
+    let last = u8::from_str_radix(tail, 16).unwrap_or_default();
+    format!("{head}{:02x}", last ^ member)
 }

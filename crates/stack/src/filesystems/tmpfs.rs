@@ -2,8 +2,10 @@
 
 use units::Bytes;
 
+use super::options::Options;
+use super::vocabulary::{ATIME, SYNC};
 use super::{Description, Filesystem, Mount, Plan, Request};
-use crate::{Contender, Durability, Refusal};
+use crate::{Contender, Refusal};
 
 /// See the module's own words.
 pub(super) struct Tmpfs;
@@ -15,7 +17,10 @@ static DESCRIPTION: Description = Description {
     module: "built in",
     package: None,
     programs: &[],
-    options: &[],
+    options: &[
+        ATIME.here("when reading updates the access time"),
+        SYNC.here("taken and without effect"),
+    ],
     presets: &[],
     needs_device: false,
 };
@@ -25,20 +30,31 @@ impl Filesystem for Tmpfs {
         &DESCRIPTION
     }
 
-    fn minimum_size(&self, _: &Contender) -> Result<Bytes, Refusal> {
+    fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
+        Options::of(&DESCRIPTION, contender)?;
         Ok(Bytes::from_kib(64))
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
-        let mut options = vec![format!("size={}", request.size.0), "nr_inodes=0".to_owned()];
-        options.extend(request.contender.mount.iter().cloned());
+        let options = Options::of(&DESCRIPTION, request.contender)?;
+        if let Some(argument) = options.mkfs.first() {
+            let what = format!("tmpfs: mkfs={argument}");
+            return Err(Refusal::new(what, "tmpfs has no mkfs").with_next("use mount="));
+        }
+        // Inodes without limit, and no reserve of them to run out.
+        let own = vec![format!("size={}", request.size.0), "nr_inodes=0".to_owned()];
+        let mount = options.mount(own);
         Ok(Plan {
             make: Vec::new(),
-            mount: Mount { kernel_type: "tmpfs".to_owned(), source: "fstrial".to_owned(), options },
+            durability: options.durability(&mount),
+            mount: Mount {
+                kernel_type: "tmpfs".to_owned(),
+                source: "fstrial".to_owned(),
+                options: mount,
+            },
             settle: Vec::new(),
             check: None,
             inspect: Vec::new(),
-            durability: Durability::None,
             served_by: "tmpfs, built in".to_owned(),
         })
     }

@@ -1,13 +1,16 @@
 //! Layouts: how disks become the device a filesystem sits on. One file a layout;
 //! [`LAYOUTS`] is the only list of them.
 
+mod choice;
 mod single;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Command, LayoutChoice, Refusal};
+pub use choice::LayoutChoice;
+
+use crate::{Command, Refusal};
 
 /// Every layout.
 pub static LAYOUTS: &[&dyn Layout] = &[&single::Single];
@@ -42,6 +45,58 @@ pub struct Description {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
+    /// The Debian package of its tools, if it needs any.
+    pub package: Option<&'static str>,
+    /// The programs it needs from that package.
+    pub programs: &'static [&'static str],
+    /// The kernel modules it needs.
+    pub modules: &'static [&'static str],
+    /// What can be said about it.
+    pub parameters: &'static [&'static Parameter],
+    /// The filesystems that can sit on it, where not all can.
+    pub filesystems: Option<&'static [&'static str]>,
+}
+
+/// A parameter of a layout.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Name, the same word for the same meaning in every layout.
+    pub name: &'static str,
+    /// The values it takes: `SIZE`, `NUMBER`, or words between bars.
+    pub values: &'static str,
+    /// What it means.
+    pub help: &'static str,
+}
+
+static JOURNAL: Parameter = Parameter {
+    name: "journal",
+    values: "internal|external",
+    help: "external: one more disk, the last, for the filesystem's journal or log",
+};
+
+/// The roles of `data` disks and, if chosen, one for the journal behind them.
+fn roles(choice: &LayoutChoice, data: usize) -> Vec<Role> {
+    let mut roles = vec![Role::Data; data];
+    if choice.has_journal_disk() {
+        roles.push(Role::Journal);
+    }
+    roles
+}
+
+/// Disks split into those for data (at least one) and the one for the journal.
+fn split<'a>(
+    layout: &dyn Layout,
+    choice: &LayoutChoice,
+    disks: &'a [PathBuf],
+) -> Result<(&'a [PathBuf], Option<PathBuf>), Refusal> {
+    let wanted = layout.disks(choice)?.len();
+    if disks.len() != wanted {
+        return Err(choice.refuse(format!("it takes {wanted} disks, not {}", disks.len())));
+    }
+    match disks.split_last() {
+        Some((journal, data)) if choice.has_journal_disk() => Ok((data, Some(journal.clone()))),
+        _ => Ok((disks, None)),
+    }
 }
 
 /// What a disk is for.
@@ -61,6 +116,8 @@ pub struct Plan {
     pub assemble: Vec<Command>,
     /// The device the filesystem is made on.
     pub data: PathBuf,
+    /// Further devices that the filesystem itself joins to the first (btrfs).
+    pub members: Vec<PathBuf>,
     /// The device of its journal, if external.
     pub journal: Option<PathBuf>,
     /// Commands that take it apart, in order.

@@ -2,32 +2,41 @@
 
 use std::path::PathBuf;
 
-use super::{Description, Layout, Plan, Role};
+use super::{Description, JOURNAL, Layout, Parameter, Plan, Role, roles, split};
 use crate::{LayoutChoice, Refusal};
 
 /// See the module's own words.
 pub(super) struct Single;
 
-static DESCRIPTION: Description = Description { name: "single", summary: "one disk, used whole" };
+static PARAMETERS: &[&Parameter] = &[&JOURNAL];
+
+static DESCRIPTION: Description = Description {
+    name: "single",
+    summary: "one disk, used whole",
+    package: None,
+    programs: &[],
+    modules: &[],
+    parameters: PARAMETERS,
+    filesystems: None,
+};
 
 impl Layout for Single {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
     }
 
-    fn disks(&self, _: &LayoutChoice) -> Result<Vec<Role>, Refusal> {
-        Ok(vec![Role::Data])
+    fn disks(&self, choice: &LayoutChoice) -> Result<Vec<Role>, Refusal> {
+        choice.check(PARAMETERS)?;
+        Ok(roles(choice, 1))
     }
 
-    fn plan(&self, _: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
-        let [data] = disks else {
-            let rule = format!("it takes one disk, not {}", disks.len());
-            return Err(Refusal::new("layout single", rule));
-        };
+    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
+        let (data, journal) = split(self, choice, disks)?;
         Ok(Plan {
             assemble: Vec::new(),
-            data: data.clone(),
-            journal: None,
+            data: data[0].clone(),
+            members: Vec::new(),
+            journal,
             dismantle: Vec::new(),
             inspect: Vec::new(),
         })

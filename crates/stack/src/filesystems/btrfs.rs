@@ -1,0 +1,161 @@
+//! btrfs: copy on write, checksums, snapshots, several devices in one filesystem.
+
+use units::Bytes;
+
+use super::options::Options;
+use super::vocabulary::{
+    ATIME, BARRIER, CHECKSUM, COMMIT_INTERVAL, COMPRESSION, COMPRESSION_LEVEL, COPY_ON_WRITE,
+    METADATA_COPIES, NODE_SIZE, SYNC,
+};
+use super::{Description, Filesystem, Mount, Plan, Preset, Request};
+use crate::{Command, Contender, Refusal};
+
+/// See the module's own words.
+pub(super) struct Btrfs;
+
+static DESCRIPTION: Description = Description {
+    name: "btrfs",
+    summary: "copy on write, checksums of all content, snapshots",
+    kernel_type: "btrfs",
+    module: "btrfs",
+    package: Some("btrfs-progs"),
+    programs: &["mkfs.btrfs", "btrfs"],
+    options: &[
+        ATIME.here("when reading updates the access time"),
+        SYNC.here("synchronous writing"),
+        BARRIER.here("default on"),
+        COMMIT_INTERVAL.here("seconds, 1 to 300; default 30"),
+        NODE_SIZE.here("4K to 64K; default 16K"),
+        METADATA_COPIES.here("default 2 (`dup`), as mkfs.btrfs has had it since 5.15"),
+        CHECKSUM.only("crc32c|xxhash|sha256|blake2|off", "default crc32c; off: nodatasum"),
+        COPY_ON_WRITE.here("default on"),
+        COMPRESSION.only("off|lzo|zlib|zstd", "default off"),
+        COMPRESSION_LEVEL.here("zlib 1 to 9, zstd 1 to 15; default 3"),
+    ],
+    presets: &[Preset {
+        name: "2011",
+        help: "btrfs-progs 0.19 (the 2 GB study of February 2011): nodes of 4 KiB, none of the \
+               features that became defaults later (extref, skinny-metadata, no-holes, \
+               free-space-tree)",
+        options: &[("node_size", "4K")],
+        mkfs: &["-O", "^extref,^skinny-metadata,^no-holes", "-R", "^free-space-tree"],
+    }],
+    needs_device: true,
+};
+
+fn minimum(options: &Options<'_>) -> Result<Bytes, Refusal> {
+    let node = options.power_of_two(&NODE_SIZE, 4096, 65536)?.unwrap_or(Bytes::from_kib(16));
+    // Measured with btrfs-progs 6.2: 109 MiB with its defaults. Smaller nodes and a single
+    // copy take less, larger nodes no more than the next step.
+    Ok(if node > Bytes::from_kib(16) { Bytes::from_mib(128) } else { Bytes::from_mib(109) })
+}
+
+fn mount_options(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
+    let mut mount = Vec::new();
+    match options.switch(&BARRIER) {
+        Some(true) => mount.push("barrier".to_owned()),
+        Some(false) => mount.push("nobarrier".to_owned()),
+        None => {}
+    }
+    if let Some(seconds) = options.number_within(&COMMIT_INTERVAL, 1, 300)? {
+        mount.push(format!("commit={seconds}"));
+    }
+    let in_place = options.switch(&COPY_ON_WRITE) == Some(false);
+    if in_place {
+        mount.push("nodatacow".to_owned());
+    }
+    if options.text(&CHECKSUM) == Some("off") {
+        mount.push("nodatasum".to_owned());
+    } else if in_place && options.text(&CHECKSUM).is_some() {
+        let rule = "content that is overwritten in place has no checksum";
+        return Err(options.refuse(&CHECKSUM, rule));
+    }
+    let level = options.number(&COMPRESSION_LEVEL);
+    match options.text(&COMPRESSION) {
+        None | Some("off") if level.is_some() => {
+            return Err(options.refuse(&COMPRESSION_LEVEL, "it needs compression beside it"));
+        }
+        None | Some("off") => {}
+        Some(_) if in_place => {
+            return Err(options.refuse(&COMPRESSION, "it needs copy_on_write=on"));
+        }
+        Some(algorithm) => {
+            let most = match algorithm {
+                "zlib" => 9,
+                "zstd" => 15,
+                _ if level.is_some() => {
+                    return Err(options.refuse(&COMPRESSION_LEVEL, "lzo has no levels"));
+                }
+                _ => 1,
+            };
+            let level = options.number_within(&COMPRESSION_LEVEL, 1, most)?;
+            let level = level.map(|level| format!(":{level}")).unwrap_or_default();
+            // Forced: the heuristic that gives up on a file looks at how its first write went.
+            mount.push(format!("compress-force={algorithm}{level}"));
+        }
+    }
+    Ok(mount)
+}
+
+impl Filesystem for Btrfs {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
+        minimum(&Options::of(&DESCRIPTION, contender)?)
+    }
+
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let options = Options::of(&DESCRIPTION, request.contender)?;
+        options.no_journal_disk(request)?;
+        let device = options.device(request, minimum(&options)?)?;
+
+        let node = options.size(&NODE_SIZE).unwrap_or(Bytes::from_kib(16)).0.to_string();
+        let mut args: Vec<String> =
+            ["-q", "-f", "-K", "-U", &request.uuid, "-s", "4096", "-n", &node]
+                .map(str::to_owned)
+                .to_vec();
+        let mut option = |flag: &str, value: &str| args.extend([flag.to_owned(), value.to_owned()]);
+        let metadata = if options.text(&METADATA_COPIES) == Some("1") { "single" } else { "dup" };
+        option("-m", metadata);
+        option("-d", "single");
+        if let Some(checksum) = options.text(&CHECKSUM).filter(|checksum| *checksum != "off") {
+            option("--checksum", checksum);
+        }
+        args.extend(options.mkfs.iter().cloned());
+        args.push(device.to_owned());
+
+        let mount = options.mount(mount_options(&options)?);
+        Ok(Plan {
+            make: vec![Command::new("mkfs.btrfs", args).destructive()],
+            durability: options.durability(&mount),
+            mount: Mount {
+                kernel_type: "btrfs".to_owned(),
+                source: device.to_owned(),
+                options: mount,
+            },
+            settle: Vec::new(),
+            check: Some(Command::new("btrfs", ["check", "--readonly", device])),
+            inspect: vec![Command::new("btrfs", ["inspect-internal", "dump-super", device])],
+            served_by: "btrfs.ko".to_owned(),
+        })
+    }
+
+    fn features(&self, inspected: &[(String, String)]) -> Vec<String> {
+        let dumps = inspected.iter().filter(|(command, _)| command.contains("dump-super"));
+        // Flags stand in brackets, in lines of their own: `( MIXED_BACKREF |`.
+        dumps
+            .flat_map(|(_, output)| output.lines())
+            .map(|line| line.trim().trim_start_matches('(').trim_end_matches(['|', ')']).trim())
+            .filter(|line| {
+                *line != "WRITTEN"
+                    && line
+                        .chars()
+                        .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+                    && line.chars().any(|c| c.is_ascii_uppercase())
+            })
+            .map(str::to_owned)
+            .collect()
+    }
+}

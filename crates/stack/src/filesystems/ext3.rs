@@ -1,0 +1,86 @@
+//! ext3: ext2 with a journal. Served by ext4.ko today, without delayed allocation.
+
+use units::Bytes;
+
+use super::ext_family::{EXT2_2004, EXT2_TODAY, Member, features_in};
+use super::vocabulary::{
+    ATIME, BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DIR_INDEX, DIRECTORY_HASH, FEATURE_SET,
+    INODE_RATIO, INODE_SIZE, JOURNAL, JOURNAL_SIZE, RESERVED_PERCENT, RESIZE_INODE, STRIPE_UNIT,
+    STRIPE_WIDTH, SYNC,
+};
+use super::{Description, Filesystem, Plan, Preset, Request};
+use crate::{Contender, Refusal};
+
+/// See the module's own words.
+pub(super) struct Ext3;
+
+static DESCRIPTION: Description = Description {
+    name: "ext3",
+    summary: "ext2 with a journal; the default of the 2000s",
+    kernel_type: "ext3",
+    module: "ext4",
+    package: Some("e2fsprogs"),
+    programs: &["mke2fs", "e2fsck", "dumpe2fs", "tune2fs"],
+    options: &[
+        ATIME.here("when reading updates the access time"),
+        SYNC.here("synchronous writing"),
+        BARRIER.here("default on; kernels before 3.1 had it off"),
+        JOURNAL.only("internal|external", "default: where the layout has room for it"),
+        JOURNAL_SIZE.here("whole MiB, 1024 blocks at least; default by device size"),
+        DATA.here("default ordered"),
+        COMMIT_INTERVAL.here("seconds, 1 to 900; default 5"),
+        BLOCK_SIZE.here("1K, 2K or 4K (default), at every device size"),
+        INODE_SIZE.here("128 up to the block size; default 256"),
+        INODE_RATIO.here("one inode for so many bytes; default 16K, `-T news` was 4K"),
+        DIR_INDEX.here("default on, as mke2fs has had it since 2006"),
+        DIRECTORY_HASH.only("half_md4|tea|legacy", "default half_md4"),
+        RESIZE_INODE.here("default on"),
+        RESERVED_PERCENT.here("0 to 50; default 5"),
+        STRIPE_UNIT.here("default: what the device reports"),
+        STRIPE_WIDTH.here("disks that hold data; needs stripe_unit"),
+        FEATURE_SET.only("today|2004", "default today"),
+    ],
+    presets: &[Preset {
+        name: "2004",
+        help: "mke2fs 1.35 (Fedora Core 2, the Maildir study of 2004): no dir_index, no room \
+               for resizing, inodes of 128 bytes, one for 8 KiB, a journal of 32 MiB. The study \
+               itself adds journal_size=256M:inode_ratio=4K (its `-J size=256 -T news`). \
+               Barriers stay on, unlike then: durability is levelled",
+        options: &[
+            ("feature_set", "2004"),
+            ("inode_size", "128"),
+            ("inode_ratio", "8K"),
+            ("journal_size", "32M"),
+        ],
+        mkfs: &[],
+    }],
+    needs_device: true,
+};
+
+static MEMBER: Member = Member {
+    description: &DESCRIPTION,
+    feature_sets: &[("today", EXT2_TODAY), ("2004", EXT2_2004)],
+    journal: true,
+};
+
+impl Filesystem for Ext3 {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
+        MEMBER.minimum_size(contender)
+    }
+
+    fn inodes(&self, contender: &Contender, size: Bytes) -> Result<Option<u64>, Refusal> {
+        MEMBER.inodes(contender, size).map(Some)
+    }
+
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        MEMBER.plan(request)
+    }
+
+    fn features(&self, inspected: &[(String, String)]) -> Vec<String> {
+        features_in(inspected)
+    }
+}

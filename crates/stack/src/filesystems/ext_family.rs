@@ -1,0 +1,396 @@
+//! What ext2, ext3 and ext4 share: one mkfs, one kernel driver, one check. The members
+//! differ in the feature flags they are made with and in the options they take.
+//!
+//! Every feature flag, the block size, the inode size and the inode ratio stand on the
+//! command line, and `mke2fs.conf` is kept out by naming a file that does not exist: the
+//! same request makes the same filesystem on every machine, and a small device gets the
+//! blocks of a large one.
+
+use units::Bytes;
+
+use super::options::{Options, Placement};
+use super::vocabulary::{
+    BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DELALLOC, DIR_INDEX, DIRECTORY_HASH, EXTENTS,
+    FEATURE_SET, INLINE_DATA, INODE_RATIO, INODE_SIZE, JOURNAL, JOURNAL_SIZE, LAZY_INIT,
+    METADATA_CHECKSUM, RESERVED_PERCENT, RESIZE_INODE, STRIPE_UNIT, STRIPE_WIDTH,
+};
+use super::{Description, Mount, Plan, Request, Settle, derived_uuid};
+use crate::{Command, Contender, Refusal};
+
+/// A member of the family.
+pub(super) struct Member {
+    pub(super) description: &'static Description,
+    /// The feature flags of each time, by the values of `feature_set`.
+    pub(super) feature_sets: &'static [(&'static str, &'static [&'static str])],
+    /// Whether it has a journal unless told otherwise.
+    pub(super) journal: bool,
+}
+
+/// Today's mke2fs without a configuration file, spelled out (e2fsprogs 1.47.0, Debian 12).
+pub(super) const EXT2_TODAY: &[&str] =
+    &["ext_attr", "resize_inode", "dir_index", "filetype", "sparse_super", "large_file"];
+
+/// mke2fs 1.35 of February 2004. `large_file` is set by the kernel when the first file
+/// passes 2 GiB, `ext_attr` with the first attribute.
+pub(super) const EXT2_2004: &[&str] = &["filetype", "sparse_super"];
+
+/// The number of blocks below which mke2fs makes no journal, and says so only on stderr.
+const JOURNAL_BLOCKS_OF_DEVICE_MIN: u64 = 2048;
+/// The smallest journal, in blocks.
+const JOURNAL_BLOCKS_MIN: u64 = 1024;
+/// The largest journal mke2fs makes, in blocks.
+const JOURNAL_BLOCKS_MAX: u64 = 10_240_000;
+/// Without a journal mke2fs takes less, but nothing can be measured on it.
+const DEVICE_MIN: u64 = 1 << 20;
+/// The moment that superblocks carry as their time of making, the first of 2020: otherwise
+/// two filesystems made from one request would differ in it. It is the lab's first moment
+/// too, so that no mount lies before it.
+const MADE_AT: &str = "1577836800";
+
+/// The numbers a request comes down to.
+struct Geometry {
+    block: Bytes,
+    inode: Bytes,
+    ratio: Bytes,
+    placement: Placement,
+    journal: Option<Bytes>,
+}
+
+impl Member {
+    fn geometry(&self, options: &Options<'_>, journal_disk: bool) -> Result<Geometry, Refusal> {
+        let block = options.power_of_two(&BLOCK_SIZE, 1024, 4096)?.unwrap_or(Bytes::from_kib(4));
+        let inode = options.power_of_two(&INODE_SIZE, 128, block.0)?.unwrap_or(Bytes(256));
+        let ratio = options.size(&INODE_RATIO).unwrap_or(Bytes::from_kib(16));
+        if ratio.0 < 1024 || ratio.0 > 64 << 20 {
+            return Err(options.refuse(&INODE_RATIO, "it lies between 1 KiB and 64 MiB"));
+        }
+        if inode.0 * 2 > ratio.0 {
+            let rule = format!("inodes of {inode} would take more than half of the device");
+            return Err(options.refuse(&INODE_RATIO, rule));
+        }
+        let placement = if self.journal {
+            options.placement(&JOURNAL, true, journal_disk)?
+        } else {
+            options.placement(&JOURNAL, false, journal_disk)?;
+            Placement::None
+        };
+        let journal = options.size(&JOURNAL_SIZE);
+        if let Some(size) = journal {
+            let blocks = size.0 / block.0;
+            if !size.0.is_multiple_of(1 << 20) {
+                return Err(options.refuse(&JOURNAL_SIZE, "a journal is whole MiB"));
+            }
+            if !(JOURNAL_BLOCKS_MIN..=JOURNAL_BLOCKS_MAX).contains(&blocks) {
+                let rule = format!(
+                    "a journal has {JOURNAL_BLOCKS_MIN} to {JOURNAL_BLOCKS_MAX} blocks, of {block}"
+                );
+                return Err(options.refuse(&JOURNAL_SIZE, rule));
+            }
+        }
+        if placement == Placement::None {
+            for word in [&JOURNAL_SIZE, &DATA] {
+                if options.text(word).is_some() {
+                    return Err(options.refuse(word, "without a journal it means nothing"));
+                }
+            }
+        }
+        Ok(Geometry { block, inode, ratio, placement, journal })
+    }
+
+    /// See [`super::Filesystem::minimum_size`].
+    pub(super) fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
+        let options = Options::of(self.description, contender)?;
+        let disk = contender.layout.has_journal_disk();
+        Ok(self.geometry(&options, disk)?.minimum())
+    }
+
+    /// See [`super::Filesystem::inodes`].
+    pub(super) fn inodes(&self, contender: &Contender, size: Bytes) -> Result<u64, Refusal> {
+        let options = Options::of(self.description, contender)?;
+        let geometry = self.geometry(&options, contender.layout.has_journal_disk())?;
+        // Eleven inodes are the filesystem's own.
+        Ok((size.0 / geometry.ratio.0).saturating_sub(11))
+    }
+
+    fn features(&self, options: &Options<'_>, geometry: &Geometry) -> Vec<&'static str> {
+        let time = options.text(&FEATURE_SET).unwrap_or("today");
+        let listed = self.feature_sets.iter().find(|(name, _)| *name == time);
+        let mut features = listed.map(|(_, features)| features.to_vec()).unwrap_or_default();
+        let mut set = |feature, wanted: Option<bool>| match wanted {
+            Some(true) if !features.contains(&feature) => features.push(feature),
+            Some(false) => features.retain(|other| *other != feature),
+            _ => {}
+        };
+        set("has_journal", Some(geometry.placement != Placement::None));
+        set("dir_index", options.switch(&DIR_INDEX));
+        set("resize_inode", options.switch(&RESIZE_INODE));
+        set("extent", options.switch(&EXTENTS));
+        set("inline_data", options.switch(&INLINE_DATA));
+        set("metadata_csum", options.switch(&METADATA_CHECKSUM));
+        if geometry.inode == Bytes(128) {
+            // An inode of 128 bytes has no room for what the flag promises.
+            set("extra_isize", Some(false));
+        }
+        features
+    }
+
+    /// See [`super::Filesystem::plan`].
+    pub(super) fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let options = Options::of(self.description, request.contender)?;
+        let geometry = self.geometry(&options, request.journal.is_some())?;
+        let device = options.device(request, geometry.minimum())?;
+        let journal = options.journal(request)?;
+        let features = self.features(&options, &geometry);
+        if options.switch(&INLINE_DATA) == Some(true) && geometry.inode == Bytes(128) {
+            return Err(options.refuse(&INLINE_DATA, "inodes of 128 bytes have no room for it"));
+        }
+
+        let mut make = Vec::new();
+        if let Some(journal) = journal {
+            make.push(self.make_journal(&options, &geometry, request, journal));
+        }
+        make.push(self.make(&options, &geometry, request, &features, device, journal)?);
+        if let Some(hash) = options.text(&DIRECTORY_HASH) {
+            // mke2fs takes the hash from its configuration file alone.
+            let hash = format!("hash_alg={hash}");
+            make.push(outside_configuration(Command::new("tune2fs", ["-E", &hash, device])));
+        }
+
+        let mount = options.mount(self.mount_options(&options, journal)?);
+        let name = self.description.name;
+        let mut inspect = vec![Command::new("dumpe2fs", ["-h", device])];
+        let mut check = vec!["-fn".to_owned()];
+        if let Some(journal) = journal {
+            inspect.push(Command::new("dumpe2fs", ["-h", journal]));
+            check.extend(["-j".to_owned(), journal.to_owned()]);
+        }
+        check.push(device.to_owned());
+        Ok(Plan {
+            make,
+            durability: options.durability(&mount),
+            mount: Mount {
+                kernel_type: name.to_owned(),
+                source: device.to_owned(),
+                options: mount,
+            },
+            // Present even where mkfs has written every inode table: since 5.13 the same
+            // thread reads the block bitmaps ahead after each mount.
+            settle: vec![Settle::KernelThreadGone("ext4lazyinit".to_owned())],
+            check: Some(Command::new("e2fsck", check)),
+            inspect,
+            served_by: match (name, options.text(&FEATURE_SET)) {
+                ("ext4", None | Some("today")) => "ext4.ko".to_owned(),
+                (name, None | Some("today")) => format!("ext4.ko, feature set of {name}"),
+                (name, Some(time)) => format!("ext4.ko, feature set of {name} in {time}"),
+            },
+        })
+    }
+
+    fn make_journal(
+        &self,
+        options: &Options<'_>,
+        geometry: &Geometry,
+        request: &Request<'_>,
+        journal: &str,
+    ) -> Command {
+        let block = geometry.block.0.to_string();
+        let uuid = derived_uuid(&request.uuid, 1);
+        let mut args: Vec<String> = [
+            "-q",
+            "-F",
+            "-O",
+            "journal_dev",
+            "-b",
+            &block,
+            "-U",
+            &uuid,
+            "-E",
+            "nodiscard",
+            journal,
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        if let Some(size) = options.size(&JOURNAL_SIZE) {
+            args.push((size.0 / geometry.block.0).to_string());
+        }
+        outside_configuration(Command::new("mke2fs", args))
+    }
+
+    fn make(
+        &self,
+        options: &Options<'_>,
+        geometry: &Geometry,
+        request: &Request<'_>,
+        features: &[&str],
+        device: &str,
+        journal: Option<&str>,
+    ) -> Result<Command, Refusal> {
+        let raw = Raw::split(options)?;
+        let mut extended = vec!["nodiscard".to_owned(), format!("hash_seed={}", request.hash_seed)];
+        let lazy = u8::from(options.switch(&LAZY_INIT).unwrap_or(false));
+        extended.push(format!("lazy_itable_init={lazy}"));
+        extended.push(format!("lazy_journal_init={lazy}"));
+        extended.extend(stripe(options, geometry.block)?);
+        extended.extend(raw.extended);
+        let features: Vec<&str> = ["none"]
+            .iter()
+            .chain(features)
+            .copied()
+            .chain(raw.features.iter().map(String::as_str))
+            .collect();
+        let reserved = options.number_within(&RESERVED_PERCENT, 0, 50)?.unwrap_or(5);
+
+        let mut args: Vec<String> =
+            ["-q", "-F", "-t", self.description.name, "-O"].map(str::to_owned).to_vec();
+        args.push(features.join(","));
+        let mut option = |flag: &str, value: String| args.extend([flag.to_owned(), value]);
+        option("-b", geometry.block.0.to_string());
+        option("-I", geometry.inode.0.to_string());
+        if !raw.usage_type || options.text(&INODE_RATIO).is_some() {
+            option("-i", geometry.ratio.0.to_string());
+        }
+        option("-m", reserved.to_string());
+        option("-U", request.uuid.clone());
+        option("-E", extended.join(","));
+        match (journal, geometry.journal) {
+            (Some(journal), _) => option("-J", format!("device={journal}")),
+            (None, Some(size)) => option("-J", format!("size={}", size.0 >> 20)),
+            (None, None) => {}
+        }
+        args.extend(raw.rest);
+        args.push(device.to_owned());
+        Ok(outside_configuration(Command::new("mke2fs", args)))
+    }
+
+    fn mount_options(
+        &self,
+        options: &Options<'_>,
+        journal: Option<&str>,
+    ) -> Result<Vec<String>, Refusal> {
+        let mut mount = Vec::new();
+        if let Some(journal) = journal {
+            // The superblock names the journal by device number, which can change.
+            mount.push(format!("journal_path={journal}"));
+        }
+        if let Some(barrier) = options.switch(&BARRIER) {
+            mount.push(format!("barrier={}", u8::from(barrier)));
+        }
+        if let Some(data) = options.text(&DATA) {
+            mount.push(format!("data={data}"));
+        }
+        if let Some(seconds) = options.number_within(&COMMIT_INTERVAL, 1, 900)? {
+            mount.push(format!("commit={seconds}"));
+        }
+        match options.switch(&DELALLOC) {
+            Some(true) if options.text(&DATA) == Some("journal") => {
+                return Err(options.refuse(&DELALLOC, "data=journal excludes it"));
+            }
+            Some(true) => mount.push("delalloc".to_owned()),
+            Some(false) => mount.push("nodelalloc".to_owned()),
+            None => {}
+        }
+        Ok(mount)
+    }
+}
+
+impl Geometry {
+    fn minimum(&self) -> Bytes {
+        // Room for the inode tables grows with the device.
+        let grown = |bytes: u64| {
+            let share = self.inode.0 as f64 / self.ratio.0 as f64;
+            Bytes((bytes as f64 / (1.0 - share)).ceil() as u64).round_up(64 << 10)
+        };
+        match (self.placement, self.journal) {
+            (Placement::Internal, None) => Bytes(JOURNAL_BLOCKS_OF_DEVICE_MIN * self.block.0),
+            // mke2fs refuses a journal that takes more than half of what is free once
+            // superblocks, descriptors and room for growth (4 MiB is enough) are placed.
+            (Placement::Internal, Some(size)) => grown(size.0 * 2 + (4 << 20)),
+            (Placement::External | Placement::None, _) => Bytes(DEVICE_MIN),
+        }
+    }
+}
+
+/// `stride` and `stripe_width` of mke2fs, in blocks.
+fn stripe(options: &Options<'_>, block: Bytes) -> Result<Vec<String>, Refusal> {
+    let disks = options.number_within(&STRIPE_WIDTH, 1, 1024)?;
+    let Some(unit) = options.size(&STRIPE_UNIT) else {
+        return match disks {
+            None => Ok(Vec::new()),
+            Some(_) => Err(options.refuse(&STRIPE_WIDTH, "it needs stripe_unit beside it")),
+        };
+    };
+    if unit.0 == 0 || !unit.0.is_multiple_of(block.0) {
+        let rule = format!("it is a multiple of the block size, {block}");
+        return Err(options.refuse(&STRIPE_UNIT, rule));
+    }
+    let stride = unit.0 / block.0;
+    let mut extended = vec![format!("stride={stride}")];
+    extended.extend(disks.map(|disks| format!("stripe_width={}", stride * disks)));
+    Ok(extended)
+}
+
+/// Raw arguments. Of `-E` and `-O` mke2fs heeds only the last, so what is given there joins
+/// what the driver says; the rest stands behind the driver's own, where it wins.
+struct Raw {
+    extended: Vec<String>,
+    features: Vec<String>,
+    /// A usage type (`-T news`) brings an inode ratio of its own.
+    usage_type: bool,
+    rest: Vec<String>,
+}
+
+impl Raw {
+    fn split(options: &Options<'_>) -> Result<Raw, Refusal> {
+        let mut raw =
+            Raw { extended: Vec::new(), features: Vec::new(), usage_type: false, rest: Vec::new() };
+        let mut args = options.mkfs.iter();
+        while let Some(arg) = args.next() {
+            let (flag, value) = match arg.split_at_checked(2) {
+                Some((flag @ ("-E" | "-O"), attached)) => (flag, attached),
+                _ => {
+                    raw.usage_type |= arg.starts_with("-T");
+                    raw.rest.push(arg.clone());
+                    continue;
+                }
+            };
+            let value = if value.is_empty() {
+                args.next().map(String::as_str).unwrap_or_default()
+            } else {
+                value
+            };
+            let parts = value.split(',').filter(|part| !part.is_empty()).map(str::to_owned);
+            match flag {
+                "-E" => raw.extended.extend(parts),
+                _ => raw.features.extend(parts),
+            }
+        }
+        if raw.extended.iter().any(|extended| extended == "discard") {
+            let name = &options.contender().name;
+            return Err(Refusal::new(
+                format!("{name}: mkfs=-E discard"),
+                "a discard punches holes into what was allocated, and later work fills them \
+                 inside the clock",
+            )
+            .with_next("leave it out"));
+        }
+        Ok(raw)
+    }
+}
+
+/// A destructive command of e2fsprogs that no configuration file and no clock influences.
+fn outside_configuration(command: Command) -> Command {
+    command
+        .destructive()
+        .with_env("MKE2FS_CONFIG", "/nonexistent/mke2fs.conf")
+        .with_env("E2FSPROGS_FAKE_TIME", MADE_AT)
+}
+
+/// The feature flags in the output of `dumpe2fs -h`.
+pub(super) fn features_in(inspected: &[(String, String)]) -> Vec<String> {
+    let dumps = inspected.iter().filter(|(command, _)| command.starts_with("dumpe2fs"));
+    let mut lines = dumps.flat_map(|(_, output)| output.lines());
+    lines
+        .find_map(|line| line.strip_prefix("Filesystem features:"))
+        .map(|features| features.split_whitespace().map(str::to_owned).collect())
+        .unwrap_or_default()
+}
