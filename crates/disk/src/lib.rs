@@ -5,10 +5,27 @@
 //! will happen, [`Model::advance`] moves its time and yields what completed. So it is
 //! tested in microseconds, driven by the guest's block device server, by a trace on the
 //! host, or by a crash explorer.
+//!
+//! A device is a file: [`DISKS`] lists the shipped ones, [`DiskDescription::load`] reads a
+//! user's own, [`DiskDescription::build`] makes a [`Model`] of it.
 #![forbid(unsafe_code)]
 
+mod catalogue;
+mod demerit;
+mod description;
 mod model;
+pub mod models;
+mod published;
+mod replay;
 mod request;
 
-pub use model::Model;
+pub use catalogue::{DISKS, Shipped};
+pub use demerit::{Agreement, Measured, TraceError, agreement, demerit, read_trace};
+pub use description::{
+    DescriptionError, Device, DiskDescription, Options, Provenance, Variant,
+};
+pub use model::{Activity, Destaged, Model};
+pub use models::Scheduler;
+pub use published::{Figure, Published};
+pub use replay::{Asked, Replay, Served, Stalled};
 pub use request::{Completion, Operation, Request, RequestId};

@@ -1,6 +1,6 @@
 //! The contract of a disk model.
 
-use units::{Bytes, Nanos};
+use units::{Bytes, Lba, Nanos};
 
 use crate::{Completion, Request};
 
@@ -24,4 +24,70 @@ pub trait Model: Send {
     /// Moves time to `now` and appends what completed at or before it, in order of
     /// completion.
     fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>);
+
+    /// Whether what was last written to all of `sectors` from `lba`, by writes completed up
+    /// to the last call's `now`, would survive a power failure at that moment. Sectors never
+    /// written are durable. The answer for a write still outstanding is not defined.
+    fn is_durable(&self, lba: Lba, sectors: u64) -> bool;
+
+    /// Appends what has moved from volatile to durable storage since the last call, in order
+    /// of `finished`, up to the last call's `now`. Nothing unless
+    /// [`crate::Options::record_destaging`] asked for it. Writes that were durable when they
+    /// completed do not appear.
+    fn take_destaged(&mut self, destaged: &mut Vec<Destaged>);
+
+    /// What the device did so far.
+    fn activity(&self) -> Activity;
+}
+
+/// A run of sectors that the device moved by itself to durable storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Destaged {
+    /// First sector.
+    pub lba: Lba,
+    /// Sectors.
+    pub sectors: u64,
+    /// When the device took the contents: writes completed later are not among them.
+    pub started: Nanos,
+    /// When they became durable.
+    pub finished: Nanos,
+}
+
+/// Counts since the model was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Activity {
+    /// Sectors the host read.
+    pub host_read_sectors: u64,
+    /// Sectors the host wrote.
+    pub host_written_sectors: u64,
+    /// Reads that a cache answered alone.
+    pub read_hits: u64,
+    /// Operations on the medium: seeks of an arm, page reads and programs of flash.
+    pub media_operations: u64,
+    /// Sectors read from the medium for the host or for the device's own ends (parity,
+    /// garbage collection); reading ahead is not counted.
+    pub media_read_sectors: u64,
+    /// Sectors written to the medium, whoever caused it.
+    pub media_written_sectors: u64,
+    /// Erased blocks of flash.
+    pub erases: u64,
+    /// Flushes completed.
+    pub flushes: u64,
+}
+
+impl Activity {
+    /// Sectors written to the medium for one written by the host; `None` where the host has
+    /// written nothing. Below 1 where a cache absorbed rewrites.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.host_written_sectors > 0)
+            .then(|| self.media_written_sectors as f64 / self.host_written_sectors as f64)
+    }
+
+    /// Adds another device's counts, as a controller does over its members.
+    pub(crate) fn add_medium_of(&mut self, member: &Activity) {
+        self.media_operations += member.media_operations;
+        self.media_read_sectors += member.media_read_sectors;
+        self.media_written_sectors += member.media_written_sectors;
+        self.erases += member.erases;
+    }
 }

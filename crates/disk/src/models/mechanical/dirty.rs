@@ -1,0 +1,152 @@
+//! What the write cache holds and the platter does not yet: disjoint extents in order of
+//! place. Knows no time.
+
+/// Sectors `start..end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Extent {
+    pub(crate) fn sectors(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// Extents a cache keeps account of; beyond that it is full, whatever their size. An
+/// assumption: drives do not publish the size of their tables.
+pub(crate) const EXTENTS_MAX: usize = 1024;
+
+/// Dirty extents, disjoint, not adjacent, ascending.
+#[derive(Debug, Clone)]
+pub(crate) struct DirtyExtents {
+    extents: Vec<Extent>,
+    sectors: u64,
+}
+
+impl DirtyExtents {
+    pub(crate) fn new() -> DirtyExtents {
+        DirtyExtents { extents: Vec::with_capacity(EXTENTS_MAX + 1), sectors: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.extents.is_empty()
+    }
+
+    pub(crate) fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.extents.len()
+    }
+
+    /// Adds `start..end`, joining what it touches.
+    pub(crate) fn insert(&mut self, start: u64, end: u64) {
+        let first = self.extents.partition_point(|extent| extent.end < start);
+        let last = first + self.extents[first..].partition_point(|extent| extent.start <= end);
+        let mut joined = Extent { start, end };
+        for extent in &self.extents[first..last] {
+            joined.start = joined.start.min(extent.start);
+            joined.end = joined.end.max(extent.end);
+            self.sectors -= extent.sectors();
+        }
+        self.sectors += joined.sectors();
+        if first == last {
+            self.extents.insert(first, joined);
+        } else {
+            self.extents[first] = joined;
+            self.extents.drain(first + 1..last);
+        }
+    }
+
+    /// Takes `start..end` out, leaving what lies on either side.
+    pub(crate) fn remove(&mut self, start: u64, end: u64) {
+        let mut index = self.extents.partition_point(|extent| extent.end <= start);
+        while let Some(extent) = self.extents.get(index).copied()
+            && extent.start < end
+        {
+            self.sectors -= extent.end.min(end) - extent.start.max(start);
+            let before = Extent { start: extent.start, end: start.max(extent.start) };
+            let after = Extent { start: end.min(extent.end), end: extent.end };
+            match (before.sectors() > 0, after.sectors() > 0) {
+                (true, true) => {
+                    self.extents[index] = before;
+                    self.extents.insert(index + 1, after);
+                    return;
+                }
+                (true, false) => {
+                    self.extents[index] = before;
+                    index += 1;
+                }
+                (false, true) => {
+                    self.extents[index] = after;
+                    return;
+                }
+                (false, false) => {
+                    self.extents.remove(index);
+                }
+            }
+        }
+    }
+
+    /// Whether any sector of `start..end` is held.
+    pub(crate) fn touches(&self, start: u64, end: u64) -> bool {
+        let index = self.extents.partition_point(|extent| extent.end <= start);
+        self.extents.get(index).is_some_and(|extent| extent.start < end)
+    }
+
+    /// Whether every sector of `start..end` is held.
+    pub(crate) fn covers(&self, start: u64, end: u64) -> bool {
+        let index = self.extents.partition_point(|extent| extent.end <= start);
+        self.extents.get(index).is_some_and(|extent| extent.start <= start && end <= extent.end)
+    }
+
+    /// The extents nearest to `lba`: up to `each` on either side.
+    pub(crate) fn near(&self, lba: u64, each: usize) -> &[Extent] {
+        let middle = self.extents.partition_point(|extent| extent.start < lba);
+        let from = middle.saturating_sub(each);
+        let to = (middle + each).min(self.extents.len());
+        &self.extents[from..to]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a plain set of sectors.
+        #[test]
+        fn extents_hold_what_a_set_would(
+            steps in prop::collection::vec((any::<bool>(), 0u64..200, 1u64..40), 1..60),
+            probe in (0u64..200, 1u64..40),
+        ) {
+            let mut extents = DirtyExtents::new();
+            let mut set = std::collections::BTreeSet::new();
+            for (insert, start, len) in steps {
+                if insert {
+                    extents.insert(start, start + len);
+                    set.extend(start..start + len);
+                } else {
+                    extents.remove(start, start + len);
+                    set.retain(|sector| !(start..start + len).contains(sector));
+                }
+                prop_assert_eq!(extents.sectors(), set.len() as u64);
+                prop_assert!(extents.extents.is_sorted_by(|a, b| a.end < b.start));
+            }
+            let range = probe.0..probe.0 + probe.1;
+            prop_assert_eq!(
+                extents.touches(range.start, range.end),
+                range.clone().any(|sector| set.contains(&sector))
+            );
+            prop_assert_eq!(
+                extents.covers(range.start, range.end),
+                range.clone().all(|sector| set.contains(&sector))
+            );
+        }
+    }
+}

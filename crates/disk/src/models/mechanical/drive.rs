@@ -1,0 +1,534 @@
+//! A mechanical drive as its host sees it: admits commands, answers from its caches, and
+//! sends the arm.
+//!
+//! One arm, one link, up to `queue_depth` commands at a time. What the arm does when nobody
+//! asks (reading ahead, destaging) is worked out only when the next call comes: it costs no
+//! event and no wake-up of whoever drives the model.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
+
+use super::dirty::{DirtyExtents, EXTENTS_MAX, Extent};
+use super::motion::{Head, Motion};
+use super::parameters::{DriveParameters, Overhead};
+use super::segments::ReadSegments;
+use crate::description::Options;
+use crate::models::outbox::Outbox;
+use crate::models::queue::{Scheduler, Waiting};
+use crate::{Activity, Completion, Destaged, Model, Operation, Request};
+
+/// Sectors one destage writes at most, so that a read never waits for more than a few tracks.
+const DESTAGE_SECTORS_MAX: u64 = 1024;
+
+/// Dirty extents looked at on either side of the head when the next to destage is chosen:
+/// the nearest by place hold the nearest by time but for rare ties.
+const DESTAGE_WINDOW: usize = 16;
+
+/// A simulated mechanical drive.
+pub(crate) struct Drive {
+    pub(super) motion: Motion,
+    pub(super) sectors: u64,
+    physical_sectors: u64,
+    overhead: Overhead,
+    link_ns_per_mib: u64,
+    queue_depth: usize,
+    scheduler: Scheduler,
+    flush_exclusive: bool,
+    write_cache: bool,
+    protected: bool,
+    buffer_sectors: u64,
+
+    waiting: VecDeque<Request>,
+    active: Vec<Slot>,
+    outbox: Outbox,
+
+    clock: Nanos,
+    head: Head,
+    arm_free: Nanos,
+    link_free: Nanos,
+    segments: ReadSegments,
+    stream: Option<Stream>,
+    dirty: DirtyExtents,
+    /// Cached writes whose data is still on the link.
+    arriving_sectors: u64,
+    /// What the arm is writing from the cache, and when it is done; ascending in time.
+    destaging: VecDeque<(Extent, Nanos)>,
+    destaged_last: bool,
+    record: Option<Vec<Destaged>>,
+    activity: Activity,
+}
+
+/// A command the drive has admitted.
+struct Slot {
+    request: Request,
+    arrived: Waiting,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Needs the arm.
+    Arm,
+    /// A write that waits for room in the cache.
+    Room,
+    /// Completes at this time.
+    Done(Nanos),
+    /// A write into the cache whose data has arrived at this time.
+    Cached(Nanos),
+}
+
+/// Reading ahead from `head.next_lba`.
+struct Stream {
+    segment: usize,
+    limit: u64,
+    /// When the sector before `head.next_lba` had passed, or the arm was told to go on.
+    at: Nanos,
+}
+
+impl Drive {
+    /// Builds a drive from checked parameters.
+    pub(crate) fn new(drive: &DriveParameters, seed: u64, options: &Options) -> Drive {
+        let sectors = options.sectors_of(drive.sectors);
+        let depth = options.queue_depth.unwrap_or(drive.queue_depth).clamp(1, 256) as usize;
+        let read_ahead = if options.read_ahead == Some(false) { 0 } else { drive.read_segments };
+        Drive {
+            motion: Motion::new(drive, seed),
+            sectors,
+            physical_sectors: (drive.physical_sector / SECTOR_BYTES).max(1),
+            overhead: drive.overhead,
+            link_ns_per_mib: (1_048_576.0 * 1e3 / drive.link_mb_per_s) as u64,
+            queue_depth: depth,
+            scheduler: options.scheduler.unwrap_or(drive.scheduler),
+            flush_exclusive: drive.flush_exclusive,
+            write_cache: options.write_cache.unwrap_or(drive.write_cache),
+            protected: drive.write_cache_protected,
+            buffer_sectors: drive.write_buffer.0 / SECTOR_BYTES,
+            waiting: VecDeque::with_capacity(256),
+            active: Vec::with_capacity(depth),
+            outbox: Outbox::default(),
+            clock: Nanos::ZERO,
+            head: Head::default(),
+            arm_free: Nanos::ZERO,
+            link_free: Nanos::ZERO,
+            segments: ReadSegments::new(read_ahead, drive.read_segment.0 / SECTOR_BYTES),
+            stream: None,
+            dirty: DirtyExtents::new(),
+            arriving_sectors: 0,
+            destaging: VecDeque::with_capacity(EXTENTS_MAX),
+            destaged_last: false,
+            record: options.record_destaging.then(Vec::new),
+            activity: Activity::default(),
+        }
+    }
+
+    fn link_time(&self, sectors: u64) -> u64 {
+        sectors * self.link_ns_per_mib / (1_048_576 / SECTOR_BYTES)
+    }
+
+    /// Works through everything that happens up to and including `now`.
+    fn work_until(&mut self, now: Nanos) {
+        while let Some(event) = self.internal_event()
+            && event <= now
+        {
+            self.step(event);
+        }
+        self.step(now);
+    }
+
+    /// The next moment at which something changes that a host could see.
+    fn internal_event(&self) -> Option<Nanos> {
+        let events = self.active.iter().filter_map(|slot| match slot.stage {
+            Stage::Done(at) | Stage::Cached(at) => Some(at),
+            // With the arm free, these wait for one of the others.
+            Stage::Arm | Stage::Room => (self.arm_free > self.clock).then_some(self.arm_free),
+        });
+        events.min()
+    }
+
+    /// What happens at one moment, in the order in which it does.
+    fn step(&mut self, now: Nanos) {
+        self.destage_while_idle(now);
+        self.clock = now;
+        while self.destaging.front().is_some_and(|(_, done)| *done <= now) {
+            self.destaging.pop_front();
+        }
+        loop {
+            self.finish(now);
+            let admitted = self.admit(now);
+            self.find_room(now);
+            let sent = self.send_arm(now);
+            if !admitted && !sent {
+                break;
+            }
+        }
+    }
+
+    /// Hands out what is done, in order of time.
+    fn finish(&mut self, now: Nanos) {
+        loop {
+            let mut first: Option<(Nanos, usize)> = None;
+            for (index, slot) in self.active.iter().enumerate() {
+                if let Stage::Done(at) | Stage::Cached(at) = slot.stage
+                    && at <= now
+                    && first.is_none_or(|(least, _)| at < least)
+                {
+                    first = Some((at, index));
+                }
+            }
+            let Some((at, index)) = first else { return };
+            // Order among the rest is kept: the first come stays first.
+            let slot = self.active.remove(index);
+            let Request { lba, sectors, .. } = slot.request;
+            if let Stage::Cached(_) = slot.stage {
+                self.arriving_sectors -= sectors;
+                self.dirty.insert(lba.0, lba.0 + sectors);
+            }
+            if slot.request.operation == Operation::Flush {
+                self.activity.flushes += 1;
+            }
+            self.outbox.push(slot.request.id, at);
+        }
+    }
+
+    /// Takes commands from the host's queue; false if none could be.
+    fn admit(&mut self, now: Nanos) -> bool {
+        let mut admitted = false;
+        while let Some(request) = self.waiting.front().copied()
+            && self.active.len() < self.queue_depth
+        {
+            let is_flush = |slot: &Slot| slot.request.operation == Operation::Flush;
+            let alone = request.operation == Operation::Flush && !self.active.is_empty();
+            if self.flush_exclusive && (alone || self.active.iter().any(is_flush)) {
+                break;
+            }
+            self.waiting.pop_front();
+            let arrived = Waiting { lba: request.lba.0, arrived: now };
+            let stage = self.begin(&request, now);
+            self.active.push(Slot { request, arrived, stage });
+            admitted = true;
+        }
+        admitted
+    }
+
+    /// What a command needs, seen when it arrives.
+    fn begin(&mut self, request: &Request, now: Nanos) -> Stage {
+        let (start, end) = (request.lba.0, request.lba.0 + request.sectors);
+        match request.operation {
+            Operation::Read => {
+                self.activity.host_read_sectors += request.sectors;
+                let ready = now + self.overhead.read_hit;
+                if self.stream_continues_at(start) {
+                    self.read_ahead_until(ready);
+                }
+                let hit = self.segments.covering(start, end);
+                if hit.is_none() && !self.dirty.covers(start, end) {
+                    return Stage::Arm;
+                }
+                self.activity.read_hits += 1;
+                if let Some(segment) = hit {
+                    self.extend_stream(segment, end, ready);
+                }
+                self.link_free =
+                    self.link_free.max(ready) + Nanos(self.link_time(request.sectors));
+                Stage::Done(self.link_free)
+            }
+            Operation::Write => {
+                self.activity.host_written_sectors += request.sectors;
+                let through = !self.write_cache
+                    || (request.fua && !self.protected)
+                    || request.sectors > self.buffer_sectors
+                    || self.overtakes_a_write(start, end);
+                if through { Stage::Arm } else { self.take_in(request, now) }
+            }
+            Operation::Flush if self.write_cache && !self.protected => Stage::Arm,
+            Operation::Flush | Operation::Discard => Stage::Done(now + self.overhead.write_hit),
+        }
+    }
+
+    /// Whether an older write to the same sectors still waits for the arm: the cache must not
+    /// get ahead of it.
+    fn overtakes_a_write(&self, start: u64, end: u64) -> bool {
+        self.active.iter().any(|slot| {
+            let Request { operation, lba, sectors, .. } = slot.request;
+            slot.stage == Stage::Arm
+                && operation == Operation::Write
+                && lba.0 < end
+                && start < lba.0 + sectors
+        })
+    }
+
+    /// Takes a write into the cache, if there is room.
+    fn take_in(&mut self, request: &Request, now: Nanos) -> Stage {
+        let destaging: u64 = self.destaging.iter().map(|(extent, _)| extent.sectors()).sum();
+        let held = self.dirty.sectors() + self.arriving_sectors + destaging;
+        let extents = self.dirty.len() + self.active.len();
+        if held + request.sectors > self.buffer_sectors || extents >= EXTENTS_MAX {
+            return Stage::Room;
+        }
+        self.arriving_sectors += request.sectors;
+        let ready = self.link_free.max(now + self.overhead.write_hit);
+        self.link_free = ready + Nanos(self.link_time(request.sectors));
+        Stage::Cached(self.link_free)
+    }
+
+    fn find_room(&mut self, now: Nanos) {
+        for index in 0..self.active.len() {
+            if self.active[index].stage == Stage::Room {
+                let request = self.active[index].request;
+                self.active[index].stage = self.take_in(&request, now);
+                if self.active[index].stage == Stage::Room {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Gives the arm its next work, if it is free and there is any that does not wait for
+    /// idleness.
+    fn send_arm(&mut self, now: Nanos) -> bool {
+        if self.arm_free > now {
+            return false;
+        }
+        let flush = self.active.iter().position(|slot| {
+            slot.stage == Stage::Arm && slot.request.operation == Operation::Flush
+        });
+        if let Some(index) = flush {
+            self.flush(index, now);
+            return true;
+        }
+        let asked = self.active.iter().any(|slot| slot.stage == Stage::Arm);
+        let short = self.active.iter().any(|slot| slot.stage == Stage::Room)
+            || self.dirty.sectors() * 4 > self.buffer_sectors * 3
+            || self.dirty.len() * 4 > EXTENTS_MAX * 3;
+        if short && !self.dirty.is_empty() && !(asked && self.destaged_last) {
+            self.destage_next(now);
+            self.destaged_last = true;
+            return true;
+        }
+        if !asked {
+            return false;
+        }
+        self.destaged_last = false;
+        if self.stream.is_some() {
+            self.read_ahead_until(now);
+        }
+        let waiting = self.active.iter().enumerate().filter(|(_, slot)| slot.stage == Stage::Arm);
+        let chosen = self.scheduler.choose(
+            waiting.map(|(index, slot)| (index, &slot.arrived)),
+            now,
+            self.head.next_lba,
+            |index| {
+                let slot = &self.active[index];
+                let write = slot.request.operation == Operation::Write;
+                if !write && self.stream_continues_at(slot.arrived.lba) {
+                    return now;
+                }
+                let start = now.max(slot.arrived.arrived + self.overhead_of(write));
+                self.motion.reach(&self.head, slot.arrived.lba, start, write)
+            },
+        );
+        if let Some(index) = chosen {
+            let done = match self.active[index].request.operation {
+                Operation::Write => self.write_through(index, now),
+                _ => self.read_from_platter(index, now),
+            };
+            self.active[index].stage = Stage::Done(done);
+        }
+        chosen.is_some()
+    }
+
+    fn overhead_of(&self, write: bool) -> Nanos {
+        if write { self.overhead.write_miss } else { self.overhead.read_miss }
+    }
+
+    fn read_from_platter(&mut self, index: usize, now: Nanos) -> Nanos {
+        let Slot { request, arrived, .. } = &self.active[index];
+        let (lba, sectors) = (request.lba.0, request.sectors);
+        let end = lba + sectors;
+        let start = now.max(arrived.arrived + self.overhead.read_miss);
+        self.read_ahead_until(start);
+        self.activity.media_operations += 1;
+        let link = self.link_time(sectors);
+        // In the middle of a run the arm goes on where reading ahead has got to.
+        let running = self.stream_continues_at(lba);
+        let from = if running { self.head.next_lba.min(end) } else { lba };
+        let leave = match &self.stream {
+            Some(stream) if running && self.head.next_lba < stream.limit => stream.at,
+            _ => start,
+        };
+        let (first, last) = if from < end {
+            self.motion.transfer(&mut self.head, from, end - from, leave, false)
+        } else {
+            (start, start)
+        };
+        self.activity.media_read_sectors += end - from;
+        let segment = match &self.stream {
+            Some(stream) if running => {
+                let segment = stream.segment;
+                self.segments.extend(segment, end);
+                Some(segment)
+            }
+            _ => self.segments.replace(lba, end),
+        };
+        self.arm_free = last.max(start);
+        let limit = (end + self.segments.sectors_each()).min(self.sectors);
+        self.stream = segment.map(|segment| Stream { segment, limit, at: self.arm_free });
+        // Data flows to the host while the platter turns; the last sector's way is seen.
+        let whole = first.max(start) + Nanos(link);
+        whole.max(last + Nanos(self.link_time(1)))
+    }
+
+    fn write_through(&mut self, index: usize, now: Nanos) -> Nanos {
+        let Slot { request, arrived, .. } = &self.active[index];
+        let (lba, sectors) = (request.lba.0, request.sectors);
+        let ready = arrived.arrived + self.overhead.write_miss;
+        // The first sectors' way over the link precedes the platter; the rest flows along.
+        let start = now.max(ready + Nanos(self.link_time(sectors.min(64))));
+        self.dirty.remove(lba, lba + sectors);
+        let done = self.put(lba, sectors, start);
+        done.max(ready + Nanos(self.link_time(sectors)))
+    }
+
+    /// Writes to the platter; returns when it is there.
+    fn put(&mut self, lba: u64, sectors: u64, start: Nanos) -> Nanos {
+        self.read_ahead_until(start);
+        self.stream = None;
+        self.segments.forget(lba, lba + sectors);
+        self.activity.media_operations += 1;
+        self.activity.media_written_sectors += sectors;
+        let (_, mut done) = self.motion.transfer(&mut self.head, lba, sectors, start, true);
+        if lba % self.physical_sectors != 0 || (lba + sectors) % self.physical_sectors != 0 {
+            // Part of a physical sector: read it, wait for it to come round, write it.
+            done += self.motion.revolution();
+        }
+        self.arm_free = done;
+        done
+    }
+
+    fn flush(&mut self, index: usize, now: Nanos) {
+        let mut start = now.max(self.active[index].arrived.arrived + self.overhead.write_hit);
+        while !self.dirty.is_empty() {
+            start = self.destage_next(start);
+        }
+        self.active[index].stage = Stage::Done(start);
+    }
+
+    /// Writes the dirty extent that the arm reaches first; returns when it is there.
+    fn destage_next(&mut self, start: Nanos) -> Nanos {
+        self.read_ahead_until(start);
+        let near = self.dirty.near(self.head.next_lba, DESTAGE_WINDOW);
+        let reach = |extent: &&Extent| self.motion.reach(&self.head, extent.start, start, true);
+        let Some(chosen) = near.iter().min_by_key(reach).copied() else { return start };
+        let end = chosen.end.min(chosen.start + DESTAGE_SECTORS_MAX);
+        let taken = Extent { start: chosen.start, end };
+        self.dirty.remove(taken.start, taken.end);
+        let finished = self.put(taken.start, taken.sectors(), start);
+        self.destaging.push_back((taken, finished));
+        if let Some(record) = &mut self.record {
+            let (lba, sectors) = (Lba(taken.start), taken.sectors());
+            record.push(Destaged { lba, sectors, started: start, finished });
+        }
+        finished
+    }
+
+    /// Empties the write cache in the gaps before `now` in which nobody needed the arm.
+    fn destage_while_idle(&mut self, now: Nanos) {
+        if self.dirty.is_empty() || self.active.iter().any(|slot| slot.stage == Stage::Arm) {
+            return;
+        }
+        let mut start = self.arm_free.max(self.clock);
+        if let Some(stream) = &self.stream {
+            // Reading ahead goes first; it is short.
+            let left = stream.limit.saturating_sub(self.head.next_lba);
+            if left > 0 {
+                let mut head = self.head;
+                let next = head.next_lba;
+                start = start.max(self.motion.transfer(&mut head, next, left, stream.at, false).1);
+            }
+        }
+        while start < now && !self.dirty.is_empty() {
+            start = self.destage_next(start);
+        }
+    }
+
+    /// Whether reading ahead is on its way to `lba` or has just been there.
+    fn stream_continues_at(&self, lba: u64) -> bool {
+        self.stream.as_ref().is_some_and(|stream| {
+            lba <= self.head.next_lba && self.segments.continues(stream.segment, lba)
+        })
+    }
+
+    /// Lets the arm read ahead until `until` or its limit.
+    fn read_ahead_until(&mut self, until: Nanos) {
+        if let Some(stream) = &mut self.stream {
+            let left = stream.limit.saturating_sub(self.head.next_lba);
+            if left > 0 {
+                stream.at = self.motion.read_on(&mut self.head, left, stream.at, until);
+                self.segments.extend(stream.segment, self.head.next_lba);
+            }
+        }
+    }
+
+    /// A hit makes room for more: the stream may go on further.
+    fn extend_stream(&mut self, segment: usize, end: u64, now: Nanos) {
+        let limit = (end + self.segments.sectors_each()).min(self.sectors);
+        if let Some(stream) = &mut self.stream
+            && stream.segment == segment
+            && limit > stream.limit
+        {
+            if self.head.next_lba >= stream.limit {
+                stream.at = stream.at.max(now);
+            }
+            stream.limit = limit;
+        }
+    }
+}
+
+impl Model for Drive {
+    fn capacity(&self) -> Bytes {
+        Bytes(self.sectors * SECTOR_BYTES)
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.work_until(now);
+        let lba = request.lba.0.min(self.sectors);
+        let sectors = request.sectors.min(self.sectors - lba);
+        let mut request = Request { lba: Lba(lba), sectors, ..request };
+        if sectors == 0 && request.operation != Operation::Flush {
+            // Nothing to move: the command's overhead is all it costs.
+            request.operation = Operation::Discard;
+        }
+        self.waiting.push_back(request);
+        self.step(now);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.outbox.first().or_else(|| self.internal_event())
+    }
+
+    fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
+        self.work_until(now);
+        self.outbox.take(completed);
+    }
+
+    fn is_durable(&self, lba: Lba, sectors: u64) -> bool {
+        let (start, end) = (lba.0, lba.0.saturating_add(sectors));
+        let in_motion = self
+            .destaging
+            .iter()
+            .any(|(extent, done)| *done > self.clock && extent.start < end && start < extent.end);
+        self.protected || !(in_motion || self.dirty.touches(start, end))
+    }
+
+    fn take_destaged(&mut self, destaged: &mut Vec<Destaged>) {
+        if let Some(record) = &mut self.record {
+            let due = record.partition_point(|entry| entry.finished <= self.clock);
+            destaged.extend(record.drain(..due));
+        }
+    }
+
+    fn activity(&self) -> Activity {
+        self.activity
+    }
+}

@@ -1,0 +1,148 @@
+//! Where a sector lies: zone, cylinder, head and place on the track. Counts only; what it
+//! costs to get there is the spindle's and the arm's business.
+
+use super::parameters::{DriveParameters, Layout, ZoneParameters};
+
+/// A sector's place on the platters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    pub(crate) cylinder: u32,
+    pub(crate) head: u32,
+    /// Which of the track's angular slots, skew included; below `slots`.
+    pub(crate) slot: u32,
+    /// Slots (sectors) of the track.
+    pub(crate) slots: u32,
+    /// Sectors from here to the track's end, this one included.
+    pub(crate) left: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Zone {
+    first_lba: u64,
+    first_cylinder: u32,
+    cylinders: u32,
+    slots: u32,
+    track_skew: u32,
+    cylinder_skew: u32,
+}
+
+/// The map from sectors to places.
+#[derive(Debug, Clone)]
+pub(crate) struct Geometry {
+    zones: Vec<Zone>,
+    heads: u32,
+    cylinders: u32,
+    /// Cylinders of a serpentine's band; 1 in the cylinder layout.
+    band: u32,
+    serpentine: bool,
+    sectors: u64,
+}
+
+/// Times of the switches that skews have to hide, in nanoseconds.
+pub(crate) struct SwitchTimes {
+    pub(crate) revolution_ns: u64,
+    pub(crate) head_ns: u64,
+    pub(crate) cylinder_ns: u64,
+}
+
+impl Geometry {
+    /// Lays out a drive. Parameters have been checked.
+    pub(crate) fn new(drive: &DriveParameters, switch: &SwitchTimes) -> Geometry {
+        let (zones, cylinders) = zones(drive);
+        let ends = zones.iter().skip(1).map(|zone| zone.cylinder).chain([cylinders]);
+        let mut first_lba = 0;
+        let zones = zones
+            .iter()
+            .zip(ends)
+            .map(|(zone, end)| {
+                let skew = |given: Option<u32>, time_ns: u64| {
+                    given.unwrap_or_else(|| match drive.skew {
+                        Some(part) => (part * f64::from(zone.sectors)).ceil() as u32,
+                        None => {
+                            let slots = u64::from(zone.sectors);
+                            (time_ns * slots).div_ceil(switch.revolution_ns) as u32
+                        }
+                    })
+                };
+                let built = Zone {
+                    first_lba,
+                    first_cylinder: zone.cylinder,
+                    cylinders: end - zone.cylinder,
+                    slots: zone.sectors,
+                    track_skew: skew(zone.track_skew, switch.head_ns) % zone.sectors,
+                    cylinder_skew: skew(zone.cylinder_skew, switch.cylinder_ns) % zone.sectors,
+                };
+                first_lba +=
+                    u64::from(built.cylinders) * u64::from(drive.heads) * u64::from(built.slots);
+                built
+            })
+            .collect();
+        let serpentine = drive.layout == Layout::Serpentine;
+        let band = if serpentine { drive.band.unwrap_or(1).max(1) } else { 1 };
+        Geometry { zones, heads: drive.heads, cylinders, band, serpentine, sectors: drive.sectors }
+    }
+
+    pub(crate) fn cylinders(&self) -> u32 {
+        self.cylinders
+    }
+
+    /// First sector and sectors per track of every zone that holds offered sectors.
+    pub(crate) fn zone_starts(&self) -> impl Iterator<Item = (u64, u32)> {
+        let offered = self.zones.iter().filter(|zone| zone.first_lba < self.sectors);
+        offered.map(|zone| (zone.first_lba, zone.slots))
+    }
+
+    /// Where `lba` lies. A sector beyond the end lies in the last zone.
+    #[inline]
+    pub(crate) fn locate(&self, lba: u64) -> Place {
+        let after = self.zones.partition_point(|zone| zone.first_lba <= lba);
+        let zone = &self.zones[after.saturating_sub(1)];
+        let within = lba - zone.first_lba;
+        let slots = u64::from(zone.slots);
+        let (track, sector) = (within / slots, (within % slots) as u32);
+        let heads = u64::from(self.heads);
+        // Tracks follow one another band by band; in a band, surface by surface.
+        let band_tracks = u64::from(self.band) * heads;
+        let band = track / band_tracks;
+        let in_band = track % band_tracks;
+        let first = band as u32 * self.band;
+        let width = self.band.min(zone.cylinders.saturating_sub(first)).max(1);
+        let head = (in_band / u64::from(width)) as u32;
+        let along = (in_band % u64::from(width)) as u32;
+        let along = if self.serpentine && head % 2 == 1 { width - 1 - along } else { along };
+        let cylinder = zone.first_cylinder + first + along;
+        // Every step from the zone's first track has turned the start by a skew.
+        let head_switches = band * (heads - 1) + u64::from(head);
+        let cylinder_switches = track - head_switches;
+        let turned = head_switches * u64::from(zone.track_skew)
+            + cylinder_switches * u64::from(zone.cylinder_skew);
+        let slot = ((u64::from(sector) + turned) % slots) as u32;
+        Place { cylinder, head, slot, slots: zone.slots, left: zone.slots - sector }
+    }
+}
+
+/// The zones as given, or as the ramp makes them, and the number of cylinders.
+fn zones(drive: &DriveParameters) -> (Vec<ZoneParameters>, u32) {
+    let Some(ramp) = drive.ramp else {
+        let last = drive.zones.last().map_or(0, |zone| zone.cylinder + 1);
+        return (drive.zones.clone(), drive.cylinders.unwrap_or(last));
+    };
+    // Whole sums, so that the same file gives the same zones everywhere.
+    let steps = u64::from(ramp.zones.max(2) - 1);
+    let fall = u64::from(ramp.outer - ramp.inner);
+    let slots = |index: u32| {
+        ramp.outer - ((fall * u64::from(index) + steps / 2) / steps).min(fall) as u32
+    };
+    let per_cylinder_of_each: u64 =
+        (0..ramp.zones).map(|index| u64::from(slots(index)) * u64::from(drive.heads)).sum();
+    let width = drive.sectors.div_ceil(per_cylinder_of_each) as u32;
+    let zones = (0..ramp.zones)
+        .map(|index| ZoneParameters {
+            cylinder: index * width,
+            sectors: slots(index),
+            track_skew: None,
+            cylinder_skew: None,
+        })
+        .collect();
+    (zones, width * ramp.zones)
+}

@@ -1,0 +1,60 @@
+//! In which order a drive serves the commands it holds.
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// A queue's discipline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheduler {
+    /// As they come.
+    Fifo,
+    /// Upwards, then back to the lowest (C-LOOK).
+    Elevator,
+    /// Shortest access time first, rotation included; none waits longer than
+    /// [`AGE_LIMIT`] for ever.
+    Satf,
+}
+
+/// A command older than this is served next, whatever it costs.
+pub const AGE_LIMIT: Nanos = Nanos::from_millis(500);
+
+/// A command that waits for the arm.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) lba: u64,
+    pub(crate) arrived: Nanos,
+}
+
+impl Scheduler {
+    /// Which of the waiting commands is next, at `now` with the head before `position`.
+    /// `access` tells when a command's first sector would pass. `None` if none waits.
+    pub(crate) fn choose<'a>(
+        self,
+        waiting: impl Iterator<Item = (usize, &'a Waiting)>,
+        now: Nanos,
+        position: u64,
+        mut access: impl FnMut(usize) -> Nanos,
+    ) -> Option<usize> {
+        let mut oldest: Option<(Nanos, usize)> = None;
+        let mut best: Option<((u64, Nanos), usize)> = None;
+        for (index, command) in waiting {
+            if oldest.is_none_or(|(arrived, _)| command.arrived < arrived) {
+                oldest = Some((command.arrived, index));
+            }
+            let key = match self {
+                Scheduler::Fifo => continue,
+                Scheduler::Elevator => command.lba.wrapping_sub(position),
+                Scheduler::Satf => access(index).0,
+            };
+            if best.is_none_or(|(least, _)| (key, command.arrived) < least) {
+                best = Some(((key, command.arrived), index));
+            }
+        }
+        let (arrived, oldest) = oldest?;
+        if self == Scheduler::Satf && now.saturating_sub(arrived) > AGE_LIMIT {
+            return Some(oldest);
+        }
+        Some(best.map_or(oldest, |(_, index)| index))
+    }
+}
