@@ -1,0 +1,144 @@
+//! Files whose every block is allocated and written.
+//!
+//! `fallocate` alone is not enough: it leaves unwritten extents, and the host filesystem
+//! converts each one in its own journal when it is first written, inside the clock of whoever
+//! measures on top. Measured on ext4 (Linux 6.18, 1 GiB, direct I/O, ext4 inside): 4 KiB
+//! create+fsync 1,710 and 1,480 a second on a preallocated file, 1,830 and 1,880 on a written
+//! one, 520 on a sparse one; fio randwrite fsync=1 1,770 and 1,550 against 2,030 and 2,250
+//! IOPS, and 1,040. So the zeros are really written, once, at about the speed of the disk.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
+use units::Bytes;
+
+/// Bytes of zeros written at once, and their alignment in memory.
+const CHUNK_BYTES: usize = 4 << 20;
+const ALIGNMENT: usize = 64 << 10;
+
+/// Grows an empty file to `size`, all of it written.
+///
+/// # Errors
+/// The write's. A full filesystem is `StorageFull`.
+pub(crate) fn allocate(file: &File, size: Bytes) -> io::Result<()> {
+    // In one call first: the filesystem then finds long extents and says at once if there is
+    // no room. Where it cannot, the writes below do it piece by piece.
+    match fallocate(file, FallocateFlags::empty(), 0, size.0) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(size.0)?,
+        Err(error) => return Err(error.into()),
+    }
+    write_zeros(file, 0, size.0)?;
+    file.sync_all()
+}
+
+/// Whether every byte of the file lies in a block that is allocated and written.
+///
+/// # Errors
+/// Those of `stat` and `lseek`.
+pub(crate) fn is_complete(file: &File, size: Bytes) -> io::Result<bool> {
+    // Both are asked: st_blocks misses unwritten extents, and a filesystem without
+    // SEEK_HOLE reports no hole anywhere.
+    let metadata = file.metadata()?;
+    Ok(metadata.len() == size.0
+        && metadata.blocks() * 512 >= size.0
+        && next_hole(file, 0, size.0)?.is_none())
+}
+
+/// Writes zeros into every hole and every unwritten extent; returns how many bytes. What
+/// the file reads as is not changed, as long as nobody writes to it meanwhile.
+///
+/// # Errors
+/// The write's.
+pub(crate) fn fill(file: &File, size: Bytes) -> io::Result<Bytes> {
+    let mut filled = 0;
+    let mut position = 0;
+    while let Some(hole) = next_hole(file, position, size.0)? {
+        let end = match seek(file, SeekFrom::Data(hole)) {
+            Ok(data) => data.min(size.0),
+            Err(rustix::io::Errno::NXIO) => size.0,
+            Err(error) => return Err(error.into()),
+        };
+        fallocate(file, FallocateFlags::KEEP_SIZE, hole, end - hole).or_else(|error| {
+            if error == rustix::io::Errno::OPNOTSUPP { Ok(()) } else { Err(error) }
+        })?;
+        write_zeros(file, hole, end)?;
+        filled += end - hole;
+        position = end;
+    }
+    if filled > 0 {
+        file.sync_all()?;
+    }
+    Ok(Bytes(filled))
+}
+
+fn next_hole(file: &File, from: u64, size: u64) -> io::Result<Option<u64>> {
+    if from >= size {
+        return Ok(None);
+    }
+    match seek(file, SeekFrom::Hole(from)) {
+        Ok(hole) => Ok((hole < size).then_some(hole)),
+        Err(rustix::io::Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write_zeros(file: &File, from: u64, to: u64) -> io::Result<()> {
+    // Direct writes keep gigabytes of zeros out of everyone's page cache.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let direct =
+        std::fs::OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path).ok();
+    let memory = vec![0u8; CHUNK_BYTES + ALIGNMENT];
+    let start = memory.as_ptr().align_offset(ALIGNMENT);
+    let zeros = &memory[start..start + CHUNK_BYTES];
+    let mut offset = from;
+    while offset < to {
+        let length = zeros.len().min((to - offset) as usize);
+        let written = direct.as_ref().map(|file| file.write_all_at(&zeros[..length], offset));
+        match written {
+            Some(Ok(())) => {}
+            // No direct I/O here, or an end that does not suit it.
+            None => file.write_all_at(&zeros[..length], offset)?,
+            Some(Err(error)) if error.raw_os_error() == Some(libc::EINVAL) => {
+                file.write_all_at(&zeros[..length], offset)?;
+            }
+            Some(Err(error)) => return Err(error),
+        }
+        offset += length as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Bytes = Bytes::from_mib(9);
+
+    #[test]
+    fn what_is_allocated_is_written_and_a_punched_hole_is_found_and_filled() {
+        let file = tempfile::tempfile().unwrap();
+        allocate(&file, SIZE).unwrap();
+        assert!(is_complete(&file, SIZE).unwrap());
+        file.write_all_at(b"kept", 0).unwrap();
+        file.sync_all().unwrap();
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&file, punch, 2 << 20, 1 << 20).unwrap();
+        assert!(!is_complete(&file, SIZE).unwrap());
+        assert_eq!(fill(&file, SIZE).unwrap(), Bytes::from_mib(1));
+        assert!(is_complete(&file, SIZE).unwrap());
+        let mut kept = [0; 4];
+        file.read_exact_at(&mut kept, 0).unwrap();
+        assert_eq!(&kept, b"kept");
+    }
+
+    #[test]
+    fn a_sparse_file_is_not_complete() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(SIZE.0).unwrap();
+        assert!(!is_complete(&file, SIZE).unwrap());
+    }
+}

@@ -1,0 +1,476 @@
+//! Claiming a block device: the guard in front of everything that overwrites one.
+//!
+//! [`Claim::take`] refuses a device that anyone uses, whatever the command line says, and a
+//! device that carries anything, unless `--destroy` names that very device.
+//! [`Claim::recheck`] asks all of it again immediately before each destructive command and
+//! compares the drive and its contents with what was there, or with what we left there.
+//!
+//! # How
+//! An exclusive open shows that nobody holds the device; it is closed again, since holding it
+//! would make our own mkfs and mount fail with `EBUSY`. What is kept is a plain read-only
+//! descriptor with an exclusive `flock`: other fstrial processes and udev respect it, and the
+//! device's number cannot be given to another disk while it is open. A claimed partition
+//! also holds its disk's lock, shared.
+//!
+//! # The race that remains
+//! Between the recheck and the moment the destructive command opens the device, some
+//! milliseconds pass in which root can mount it, swap on it or add it to an array, or a disk
+//! can be pulled out and another one take over its name in `/dev`. `flock` binds only
+//! who asks for it. mkfs, mount and mdadm open exclusively themselves, so that a device
+//! put to use in that window makes them fail; a writer that does not open exclusively (`dd`)
+//! is not noticed. Nothing in Linux lets one process hold a device and hand the right to
+//! write it to another program, short of passing it an open descriptor, which mkfs programs
+//! do not take.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use stack::Refusal;
+use units::Bytes;
+
+use crate::contents::{self, Contents};
+use crate::sysfs::Entry;
+use crate::{DeviceNumber, ToolPath, Use, ioctl, usage};
+
+/// Smaller devices hold none of the filesystems compared.
+pub const SMALLEST_DEVICE: Bytes = Bytes::from_mib(16);
+
+/// What makes a device the one it was: its number alone does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The kernel's count of disks, never used twice until the next boot; `None` before
+    /// Linux 5.15.
+    pub disk_sequence: Option<u64>,
+    /// Size.
+    pub size: Bytes,
+    /// What the drive says of itself, and where a partition starts, by file in sysfs.
+    pub serials: BTreeMap<String, String>,
+    /// Device and inode number of a loop device's file.
+    pub loop_file: Option<(u64, u64)>,
+}
+
+/// A claim as data: what another process of ours needs beside the inherited descriptors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimState {
+    /// The path as it was given.
+    pub asked: PathBuf,
+    /// The device node it led to, once and for all.
+    pub node: PathBuf,
+    /// The device's number.
+    pub number: DeviceNumber,
+    /// Which device it is.
+    pub identity: Identity,
+    /// What is on it, as far as we know.
+    pub contents: Contents,
+    /// The process that took the claim.
+    pub holder: u32,
+}
+
+/// A device that may be overwritten by whoever has this value, after [`Claim::recheck`].
+#[derive(Debug)]
+pub struct Claim {
+    device: File,
+    /// The disk of a claimed partition.
+    disk: Option<File>,
+    state: ClaimState,
+    tools: ToolPath,
+}
+
+/// What a claim is asked for. [`Claim::take`] is the short form.
+#[derive(Debug, Clone)]
+pub struct ClaimRequest<'a> {
+    /// The device, or a symlink to it.
+    pub path: &'a Path,
+    /// Devices whose contents the user gave up, by `--destroy`.
+    pub destroy: &'a [PathBuf],
+    /// Smallest size that will do.
+    pub minimum: Bytes,
+    /// Where blkid is looked for.
+    pub tools: ToolPath,
+}
+
+impl Claim {
+    /// Claims the device at `path`, which may be a symlink such as `/dev/disk/by-id/…`.
+    ///
+    /// # Errors
+    /// Refuses whatever is not a writable block device of at least [`SMALLEST_DEVICE`]; one
+    /// that is used in any way of [`crate::Use`] or held exclusively; and one that carries a
+    /// signature or data, unless `destroy` resolves to that very device. Nothing is written.
+    pub fn take(path: &Path, destroy: &[PathBuf]) -> Result<Claim, Refusal> {
+        let tools = ToolPath::from_environment();
+        ClaimRequest { path, destroy, minimum: SMALLEST_DEVICE, tools }.take()
+    }
+
+    /// The device node to give to mkfs and mount.
+    pub fn path(&self) -> &Path {
+        &self.state.node
+    }
+
+    /// The device's number.
+    pub fn number(&self) -> DeviceNumber {
+        self.state.number
+    }
+
+    /// The device's size.
+    pub fn size(&self) -> Bytes {
+        self.state.identity.size
+    }
+
+    /// The claim as data: for the record, and for [`Claim::adopt`].
+    pub fn state(&self) -> &ClaimState {
+        &self.state
+    }
+
+    /// The descriptors whose locks make the claim: the device, and a partition's disk. They
+    /// are closed on exec until the caller says otherwise.
+    pub fn descriptors(&self) -> (BorrowedFd<'_>, Option<BorrowedFd<'_>>) {
+        (self.device.as_fd(), self.disk.as_ref().map(AsFd::as_fd))
+    }
+
+    /// Takes over a claim in a process that inherited its descriptors. The locks belong to
+    /// the descriptors, so they hold until both processes have closed them.
+    ///
+    /// # Errors
+    /// When the descriptor is not that device, or the device is no longer as `state` says.
+    pub fn adopt(
+        device: OwnedFd,
+        disk: Option<OwnedFd>,
+        state: ClaimState,
+        tools: ToolPath,
+    ) -> Result<Claim, Refusal> {
+        let claim = Claim { device: device.into(), disk: disk.map(File::from), state, tools };
+        let metadata = claim.device.metadata().map_err(|error| claim.refuse(error.to_string()))?;
+        if !metadata.file_type().is_block_device()
+            || DeviceNumber::from_raw(metadata.rdev()) != claim.state.number
+        {
+            return Err(claim.refuse("the inherited descriptor is another file"));
+        }
+        claim.check_identity()?;
+        Ok(claim)
+    }
+
+    /// To be called immediately before each command that overwrites the device. See the
+    /// module's documentation for what can still happen after it.
+    ///
+    /// # Errors
+    /// When the device is used or held by now, is another one, or carries something else
+    /// than it did at [`Claim::take`] or the last [`Claim::note_ours`].
+    pub fn recheck(&self) -> Result<(), Refusal> {
+        self.check_node()?;
+        self.check_identity()?;
+        refuse_if_used(&self.state.node, &self.shown(), self.number(), &self.own())?;
+        probe_exclusively(&self.state.node, &self.shown(), self.number())?;
+        let now = self.read_contents()?;
+        if now != self.state.contents {
+            let found = now.objection().unwrap_or_else(|| "it is blank".to_owned());
+            return Err(self
+                .refuse(format!("its contents changed, and not by us: now {found}"))
+                .with_next("find out who wrote to it before starting again"));
+        }
+        Ok(())
+    }
+
+    /// Takes what is on the device now for ours: to be called when a command of ours has
+    /// written to it and is done (after mkfs, after unmount), and only then.
+    ///
+    /// # Errors
+    /// When the device is another one by now or cannot be read.
+    pub fn note_ours(&mut self) -> Result<(), Refusal> {
+        self.check_node()?;
+        self.check_identity()?;
+        self.state.contents = self.read_contents()?;
+        Ok(())
+    }
+
+    fn own(&self) -> [u32; 1] {
+        [self.state.holder]
+    }
+
+    fn shown(&self) -> String {
+        shown(&self.state.asked, &self.state.node, self.state.number)
+    }
+
+    fn refuse(&self, rule: impl Into<String>) -> Refusal {
+        Refusal::new(self.shown(), rule)
+    }
+
+    fn check_node(&self) -> Result<(), Refusal> {
+        if usage::block_number(&self.state.node) == Some(self.state.number) {
+            return Ok(());
+        }
+        Err(self
+            .refuse(format!("{} is no longer this device", self.state.node.display()))
+            .with_next("see `lsblk` and start again"))
+    }
+
+    fn check_identity(&self) -> Result<(), Refusal> {
+        let now = identity(&self.device, self.state.number)
+            .map_err(|error| self.refuse(format!("it no longer answers ({error})")))?;
+        match difference(&self.state.identity, &now) {
+            None => Ok(()),
+            Some(difference) => Err(self
+                .refuse(format!("it is no longer the device that was claimed: {difference}"))
+                .with_next("see `lsblk` and start again")),
+        }
+    }
+
+    fn read_contents(&self) -> Result<Contents, Refusal> {
+        read_contents(&self.device, &self.state, &self.tools)
+            .map_err(|unknown| unknown_contents(&self.shown(), unknown))
+    }
+}
+
+impl ClaimRequest<'_> {
+    /// See [`Claim::take`].
+    ///
+    /// # Errors
+    /// As [`Claim::take`].
+    pub fn take(&self) -> Result<Claim, Refusal> {
+        let asked = self.path.display().to_string();
+        let (node, number) = resolve(self.path, &asked)?;
+        let destroy = self.may_destroy(number)?;
+        let name = shown(self.path, &node, number);
+        let refuse = |rule: String| Refusal::new(&name, rule);
+
+        refuse_if_used(&node, &name, number, &[])?;
+        let device = open_node(&node, &name, number, 0)?;
+        if ioctl::is_read_only(&device).map_err(|error| refuse(error.to_string()))? {
+            return Err(refuse("it is read-only".into())
+                .with_next("`blockdev --setrw` if that is a setting, or name another device"));
+        }
+        let identity =
+            identity(&device, number).map_err(|error| refuse(format!("no answer ({error})")))?;
+        if identity.size < self.minimum {
+            return Err(refuse(format!(
+                "it has {}, and at least {} are needed",
+                identity.size, self.minimum
+            ))
+            .with_next("name a larger device"));
+        }
+        probe_exclusively(&node, &name, number)?;
+        let disk = lock(&device, &node, &name, number)?;
+
+        let nothing = Contents { signatures: Vec::new(), blank: false, digest: 0 };
+        let mut state = ClaimState {
+            asked: self.path.to_owned(),
+            node,
+            number,
+            identity,
+            contents: nothing,
+            holder: std::process::id(),
+        };
+        state.contents = read_contents(&device, &state, &self.tools)
+            .map_err(|unknown| unknown_contents(&name, unknown))?;
+        if let Some(objection) = state.contents.objection()
+            && !destroy
+        {
+            let node = state.node.display();
+            return Err(refuse(objection).with_next(format!(
+                "name another device, or give up what is on this one: --destroy {node}"
+            )));
+        }
+        let claim = Claim { device, disk, state, tools: self.tools.clone() };
+        // Someone may have come in between the first look and the lock.
+        refuse_if_used(claim.path(), &name, number, &[])?;
+        claim.check_identity()?;
+        Ok(claim)
+    }
+
+    /// Whether `--destroy` names this very device. A name that leads nowhere is an error: a
+    /// slip in the one option that gives data up is not passed over.
+    fn may_destroy(&self, number: DeviceNumber) -> Result<bool, Refusal> {
+        let mut named = false;
+        for path in self.destroy {
+            let (_, other) = resolve(path, &format!("--destroy {}", path.display()))?;
+            named |= other == number;
+        }
+        Ok(named)
+    }
+}
+
+/// The device node a path leads to, and its number.
+fn resolve(path: &Path, what: &str) -> Result<(PathBuf, DeviceNumber), Refusal> {
+    let node = std::fs::canonicalize(path).map_err(|error| {
+        Refusal::new(what, format!("there is no such device ({error})"))
+            .with_next("see `lsblk` for the devices of this machine")
+    })?;
+    match usage::block_number(&node) {
+        Some(number) => Ok((node, number)),
+        None => Err(Refusal::new(what, format!("{} is not a block device", node.display()))
+            .with_next("name a device of `lsblk`, or use --dir for a directory")),
+    }
+}
+
+/// How the device is shown: a symlink with where it leads.
+fn shown(asked: &Path, node: &Path, number: DeviceNumber) -> String {
+    if asked == node {
+        format!("{} ({number})", node.display())
+    } else {
+        format!("{} → {} ({number})", asked.display(), node.display())
+    }
+}
+
+/// Looks again after a moment while `passing` says that the use may be someone's passing
+/// look: udev after a close, losetup trying a loop device. A use that stays is refused.
+fn patiently<T, E>(
+    mut look: impl FnMut() -> Result<T, E>,
+    passing: impl Fn(&Result<T, E>) -> bool,
+) -> Result<T, E> {
+    let mut seen = look();
+    for wait_ms in [5, 20, 50, 100, 200] {
+        if !passing(&seen) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        seen = look();
+    }
+    seen
+}
+
+fn refuse_if_used(
+    node: &Path,
+    name: &str,
+    number: DeviceNumber,
+    own: &[u32],
+) -> Result<(), Refusal> {
+    let found = patiently(
+        || usage::find(number, own),
+        |found| matches!(found, Ok(Some(Use::Writer { .. }))),
+    );
+    match found {
+        Ok(None) => Ok(()),
+        Ok(Some(found)) => {
+            // A neighbour's use needs the word why it matters here.
+            let text = found.to_string();
+            let here = text.contains(&*node.to_string_lossy());
+            let rule = if here { text } else { format!("its disk is in use: {text}") };
+            Err(Refusal::new(name, rule).with_next(found.next()))
+        }
+        Err(unreadable) => Err(Refusal::new(
+            name,
+            format!("nobody knows who uses it: {unreadable} ({})", unreadable.source),
+        )
+        .with_next("mount /proc and /sys, or run as root")),
+    }
+}
+
+/// Opens the node and makes sure that it is the device meant.
+fn open_node(node: &Path, name: &str, number: DeviceNumber, flags: i32) -> Result<File, Refusal> {
+    let opened = patiently(
+        || {
+            std::fs::OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | flags)
+                .open(node)
+        },
+        |opened| matches!(opened, Err(error) if error.raw_os_error() == Some(libc::EBUSY)),
+    );
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::EBUSY) => Refusal::new(name, format!("{} is held by someone", node.display()))
+            .with_next(
+                "see `lsof`, `fuser -v`, `lsblk` and `zpool status` for who holds it; name \
+                 another device",
+            ),
+        Some(libc::EACCES | libc::EPERM) => {
+            Refusal::new(name, format!("it cannot be opened ({error})"))
+                .with_next("block devices need root; use --dir without")
+        }
+        _ => Refusal::new(name, format!("it cannot be opened ({error})")),
+    })?;
+    match file.metadata() {
+        Ok(metadata) if DeviceNumber::from_raw(metadata.rdev()) == number => Ok(file),
+        _ => Err(Refusal::new(name, "another device took over its name meanwhile")
+            .with_next("see `lsblk` and start again")),
+    }
+}
+
+/// Opens the device exclusively, and the whole disk too, and closes them again. Reading is
+/// enough to ask, and unlike a writer's close it does not make udev look at the disk anew.
+fn probe_exclusively(node: &Path, name: &str, number: DeviceNumber) -> Result<(), Refusal> {
+    open_node(node, name, number, libc::O_EXCL)?;
+    if let Some(disk) = disk_of_partition(name, number)? {
+        open_node(&disk.node(), name, disk.number, libc::O_EXCL)?;
+    }
+    Ok(())
+}
+
+fn disk_of_partition(name: &str, number: DeviceNumber) -> Result<Option<Entry>, Refusal> {
+    let disk = Entry::of(number).and_then(|entry| entry.whole_disk());
+    let disk =
+        disk.map_err(|error| Refusal::new(name, format!("sysfs does not answer ({error})")))?;
+    Ok((disk.number != number).then_some(disk))
+}
+
+/// Locks the device for us alone and a partition's disk against a claim of the whole.
+fn lock(
+    device: &File,
+    node: &Path,
+    name: &str,
+    number: DeviceNumber,
+) -> Result<Option<File>, Refusal> {
+    let locked = |node: &Path| {
+        Refusal::new(name, format!("{} is locked by another process", node.display()))
+            .with_next("wait for the other fstrial to end, or name another device")
+    };
+    flock(device, FlockOperation::NonBlockingLockExclusive).map_err(|_| locked(node))?;
+    let Some(disk) = disk_of_partition(name, number)? else { return Ok(None) };
+    let file = open_node(&disk.node(), name, disk.number, 0)?;
+    flock(&file, FlockOperation::NonBlockingLockShared).map_err(|_| locked(&disk.node()))?;
+    Ok(Some(file))
+}
+
+fn identity(device: &File, number: DeviceNumber) -> io::Result<Identity> {
+    Ok(Identity {
+        disk_sequence: ioctl::disk_sequence(device).ok(),
+        size: Bytes(ioctl::size_bytes(device)?),
+        serials: Entry::of(number)?.serials()?,
+        loop_file: ioctl::loop_status(device).ok().map(|status| (status.device, status.inode)),
+    })
+}
+
+/// What tells two identities apart, in words.
+fn difference(then: &Identity, now: &Identity) -> Option<String> {
+    if then.disk_sequence != now.disk_sequence {
+        return Some("its disk sequence number changed, so another disk is attached".into());
+    }
+    if then.size != now.size {
+        return Some(format!("it had {} and has {}", then.size, now.size));
+    }
+    if then.serials != now.serials {
+        return Some("its serial number or place changed".into());
+    }
+    (then.loop_file != now.loop_file).then(|| "another file is attached".into())
+}
+
+fn read_contents(
+    device: &File,
+    state: &ClaimState,
+    tools: &ToolPath,
+) -> Result<Contents, contents::Unknown> {
+    let start = contents::Unknown::Start;
+    let entry = Entry::of(state.number).map_err(start)?;
+    let mut partitions = Vec::new();
+    for partition in entry.partitions().map_err(start)? {
+        let node = partition.node();
+        let file = open_node(&node, &node.to_string_lossy(), partition.number, 0)
+            .map_err(|refusal| start(io::Error::other(refusal)))?;
+        partitions.push((node.display().to_string(), file));
+    }
+    let mut nodes = vec![(state.node.display().to_string(), device)];
+    nodes.extend(partitions.iter().map(|(node, file)| (node.clone(), file)));
+    contents::read(&nodes, state.identity.size.0, tools)
+}
+
+fn unknown_contents(name: &str, unknown: contents::Unknown) -> Refusal {
+    let next = match unknown {
+        contents::Unknown::NoBlkid => "install blkid (Debian: apt-get install util-linux)",
+        _ => "make `blkid -p` work on it, or name another device",
+    };
+    Refusal::new(name, unknown.to_string()).with_next(next)
+}

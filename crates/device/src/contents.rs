@@ -1,0 +1,278 @@
+//! What a device carries: the signatures blkid finds on it and on its partitions, and
+//! whether sampled areas are blank.
+//!
+//! Fails closed. blkid missing, failing, killed or complaining is an error and never "no
+//! signature"; two signatures that contradict each other are signatures. Data that blkid has
+//! no name for is data all the same, so areas at the start, the end and in between are read
+//! as well. This does not read the whole device: a device whose first and last MiB and whose
+//! samples are blank can still hold bytes elsewhere.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ToolPath, ioctl};
+
+const MIB: u64 = 1 << 20;
+/// Bytes read at each end of the device.
+const END_BYTES: u64 = MIB;
+/// Bytes read at each place between.
+const SAMPLE_BYTES: u64 = 64 << 10;
+/// Places between, evenly spread.
+const SAMPLES: u64 = 16;
+/// Where btrfs keeps its second superblock, which survives a wiped start.
+const BTRFS_MIRROR: u64 = 64 * MIB;
+/// Direct reads start at multiples of this and go to memory aligned to it. No drive has a
+/// larger logical block.
+const ALIGNMENT: u64 = 64 << 10;
+
+/// Keys of blkid that say where a device lies or how it takes requests, not what is on it.
+/// Every other key counts as a signature, so that a newer blkid's findings do too.
+const NOT_CONTENT: [&str; 8] = [
+    "DEVNAME",
+    "MINIMUM_IO_SIZE",
+    "OPTIMAL_IO_SIZE",
+    "PHYSICAL_SECTOR_SIZE",
+    "LOGICAL_SECTOR_SIZE",
+    "ALIGNMENT_OFFSET",
+    "DISKSEQ",
+    "DAX",
+];
+const PARTITION_ENTRY: &str = "PART_ENTRY_";
+
+/// blkid's word on one device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Signature {
+    /// Nothing it knows.
+    None,
+    /// What it found: `TYPE=ext4`, `UUID=…`.
+    Found(BTreeMap<String, String>),
+    /// Several that contradict each other.
+    Ambivalent,
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = match self {
+            Signature::None => return f.write_str("nothing known"),
+            Signature::Ambivalent => return f.write_str("several signatures that contradict"),
+            Signature::Found(keys) => keys,
+        };
+        match (keys.get("TYPE"), keys.get("PTTYPE")) {
+            (Some(name), _) => write!(f, "a signature of {name}")?,
+            (None, Some(name)) => write!(f, "a partition table ({name})")?,
+            (None, None) => {
+                let keys: Vec<_> =
+                    keys.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                write!(f, "a signature ({})", keys.join(" "))?;
+            }
+        }
+        match keys.get("LABEL") {
+            Some(label) => write!(f, " labelled `{label}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The state of a device's contents, comparable with a later one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// blkid's word on the device (first) and on each of its partitions.
+    pub signatures: Vec<(String, Signature)>,
+    /// Whether every sampled byte is zero.
+    pub blank: bool,
+    /// Digest of the sampled bytes. Only compared within one build of fstrial.
+    pub digest: u64,
+}
+
+impl Contents {
+    /// What stands against overwriting, in words; `None` for a blank device.
+    pub fn objection(&self) -> Option<String> {
+        let found = self.signatures.iter().find(|(_, signature)| *signature != Signature::None);
+        match found {
+            Some((node, signature)) => Some(format!("{node} carries {signature}")),
+            None if !self.blank => Some(
+                "it holds data of no kind that blkid knows (sampled areas are not zero)".into(),
+            ),
+            None => None,
+        }
+    }
+}
+
+/// Why contents are not known.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unknown {
+    #[error("blkid was not found, so nobody knows what is on it")]
+    NoBlkid,
+    #[error("blkid could not be started: {0}")]
+    Start(io::Error),
+    #[error("blkid failed on {node} ({status}{})", complaint(.stderr))]
+    Failed { node: String, status: String, stderr: String },
+    #[error("{node} cannot be read at byte {offset}: {source}")]
+    Read { node: String, offset: u64, source: io::Error },
+}
+
+fn complaint(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!(": {stderr}") }
+}
+
+/// Reads the state. `nodes` are the device itself (first) and its partitions, open.
+pub(crate) fn read(
+    nodes: &[(String, &File)],
+    size: u64,
+    tools: &ToolPath,
+) -> Result<Contents, Unknown> {
+    let mut signatures = Vec::new();
+    for (node, file) in nodes {
+        // A filesystem that was mounted wrote past the device's own page cache. Without the
+        // privilege the sampled reads below still see the medium.
+        let _ = ioctl::flush_buffers(file);
+        signatures.push((node.clone(), probe(node, file, tools)?));
+    }
+    let Some((node, file)) = nodes.first() else {
+        return Ok(Contents { signatures, blank: false, digest: 0 });
+    };
+    let (blank, digest) = sample(node, file, size)?;
+    Ok(Contents { signatures, blank, digest })
+}
+
+fn probe(node: &str, file: &File, tools: &ToolPath) -> Result<Signature, Unknown> {
+    let program = tools.find("blkid").ok_or(Unknown::NoBlkid)?;
+    // blkid is given the device that is open here, not a name that could mean another by now.
+    let device = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    let output = Command::new(program)
+        .args(["-p", "-o", "export", &device])
+        .env_clear()
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(Unknown::Start)?;
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    judge(output.status.code(), &String::from_utf8_lossy(&output.stdout), &stderr).ok_or_else(
+        || Unknown::Failed { node: node.to_owned(), status: output.status.to_string(), stderr },
+    )
+}
+
+/// What blkid's exit code and output mean; `None` where they mean nothing for certain.
+///
+/// blkid(8): 0 is "found", 2 is "nothing found" and also "impossible to gather any
+/// information", 4 is an error, 8 is ambivalent. A 2 with a complaint is therefore not an
+/// answer.
+fn judge(code: Option<i32>, stdout: &str, stderr: &str) -> Option<Signature> {
+    match code {
+        Some(8) => Some(Signature::Ambivalent),
+        Some(2) if stdout.trim().is_empty() && stderr.is_empty() => Some(Signature::None),
+        Some(0) if stderr.is_empty() => {
+            let mut keys = BTreeMap::new();
+            for line in stdout.lines().filter(|line| !line.trim().is_empty()) {
+                let (key, value) = line.split_once('=')?;
+                if !NOT_CONTENT.contains(&key) && !key.starts_with(PARTITION_ENTRY) {
+                    keys.insert(key.to_owned(), value.to_owned());
+                }
+            }
+            // An answer of 0 without a word is not one that blkid gives.
+            if stdout.trim().is_empty() {
+                return None;
+            }
+            Some(if keys.is_empty() { Signature::None } else { Signature::Found(keys) })
+        }
+        _ => None,
+    }
+}
+
+/// The sampled areas of a device of this size: offset and length.
+fn areas(size: u64) -> Vec<(u64, u64)> {
+    let mut areas = vec![(0, END_BYTES.min(size))];
+    let mut offsets: Vec<u64> =
+        (1..=SAMPLES).map(|place| size / (SAMPLES + 1) * place / ALIGNMENT * ALIGNMENT).collect();
+    offsets.push(BTRFS_MIRROR);
+    offsets.sort_unstable();
+    offsets.dedup();
+    let last = size.saturating_sub(END_BYTES);
+    areas.extend(
+        offsets
+            .into_iter()
+            .filter(|offset| *offset >= END_BYTES && offset + SAMPLE_BYTES <= last)
+            .map(|offset| (offset, SAMPLE_BYTES)),
+    );
+    if last > 0 {
+        areas.push((last, size - last));
+    }
+    areas
+}
+
+fn sample(node: &str, file: &File, size: u64) -> Result<(bool, u64), Unknown> {
+    let fail = |offset| move |source| Unknown::Read { node: node.to_owned(), offset, source };
+    // Direct reads see what is on the medium, whatever the page cache holds.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let open = |flags| std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&path);
+    let direct = open(libc::O_DIRECT).or_else(|_| open(0)).map_err(fail(0))?;
+    let mut memory = vec![0u8; (END_BYTES + ALIGNMENT) as usize];
+    let start = memory.as_ptr().align_offset(ALIGNMENT as usize);
+    let mut hasher = DefaultHasher::new();
+    let mut blank = true;
+    for (offset, length) in areas(size) {
+        let buffer = &mut memory[start..start + length as usize];
+        match direct.read_exact_at(buffer, offset) {
+            // An end that the drive's logical block does not divide is read through the cache.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                file.read_exact_at(buffer, offset).map_err(fail(offset))?;
+            }
+            other => other.map_err(fail(offset))?,
+        }
+        blank &= buffer.iter().all(|byte| *byte == 0);
+        hasher.write(buffer);
+    }
+    Ok((blank, hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_silent_two_means_nothing_found() {
+        assert_eq!(judge(Some(2), "", ""), Some(Signature::None));
+        assert_eq!(judge(Some(2), "", "blkid: error: /dev/x: No such file"), None);
+        assert_eq!(judge(Some(4), "", ""), None);
+        assert_eq!(judge(Some(8), "", "ambivalent"), Some(Signature::Ambivalent));
+        assert_eq!(judge(Some(0), "", ""), None);
+        assert_eq!(judge(Some(0), "not a key", ""), None);
+        assert_eq!(judge(Some(127), "", ""), None);
+        assert_eq!(judge(None, "", ""), None, "killed by a signal");
+    }
+
+    #[test]
+    fn a_partitions_place_is_not_a_signature_and_an_unknown_key_is() {
+        let place = "DEVNAME=/dev/sdb1\nPART_ENTRY_SCHEME=gpt\nPART_ENTRY_NUMBER=1\n";
+        assert_eq!(judge(Some(0), place, ""), Some(Signature::None));
+        let found = judge(Some(0), "DEVNAME=/dev/sdb\nNEWKEY=1\n", "").unwrap();
+        assert_eq!(found.to_string(), "a signature (NEWKEY=1)");
+        let table = judge(Some(0), "PTUUID=1\nPTTYPE=gpt\n", "").unwrap();
+        assert_eq!(table.to_string(), "a partition table (gpt)");
+        let labelled = judge(Some(0), "TYPE=ext4\nLABEL=home\n", "").unwrap();
+        assert_eq!(labelled.to_string(), "a signature of ext4 labelled `home`");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn areas_cover_both_ends_and_never_leave_the_device(sectors in 1u64..1 << 36) {
+            let size = sectors * 512;
+            let areas = areas(size);
+            proptest::prop_assert_eq!(areas[0].0, 0);
+            let (offset, length) = *areas.last().unwrap();
+            proptest::prop_assert_eq!(offset + length, size);
+            for pair in areas.windows(2) {
+                proptest::prop_assert!(pair[0].0 + pair[0].1 <= pair[1].0 || size < 2 * END_BYTES);
+            }
+            proptest::prop_assert!(areas.iter().all(|(_, length)| *length <= END_BYTES));
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Loop files: disks for trials on a machine that has none to spare.
+//!
+//! A loop file is an ordinary file, mode 0600, every block of it written, attached to a loop
+//! device with direct I/O. The descriptor kept makes the kernel detach it when its holder
+//! dies and the mounts in the holder's namespace go with it. Loop files are not disks: the
+//! host's filesystem, its journal and its extent tree are below them, and every table says so.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use stack::Refusal;
+use units::Bytes;
+
+use crate::attachment::{self, Attachment};
+use crate::sysfs::Entry;
+use crate::{DeviceNumber, allocation, ioctl};
+
+/// Room left on the host's filesystem beside the loop files.
+pub const HEADROOM: Bytes = Bytes::from_mib(64);
+
+/// Why there is no loop file.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    /// Found before anything was made, or the host cannot do what a loop file needs.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A step failed.
+    #[error("cannot {step} {}", path.display())]
+    Failed {
+        /// The step: `allocate`, `attach`.
+        step: &'static str,
+        /// What it was done to.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A loop file, attached. Dropping it detaches and deletes it.
+#[derive(Debug)]
+pub struct LoopFile {
+    path: PathBuf,
+    file: File,
+    /// Keeps the loop device attached. Read-only, so that the guard of another process of
+    /// ours does not take this descriptor for a stranger that writes.
+    device: Option<File>,
+    entry: Entry,
+    size: Bytes,
+    block_size: u32,
+    discard_disabled: bool,
+}
+
+impl LoopFile {
+    /// Makes `dir/name`, allocates and writes all of it, and attaches it with 512-byte logical
+    /// blocks, or larger ones if direct I/O on the host needs them.
+    ///
+    /// # Errors
+    /// Refuses a directory that others can write to, too little room, and a host filesystem
+    /// without direct I/O or on which written zeros take no space. Nothing is left behind.
+    pub fn create(dir: &Path, name: &str, size: Bytes) -> Result<LoopFile, LoopError> {
+        LoopFile::create_with_blocks(dir, name, size, 512)
+    }
+
+    /// As [`LoopFile::create`], with logical blocks of at least `block_size` bytes (512 to
+    /// 4096, a power of two). `size` is rounded up to whole blocks of 4096.
+    ///
+    /// # Errors
+    /// As [`LoopFile::create`].
+    pub fn create_with_blocks(
+        dir: &Path,
+        name: &str,
+        size: Bytes,
+        block_size: u32,
+    ) -> Result<LoopFile, LoopError> {
+        check_directory(dir)?;
+        let size = Bytes(size.0.next_multiple_of(4096));
+        check_room(dir, size)?;
+        let path = dir.join(name);
+        let failed = |step| {
+            let path = path.clone();
+            move |source| LoopError::Failed { step, path, source }
+        };
+        let file = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path)
+            .map_err(failed("create"))?;
+        let unfinished = DeleteOnDrop(Some(&path));
+        // Only btrfs knows the flag; elsewhere writes are in place anyway.
+        let _ = ioctl::set_no_copy_on_write(&file);
+        allocation::allocate(&file, size).map_err(failed("allocate"))?;
+        if !allocation::is_complete(&file, size).map_err(failed("check the allocation of"))? {
+            return Err(Refusal::new(
+                path.display().to_string(),
+                "the filesystem below keeps holes where zeros were written",
+            )
+            .with_next("name a directory on ext4, XFS or btrfs without compression: --dir")
+            .into());
+        }
+        let block_size = block_size.max(direct_io_alignment(&file));
+        let Attachment { device, entry, discard_disabled } =
+            attachment::attach(&file, &path, block_size)?;
+        unfinished.keep();
+        // From here on dropping the value cleans up.
+        let made = LoopFile {
+            path: path.clone(),
+            file,
+            device: Some(device),
+            entry,
+            size,
+            block_size,
+            discard_disabled,
+        };
+        if !made.is_direct() {
+            return Err(Refusal::new(
+                path.display().to_string(),
+                "the filesystem below has no direct I/O, so figures would be the page cache's",
+            )
+            .with_next("name a directory on ext4, XFS or btrfs: --dir")
+            .into());
+        }
+        Ok(made)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The loop device's node: what mkfs and mount are given.
+    pub fn device(&self) -> PathBuf {
+        self.entry.node()
+    }
+
+    /// The loop device's number.
+    pub fn number(&self) -> DeviceNumber {
+        self.entry.number
+    }
+
+    /// The kept descriptor, closed on exec. A process that inherits it keeps the file attached.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.device.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Size of the file and the device.
+    pub fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// The device's logical block in bytes.
+    pub fn block_size(&self) -> u32 {
+        self.block_size
+    }
+
+    /// Whether the kernel takes the file around the page cache at this moment.
+    pub fn is_direct(&self) -> bool {
+        self.entry.read("loop/dio").as_deref() == Some("1")
+    }
+
+    /// Whether the device refuses discards, so that mkfs, `mount -o discard` and fstrim cannot
+    /// punch the file, and zeroing (`BLKZEROOUT`, lazy initialisation) writes zeros instead of
+    /// unwriting blocks. Where it does not, [`LoopFile::reallocate`] belongs between trials.
+    pub fn discard_disabled(&self) -> bool {
+        self.discard_disabled
+    }
+
+    /// Whether every block of the file is allocated and written still.
+    ///
+    /// # Errors
+    /// Those of `stat` and `lseek`.
+    pub fn is_fully_allocated(&self) -> Result<bool, LoopError> {
+        allocation::is_complete(&self.file, self.size)
+            .map_err(|source| self.failed("check the allocation of", source))
+    }
+
+    /// Writes zeros into what was punched or zeroed, and returns how many bytes. To be called
+    /// while nothing is mounted on the device.
+    ///
+    /// # Errors
+    /// The write's; a file that still has holes afterwards.
+    pub fn reallocate(&self) -> Result<Bytes, LoopError> {
+        let filled = allocation::fill(&self.file, self.size)
+            .map_err(|source| self.failed("allocate again", source))?;
+        if self.is_fully_allocated()? {
+            return Ok(filled);
+        }
+        Err(Refusal::new(self.path.display().to_string(), "it has holes that cannot be filled")
+            .into())
+    }
+
+    fn failed(&self, step: &'static str, source: io::Error) -> LoopError {
+        LoopError::Failed { step, path: self.path.clone(), source }
+    }
+}
+
+impl Drop for LoopFile {
+    fn drop(&mut self) {
+        if let Some(device) = self.device.take() {
+            attachment::detach(device, self.entry.number.minor, self.discard_disabled);
+        }
+        delete_own(&self.path, &self.file);
+    }
+}
+
+/// Deletes the file if the name still leads to it.
+fn delete_own(path: &Path, file: &File) {
+    let same = file.metadata().and_then(|ours| {
+        let named = std::fs::symlink_metadata(path)?;
+        Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
+    });
+    if matches!(same, Ok(true)) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Deletes a file that was just created when a later step fails.
+struct DeleteOnDrop<'a>(Option<&'a Path>);
+
+impl DeleteOnDrop<'_> {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for DeleteOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// A directory in which nobody else can swap one file for another.
+fn check_directory(dir: &Path) -> Result<(), LoopError> {
+    let metadata = std::fs::symlink_metadata(dir).map_err(|source| LoopError::Failed {
+        step: "look at",
+        path: dir.to_owned(),
+        source,
+    })?;
+    let ours = metadata.is_dir()
+        && metadata.uid() == rustix::process::geteuid().as_raw()
+        && metadata.mode() & 0o022 == 0;
+    if ours {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        dir.display().to_string(),
+        "loop files are only made in a directory that is ours and that nobody else can write to",
+    )
+    .with_next("make one with mode 0700")
+    .into())
+}
+
+fn check_room(dir: &Path, size: Bytes) -> Result<(), LoopError> {
+    let room = rustix::fs::statvfs(dir).map_err(|error| LoopError::Failed {
+        step: "ask for the free space of",
+        path: dir.to_owned(),
+        source: error.into(),
+    })?;
+    let free = Bytes(room.f_bavail.saturating_mul(room.f_frsize));
+    let needed = Bytes(size.0.saturating_add(HEADROOM.0));
+    if free >= needed {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        dir.display().to_string(),
+        format!("a loop file of {size} needs {needed} with headroom, and {free} are free"),
+    )
+    .with_next("free some, name another directory (--dir) or make it smaller (--scale)")
+    .into())
+}
+
+/// The alignment that direct I/O on this file needs, as far as the filesystem says: the loop
+/// device's blocks must not be smaller.
+fn direct_io_alignment(file: &File) -> u32 {
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+    let mask = StatxFlags::DIOALIGN;
+    match statx(file, c"", AtFlags::EMPTY_PATH, mask) {
+        Ok(answer) if answer.stx_mask & mask.bits() != 0 => {
+            let alignment = answer.stx_dio_offset_align;
+            if (512..=4096).contains(&alignment) { alignment } else { 512 }
+        }
+        _ => 512,
+    }
+}

@@ -1,0 +1,279 @@
+//! Devices in use are refused whatever `--destroy` says.
+
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use device::Claim;
+
+use crate::scratch::{Disk, Mounted, is_root, losetup, refused_whatever_is_said, run};
+
+#[test]
+fn mounted() {
+    if !is_root("mounted") {
+        return;
+    }
+    let disk = Disk::blank(32);
+    run("mkfs.ext4", &["-q", disk.text()]);
+    let mount = Mounted::on(&disk.node, disk.mount_point());
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    assert!(refusal.rule.contains("is mounted on"), "{refusal}");
+    assert!(refusal.rule.contains(mount.0.to_str().unwrap()), "{refusal}");
+}
+
+#[test]
+fn mounted_in_another_namespace() {
+    if !is_root("mounted_in_another_namespace") {
+        return;
+    }
+    let disk = Disk::blank(32);
+    run("mkfs.ext4", &["-q", disk.text()]);
+    let script =
+        format!("mount {} {} && echo mounted && cat", disk.text(), disk.mount_point().display());
+    let mut child = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let stdout = child.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).unwrap();
+    assert_eq!(line, "mounted\n");
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(refusal.rule.contains("in the mount namespace of process"), "{refusal}");
+}
+
+#[test]
+fn active_swap() {
+    if !is_root("active_swap") {
+        return;
+    }
+    struct Swap<'a>(&'a Disk);
+    impl Drop for Swap<'_> {
+        fn drop(&mut self) {
+            run("swapoff", &[self.0.text()]);
+        }
+    }
+    let disk = Disk::blank(16);
+    run("mkswap", &[disk.text()]);
+    // Lowest priority: the machine does not swap to it while the test looks.
+    run("swapon", &["-p", "0", disk.text()]);
+    let swap = Swap(&disk);
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    assert!(refusal.rule.contains("is in use as swap"), "{refusal}");
+    drop(swap);
+}
+
+#[test]
+fn held_exclusively() {
+    if !is_root("held_exclusively") {
+        return;
+    }
+    let disk = Disk::blank(16);
+    let held =
+        std::fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.node).unwrap();
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    assert!(refusal.rule.contains("is held by someone"), "{refusal}");
+    drop(held);
+    Claim::take(&disk.node, &[]).expect("free again");
+}
+
+#[test]
+fn open_for_writing_elsewhere() {
+    if !is_root("open_for_writing_elsewhere") {
+        return;
+    }
+    let disk = Disk::blank(16);
+    let script = format!("exec 3<>{} && echo open && cat", disk.text());
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let stdout = child.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).unwrap();
+    assert_eq!(line, "open\n");
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    assert!(refusal.rule.contains("open for writing"), "{refusal}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+#[test]
+fn mounted_btrfs_of_two() {
+    if !is_root("mounted_btrfs_of_two") {
+        return;
+    }
+    let (first, second) = (Disk::blank(128), Disk::blank(128));
+    run("mkfs.btrfs", &["-q", "-f", "-d", "raid1", "-m", "raid1", first.text(), second.text()]);
+    run("btrfs", &["device", "scan", first.text(), second.text()]);
+    let mount = Mounted::on(&first.node, first.mount_point());
+    // mountinfo names one of the two only.
+    for disk in [&first, &second] {
+        let refusal = refused_whatever_is_said(disk, &disk.node);
+        assert!(refusal.rule.contains("btrfs") || refusal.rule.contains("mounted"), "{refusal}");
+    }
+    drop(mount);
+    // Unmounted, it is a signature: refused without --destroy, and free with it.
+    for disk in [&first, &second] {
+        let before = disk.checksum();
+        let refusal = Claim::take(&disk.node, &[]).unwrap_err();
+        assert!(refusal.rule.contains("a signature of btrfs"), "{refusal}");
+        Claim::take(&disk.node, std::slice::from_ref(&disk.node)).unwrap();
+        assert_eq!(before, disk.checksum());
+    }
+    run("btrfs", &["device", "scan", "--forget", first.text()]);
+}
+
+#[test]
+fn under_a_loop_device() {
+    if !is_root("under_a_loop_device") {
+        return;
+    }
+    let disk = Disk::blank(16);
+    let above = losetup(&disk.node, &[]);
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    run("losetup", &["-d", above.to_str().unwrap()]);
+    assert!(refusal.rule.contains("stands on"), "{refusal}");
+}
+
+#[test]
+fn on_a_device_that_is_mounted() {
+    if !is_root("on_a_device_that_is_mounted") {
+        return;
+    }
+    let disk = Disk::blank(32);
+    run("mkfs.ext4", &["-q", disk.text()]);
+    let above = losetup(&disk.node, &[]);
+    let mount = Mounted::on(&disk.node, disk.mount_point());
+    let refusal = refused_whatever_is_said(&disk, &above);
+    drop(mount);
+    run("losetup", &["-d", above.to_str().unwrap()]);
+    assert!(refusal.rule.contains("is mounted on"), "{refusal}");
+}
+
+#[test]
+fn a_file_attached_twice() {
+    if !is_root("a_file_attached_twice") {
+        return;
+    }
+    let disk = Disk::blank(16);
+    let twin = losetup(&disk.image(), &[]);
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    run("losetup", &["-d", twin.to_str().unwrap()]);
+    assert!(refusal.rule.contains("is also attached to"), "{refusal}");
+}
+
+#[test]
+fn partitions_and_their_disk() {
+    if !is_root("partitions_and_their_disk") {
+        return;
+    }
+    // The kernel may have no reader for any partition table: addpart names the places.
+    let disk = Disk::with(64, &["--partscan"]);
+    run("addpart", &[disk.text(), "1", "2048", "40960"]);
+    run("addpart", &[disk.text(), "2", "45056", "65536"]);
+    let part = |number: u32| format!("{}p{number}", disk.text());
+    run("mkfs.ext4", &["-q", &part(1)]);
+    let blank = Claim::take(Path::new(&part(2)), &[]).expect("a blank partition of an idle disk");
+    let whole = Claim::take(&disk.node, std::slice::from_ref(&disk.node)).unwrap_err();
+    assert!(whole.rule.contains("is locked"), "a partition of it is claimed: {whole}");
+    drop(blank);
+
+    let before = disk.checksum();
+    let refusal = Claim::take(&disk.node, &[]).unwrap_err();
+    assert!(refusal.rule.contains("p1 carries a signature of ext4"), "{refusal}");
+    let named = [part(1).into()];
+    Claim::take(&disk.node, &named).expect_err("--destroy names a partition, not the disk");
+    Claim::take(Path::new(&part(1)), std::slice::from_ref(&disk.node))
+        .expect_err("--destroy names the disk, not the partition");
+    assert_eq!(before, disk.checksum());
+
+    let mount = Mounted::on(Path::new(&part(1)), disk.mount_point());
+    for node in [disk.text(), &part(1), &part(2)] {
+        let refusal = refused_whatever_is_said(&disk, Path::new(node));
+        assert!(refusal.rule.contains("p1 is mounted on"), "{refusal}");
+    }
+    drop(mount);
+    run("delpart", &[disk.text(), "1"]);
+    run("delpart", &[disk.text(), "2"]);
+}
+
+#[test]
+fn a_symlink_is_resolved_and_shown() {
+    if !is_root("a_symlink_is_resolved_and_shown") {
+        return;
+    }
+    let disk = Disk::blank(32);
+    let link = disk.image().with_file_name("by-id");
+    std::os::unix::fs::symlink(&disk.node, &link).unwrap();
+    {
+        let claim = Claim::take(&link, &[]).unwrap();
+        assert_eq!(claim.path(), disk.node);
+        assert_eq!(claim.state().asked, link);
+    }
+    run("mkfs.ext4", &["-q", disk.text()]);
+    let mount = Mounted::on(&disk.node, disk.mount_point());
+    let refusal = refused_whatever_is_said(&disk, &link);
+    assert!(refusal.rule.contains("is mounted on"), "{refusal}");
+    assert!(refusal.what.contains("by-id →"), "{refusal}");
+    assert!(refusal.what.contains(disk.text()), "{refusal}");
+    drop(mount);
+    // --destroy may name it by another name: the device counts.
+    Claim::take(&disk.node, &[link]).unwrap();
+}
+
+#[test]
+fn the_disk_under_the_root_filesystem() {
+    if !is_root("the_disk_under_the_root_filesystem") {
+        return;
+    }
+    let table = std::fs::read("/proc/self/mountinfo").unwrap();
+    let root = device::parse_mountinfo(&table)
+        .into_iter()
+        .rfind(|mount| mount.point == Path::new("/"))
+        .unwrap();
+    let node = Path::new("/dev/block").join(root.number.to_string());
+    let node = if node.exists() { node } else { root.source };
+    if !node.exists() {
+        println!("the_disk_under_the_root_filesystem: skipped: / is on no block device");
+        return;
+    }
+    let refusal = Claim::take(&node, std::slice::from_ref(&node)).unwrap_err();
+    assert!(refusal.rule.contains("is mounted on"), "{refusal}");
+}
+
+#[test]
+fn claimed_twice() {
+    if !is_root("claimed_twice") {
+        return;
+    }
+    let disk = Disk::blank(16);
+    let first = Claim::take(&disk.node, &[]).unwrap();
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    assert!(refusal.rule.contains("is locked by another process"), "{refusal}");
+    drop(first);
+    Claim::take(&disk.node, &[]).expect("free again");
+}
+
+#[test]
+fn read_only_small_and_not_a_device() {
+    if !is_root("read_only_small_and_not_a_device") {
+        return;
+    }
+    let disk = Disk::with(16, &["--read-only"]);
+    let refusal = refused_whatever_is_said(&disk, &disk.node);
+    assert!(refusal.rule.contains("read-only"), "{refusal}");
+    let small = Disk::blank(8);
+    let refusal = refused_whatever_is_said(&small, &small.node);
+    assert!(refusal.rule.contains("8.00 MiB") || refusal.rule.contains("8 MiB"), "{refusal}");
+    let refusal = Claim::take(&disk.image(), &[]).unwrap_err();
+    assert!(refusal.rule.contains("is not a block device"), "{refusal}");
+    let refusal = Claim::take(Path::new("/dev/no-such-disk"), &[]).unwrap_err();
+    assert!(refusal.rule.contains("there is no such device"), "{refusal}");
+}

@@ -1,0 +1,157 @@
+//! Loop files: allocated, direct, private, and gone afterwards.
+
+use std::os::unix::fs::PermissionsExt;
+
+use device::{Claim, LoopError, LoopFile};
+use units::Bytes;
+
+use crate::scratch::{Mounted, attempt, is_root, run};
+
+const SIZE: Bytes = Bytes::from_mib(64);
+
+#[test]
+fn made_claimed_and_gone() {
+    if !is_root("made_claimed_and_gone") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
+    assert!(file.is_direct());
+    assert!(file.is_fully_allocated().unwrap());
+    assert!(file.discard_disabled());
+    assert_eq!(file.block_size(), 512);
+    let mode = std::fs::metadata(file.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let claim = Claim::take(&file.device(), &[]).expect("blank and ours");
+    assert_eq!(claim.size(), SIZE);
+    drop(claim);
+    let path = file.path().to_owned();
+    drop(file);
+    assert!(!path.exists());
+    assert_eq!(run("losetup", &["-n", "-l", "-O", "NAME", "-j", path.to_str().unwrap()]), "");
+}
+
+#[test]
+fn larger_blocks() {
+    if !is_root("larger_blocks") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = LoopFile::create_with_blocks(dir.path(), "disk", SIZE, 4096).unwrap();
+    assert_eq!(file.block_size(), 4096);
+    assert!(file.is_direct());
+    assert_eq!(run("blockdev", &["--getss", file.device().to_str().unwrap()]), "4096");
+}
+
+/// The trap: mkfs and `mount -o discard` give blocks of the file back, and later figures are
+/// the host's allocator's.
+#[test]
+fn neither_discard_nor_zeroing_punches_it() {
+    if !is_root("neither_discard_nor_zeroing_punches_it") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
+    let node = file.device();
+    let node = node.to_str().unwrap();
+    assert!(!attempt("blkdiscard", &["-f", node]).status.success(), "discards are refused");
+    run("mkfs.ext4", &["-q", "-E", "discard,lazy_itable_init=1", node]);
+    let point = dir.path().join("mnt");
+    std::fs::create_dir(&point).unwrap();
+    run("mount", &["-o", "discard", node, point.to_str().unwrap()]);
+    let mount = Mounted(point);
+    std::fs::write(mount.0.join("file"), vec![1u8; 8 << 20]).unwrap();
+    std::fs::remove_file(mount.0.join("file")).unwrap();
+    attempt("fstrim", &[mount.0.to_str().unwrap()]);
+    drop(mount);
+    let metadata = std::fs::metadata(file.path()).unwrap();
+    assert!(
+        std::os::unix::fs::MetadataExt::blocks(&metadata) * 512 >= SIZE.0,
+        "no block was given back"
+    );
+    // Without discards the loop driver has no zeroing either: zeros are written.
+    run("blkdiscard", &["-f", "-z", node]);
+    assert!(file.is_fully_allocated().unwrap());
+}
+
+#[test]
+fn a_punched_file_is_found_and_filled() {
+    if !is_root("a_punched_file_is_found_and_filled") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
+    let path = file.path().to_str().unwrap();
+    run("fallocate", &["--punch-hole", "--offset", "1MiB", "--length", "2MiB", path]);
+    run("fallocate", &["--zero-range", "--offset", "8MiB", "--length", "1MiB", path]);
+    assert!(!file.is_fully_allocated().unwrap());
+    assert_eq!(file.reallocate().unwrap(), Bytes::from_mib(3));
+    assert!(file.is_fully_allocated().unwrap());
+    assert_eq!(file.reallocate().unwrap(), Bytes::ZERO);
+}
+
+/// Switching discards off cannot be taken back on a loop device, so it must not be one that
+/// others get to use.
+#[test]
+fn its_loop_device_goes_with_it() {
+    if !is_root("its_loop_device_goes_with_it") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
+    let node = file.device();
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let sequence = format!("/sys/block/{name}/diskseq");
+    let before = std::fs::read_to_string(&sequence).unwrap();
+    drop(file);
+    // Another loop file may have got the number meanwhile: then it is another disk.
+    assert_ne!(std::fs::read_to_string(&sequence).ok(), Some(before));
+}
+
+#[test]
+fn too_little_room_says_how_much() {
+    if !is_root("too_little_room_says_how_much") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let error = LoopFile::create(dir.path(), "disk", Bytes(1 << 60)).unwrap_err();
+    let LoopError::Refused(refusal) = error else { panic!("{error}") };
+    assert!(refusal.rule.contains("are free"), "{refusal}");
+    assert!(refusal.rule.contains("needs"), "{refusal}");
+    assert!(refusal.next.is_some());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_directory_that_others_write_to_and_a_name_that_is_taken() {
+    if !is_root("a_directory_that_others_write_to_and_a_name_that_is_taken") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("taken"), "somebody's").unwrap();
+    LoopFile::create(dir.path(), "taken", SIZE).expect_err("never over an existing file");
+    assert_eq!(std::fs::read(dir.path().join("taken")).unwrap(), b"somebody's");
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let error = LoopFile::create(dir.path(), "disk", SIZE).unwrap_err();
+    assert!(error.to_string().contains("nobody else can write to"), "{error}");
+}
+
+#[test]
+fn a_mounted_one_goes_when_it_is_unmounted() {
+    if !is_root("a_mounted_one_goes_when_it_is_unmounted") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
+    let node = file.device();
+    run("mkfs.ext4", &["-q", "-E", "nodiscard", node.to_str().unwrap()]);
+    let point = dir.path().join("mnt");
+    std::fs::create_dir(&point).unwrap();
+    let mount = Mounted::on(&node, point);
+    let path = file.path().to_owned();
+    drop(file);
+    drop(mount);
+    let backing = format!("{} (deleted)", path.display());
+    let backings = run("losetup", &["-n", "-l", "-O", "BACK-FILE"]);
+    assert!(!backings.contains(path.to_str().unwrap()), "{backing} is attached: {backings}");
+}

@@ -1,0 +1,9 @@
+//! The guard, loop files and the ledger on real loop devices. Needs root and the tools of
+//! the filesystems; without root each test says that it was skipped.
+
+mod changes;
+mod fixtures;
+mod in_use;
+mod loop_files;
+mod scratch;
+mod signatures;

@@ -1,0 +1,136 @@
+//! Disks for the tests: sparse files behind loop devices, checksummed as a whole.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use device::Claim;
+use stack::Refusal;
+
+/// Whether this process may make devices. Prints why a test is skipped.
+pub(crate) fn is_root(test: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("{test}: skipped: loop devices need root");
+    }
+    root
+}
+
+/// Runs a program that has to succeed; returns its standard output.
+pub(crate) fn run(program: &str, args: &[&str]) -> String {
+    let output = attempt(program, args);
+    assert!(output.status.success(), "{program} {args:?}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Runs a program that may fail.
+pub(crate) fn attempt(program: &str, args: &[&str]) -> Output {
+    Command::new(program)
+        .args(args)
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("LC_ALL", "C")
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error} (./test installs what is missing)"))
+}
+
+/// A loop device over a sparse file, detached and deleted when dropped.
+pub(crate) struct Disk {
+    directory: tempfile::TempDir,
+    pub(crate) node: PathBuf,
+}
+
+impl Disk {
+    /// A blank disk of this many MiB.
+    pub(crate) fn blank(mib: u64) -> Disk {
+        Disk::with(mib, &[])
+    }
+
+    /// The same, with further arguments to losetup.
+    pub(crate) fn with(mib: u64, arguments: &[&str]) -> Disk {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("disk.img");
+        std::fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
+        let node = losetup(&image, arguments);
+        Disk { directory, node }
+    }
+
+    pub(crate) fn image(&self) -> PathBuf {
+        self.directory.path().join("disk.img")
+    }
+
+    /// An empty directory that goes with the disk.
+    pub(crate) fn mount_point(&self) -> PathBuf {
+        let point = self.directory.path().join("mnt");
+        std::fs::create_dir_all(&point).unwrap();
+        point
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        self.node.to_str().unwrap()
+    }
+
+    /// SHA-256 of the whole device.
+    pub(crate) fn checksum(&self) -> String {
+        run("blockdev", &["--flushbufs", self.text()]);
+        run("sha256sum", &[self.text()]).split_whitespace().next().unwrap().to_owned()
+    }
+
+    /// Writes bytes at an offset and makes sure they are on the device.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::OpenOptions::new().write(true).open(&self.node).unwrap();
+        file.write_all_at(bytes, offset).unwrap();
+        file.sync_all().unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        attempt("losetup", &["-d", self.text()]);
+    }
+}
+
+/// Attaches a file to a free loop device; others may be attaching theirs.
+pub(crate) fn losetup(image: &Path, arguments: &[&str]) -> PathBuf {
+    let mut all = vec!["-f", "--show"];
+    all.extend(arguments);
+    all.push(image.to_str().unwrap());
+    let mut last = None;
+    for _ in 0..50 {
+        let output = attempt("losetup", &all);
+        if output.status.success() {
+            return PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        }
+        last = Some(output);
+    }
+    panic!("losetup: {last:?}");
+}
+
+/// Unmounts when dropped.
+pub(crate) struct Mounted(pub(crate) PathBuf);
+
+impl Mounted {
+    pub(crate) fn on(node: &Path, point: PathBuf) -> Mounted {
+        run("mount", &[node.to_str().unwrap(), point.to_str().unwrap()]);
+        Mounted(point)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        attempt("umount", &[self.0.to_str().unwrap()]);
+    }
+}
+
+/// Claims and expects to be refused, without `--destroy`, naming another device and naming
+/// this one; the device stays as it is. Returns the refusal with `--destroy`.
+pub(crate) fn refused_whatever_is_said(disk: &Disk, node: &Path) -> Refusal {
+    let before = disk.checksum();
+    let other = Disk::blank(16);
+    Claim::take(node, &[]).expect_err("in use, and claimed");
+    Claim::take(node, std::slice::from_ref(&other.node)).expect_err("in use, and claimed");
+    let destroy = [node.to_owned()];
+    let refusal = Claim::take(node, &destroy).expect_err("in use, and claimed with --destroy");
+    assert_eq!(before, disk.checksum(), "a refused device was written to");
+    assert!(refusal.next.is_some(), "no next step: {refusal}");
+    refusal
+}
