@@ -16,4 +16,4 @@ pub use event::{RunEnd, RunEvent};
 pub use plan::{PlanError, plan};
 pub use request::{Request, TestbedRequest, WorkloadRequest, parse_workload};
 pub use run::{RunError, run};
-pub use size::device_size;
+pub use size::{device_size, room};

@@ -21,11 +21,7 @@ pub fn device_size(
     contenders: &[Contender],
     mean_input: Bytes,
 ) -> Result<Bytes, Refusal> {
-    let need = groups
-        .iter()
-        .map(|group| group.iter().map(|choice| room(choice, mean_input)).sum::<Bytes>())
-        .max()
-        .unwrap_or(Bytes::ZERO);
+    let need = room(groups, mean_input);
     let mut size = SIZE_MIN.max(Bytes(need.0.saturating_mul(4) / 3));
     for contender in contenders {
         if let Some(filesystem) = stack::filesystems::find(&contender.filesystem) {
@@ -35,7 +31,15 @@ pub fn device_size(
     Ok(size.round_up(64 << 20))
 }
 
-fn room(choice: &WorkloadChoice, mean_input: Bytes) -> Bytes {
+/// Room the hungriest of these trials needs. `mean_input` is the mean size of an input item.
+pub fn room(groups: &[Vec<WorkloadChoice>], mean_input: Bytes) -> Bytes {
+    let of_group = |group: &Vec<WorkloadChoice>| -> Bytes {
+        group.iter().map(|choice| room_of_one(choice, mean_input)).sum()
+    };
+    groups.iter().map(of_group).max().unwrap_or(Bytes::ZERO)
+}
+
+fn room_of_one(choice: &WorkloadChoice, mean_input: Bytes) -> Bytes {
     workload::find(&choice.name).map_or(Bytes::ZERO, |workload| {
         let space = workload.space(&choice.parameters, mean_input);
         space.bytes + Bytes(PER_INODE) * space.inodes

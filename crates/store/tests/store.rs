@@ -1,0 +1,201 @@
+//! What goes in comes out, and what is no store says so.
+
+use std::collections::BTreeMap;
+
+use measure::{CpuTime, DeviceUse, Latencies};
+use store::{Environment, FinishedTrial, NewRun, RunState, Store, StoreError};
+use trial::{Outcome, Step, TrialSpec};
+use units::{Bytes, Nanos};
+use workload::{Cache, PhaseResult, PhaseStatus, Seed};
+
+fn spec(name: &str, block: u32) -> TrialSpec {
+    let mut contender = stack::Contender::plain("ext4");
+    contender.name = name.to_owned();
+    TrialSpec {
+        contender,
+        workloads: Vec::new(),
+        // Larger than an i64 holds, since seeds use all 64 bits.
+        seed: Seed(u64::MAX - u64::from(block)),
+        block,
+        size: Some(Bytes::from_gib(1)),
+        verify: true,
+        timeout: Nanos::from_secs(60),
+    }
+}
+
+fn phase() -> PhaseResult {
+    let mut latencies = Latencies::new();
+    (1..=100).for_each(|ms| latencies.record(Nanos::from_millis(ms)));
+    PhaseResult {
+        workload: "maildir-write".to_owned(),
+        phase: "io".to_owned(),
+        status: PhaseStatus::Failed { reason: "create x: No space left on device".to_owned() },
+        wall: Nanos(123_456_789),
+        cpu: CpuTime { user: Nanos(5), sys: Nanos(7) },
+        machine_cpu: None,
+        ops: 100,
+        read_bytes: Bytes(1),
+        write_bytes: Bytes(2),
+        device: Some(DeviceUse { reads: 3, flushes: None, ..DeviceUse::default() }),
+        cache: Cache::Cold { how: "unmounted and mounted again".to_owned() },
+        latencies: BTreeMap::from([("deliver".to_owned(), latencies)]),
+        figures: BTreeMap::from([("fragments_per_file".to_owned(), 1.25)]),
+        digest: u64::MAX,
+        not_comparable: Some("why".to_owned()),
+        notes: vec!["a note".to_owned()],
+    }
+}
+
+fn create(store: &mut Store, trials: &[TrialSpec]) -> String {
+    let environment = Environment(BTreeMap::from([("kernel".to_owned(), "6.1".to_owned())]));
+    store
+        .create_run(&NewRun {
+            fstrial_version: "0.0.0",
+            testbed: "dir",
+            lab_id: None,
+            environment: &environment,
+            seed: u64::MAX,
+            repeats: 2,
+            scale: 0.1,
+            request: "{\"a\":1}",
+            trials,
+        })
+        .unwrap()
+}
+
+fn finish(store: &mut Store, run: &str, ordinal: u32, outcome: &Outcome) {
+    let phases = [phase()];
+    let notes = ["remark".to_owned()];
+    let trial = FinishedTrial { outcome, made: None, phases: &phases, notes: &notes };
+    store.finish_trial(run, ordinal, &trial).unwrap();
+}
+
+#[test]
+fn a_run_comes_back_as_it_was_stored() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deep/er/results.db");
+    let trials = [spec("a", 0), spec("b", 0), spec("a", 1)];
+    let run = {
+        let mut store = Store::open(&path).unwrap();
+        let run = create(&mut store, &trials);
+        finish(&mut store, &run, 1, &Outcome::Done);
+        run
+    };
+    let mut store = Store::open(&path).unwrap();
+    let stored = store.run("latest").unwrap();
+    assert_eq!(stored.header.id, run);
+    assert_eq!(stored.header.seed, u64::MAX);
+    assert_eq!(stored.header.state, RunState::Open);
+    assert_eq!(stored.trials.len(), 3);
+    assert_eq!(stored.trials[2].spec, trials[2]);
+    assert_eq!(stored.trials[0].outcome, None, "not run is not 0");
+    assert_eq!(stored.trials[1].outcome, Some(Outcome::Done));
+    assert_eq!(stored.trials[1].notes, ["remark"]);
+    let [back] = &stored.trials[1].phases[..] else { panic!("one phase was stored") };
+    let sent = phase();
+    assert_eq!(back.latencies["deliver"].percentiles(), sent.latencies["deliver"].percentiles());
+    assert_eq!(
+        PhaseResult { latencies: BTreeMap::new(), ..back.clone() },
+        PhaseResult { latencies: BTreeMap::new(), ..sent }
+    );
+
+    let left: Vec<u32> = store.unfinished(&run).unwrap().into_iter().map(|(n, _)| n).collect();
+    assert_eq!(left, [0, 2], "what was finished is not run again");
+    for ordinal in left {
+        finish(&mut store, &run, ordinal, &Outcome::Done);
+    }
+    assert_eq!(store.run(&run).unwrap().header.state, RunState::Complete);
+    assert_eq!(store.request(&run).unwrap(), "{\"a\":1}");
+}
+
+#[test]
+fn a_finished_trial_does_not_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("r.db")).unwrap();
+    let run = create(&mut store, &[spec("a", 0)]);
+    finish(&mut store, &run, 0, &Outcome::Done);
+    let failed = Outcome::Failed { step: Step::Mkfs, reason: "later".to_owned() };
+    finish(&mut store, &run, 0, &failed);
+    let stored = store.run(&run).unwrap();
+    assert_eq!(stored.trials[0].outcome, Some(Outcome::Done));
+    assert_eq!(stored.trials[0].phases.len(), 1);
+}
+
+#[test]
+fn a_store_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.db");
+    Store::open(&path).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_is_no_store_is_left_alone_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("notes.txt");
+    std::fs::write(&text, "my notes, which are longer than a header of SQLite would be".repeat(20))
+        .unwrap();
+    let before = std::fs::read(&text).unwrap();
+    assert!(matches!(Store::open(&text), Err(StoreError::NotAStore { .. })));
+    assert_eq!(std::fs::read(&text).unwrap(), before);
+
+    let foreign = directory.path().join("foreign.db");
+    rusqlite::Connection::open(&foreign)
+        .unwrap()
+        .execute_batch("CREATE TABLE precious (x); INSERT INTO precious VALUES (1)")
+        .unwrap();
+    let error = Store::open(&foreign).unwrap_err();
+    assert!(error.to_string().contains("is not a store of fstrial"), "{error}");
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_not_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.db");
+    Store::open(&path).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let error = Store::open(&path).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
+}
+
+#[test]
+fn a_locked_store_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.db");
+    let mut store = Store::open(&path).unwrap();
+    let run = create(&mut store, &[spec("a", 0)]);
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let trial = FinishedTrial { outcome: &Outcome::Done, made: None, phases: &[], notes: &[] };
+    let error = store.finish_trial(&run, 0, &trial).unwrap_err();
+    assert!(matches!(error, StoreError::Locked { .. }), "{error}");
+    holder.execute_batch("ROLLBACK").unwrap();
+    store.finish_trial(&run, 0, &trial).unwrap();
+}
+
+#[test]
+fn an_unknown_run_names_those_there_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("r.db")).unwrap();
+    assert!(store.run("latest").unwrap_err().to_string().contains("it has: none"));
+    create(&mut store, &[spec("a", 0)]);
+    let error = store.run("r9").unwrap_err().to_string();
+    assert!(error.contains("`r9`") && error.contains("r1"), "{error}");
+    assert!(store.run("../x").is_err());
+}
+
+#[test]
+fn a_damaged_row_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.db");
+    let mut store = Store::open(&path).unwrap();
+    let run = create(&mut store, &[spec("a", 0)]);
+    finish(&mut store, &run, 0, &Outcome::Done);
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute("UPDATE latencies SET histogram = substr(histogram, 1, 10)", [])
+        .unwrap();
+    let error = store.run(&run).unwrap_err().to_string();
+    assert!(error.contains("the histogram of deliver cannot be read"), "{error}");
+}
