@@ -1,0 +1,276 @@
+//! PID 1: from the kernel's hands to a machine that waits for an order, and from an order to
+//! its end.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use trial::{Event, Outcome, Step, protocol};
+
+use crate::channel::Channel;
+use crate::order::{DiskOrder, Order, Sabotage, device_path};
+use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word};
+use crate::server::Server;
+use crate::store::PageStore;
+use crate::ublk::{Control, Queues};
+use crate::{ModelBuilder, modules, port, random, transport, working};
+
+/// The kernel option that names the shared region: `fstrial.region=BASE:LENGTH`.
+pub const REGION_OPTION: &str = "fstrial.region=";
+/// Where the trial's filesystem is mounted.
+pub const MOUNT_POINT: &str = "/mnt";
+
+/// Does everything; the host ends the machine.
+pub(crate) fn run(build: ModelBuilder) -> ! {
+    if let Err(reason) = port::allow() {
+        // Without ports nothing can be said; the panic that follows reaches the kernel log.
+        eprintln!("fstrial: no access to ports: {reason}");
+        std::process::exit(1);
+    }
+    if let Err(reason) = prepare() {
+        port::say(&format!("fstrial guest: {reason}"));
+        std::process::exit(1);
+    }
+    port::checkpoint();
+    if let Err(reason) = serve(build) {
+        port::say(&format!("fstrial guest: {reason}"));
+    }
+    loop {
+        rest();
+    }
+}
+
+/// Waits for something that never comes, and takes in children that ended meanwhile.
+fn rest() {
+    let _ = rustix::thread::nanosleep(&rustix::thread::Timespec { tv_sec: 3600, tv_nsec: 0 });
+}
+
+fn prepare() -> Result<(), String> {
+    let mount = |source: &str, at: &str, kind: &str| {
+        std::fs::create_dir_all(at).map_err(|error| format!("{at}: {error}"))?;
+        rustix::mount::mount(source, at, kind, rustix::mount::MountFlags::empty(), None)
+            .map_err(|error| format!("mounting {kind} on {at}: {error}"))
+    };
+    mount("proc", "/proc", "proc")?;
+    mount("sysfs", "/sys", "sysfs")?;
+    mount("devtmpfs", "/dev", "devtmpfs")?;
+    mount("tmpfs", "/run", "tmpfs")?;
+    mount("tmpfs", "/tmp", "tmpfs")?;
+    std::fs::create_dir_all(MOUNT_POINT).map_err(|error| format!("{MOUNT_POINT}: {error}"))?;
+    modules::load()?;
+    // Sysrq for the host's tests of a panic.
+    let _ = std::fs::write("/proc/sys/kernel/sysrq", "1");
+    Ok(())
+}
+
+/// The region the kernel command line names.
+fn region() -> Result<Region, String> {
+    let line = std::fs::read_to_string("/proc/cmdline").map_err(|error| error.to_string())?;
+    let place = line
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix(REGION_OPTION))
+        .and_then(|place| place.split_once(':'))
+        .and_then(|(base, len)| Some((base.parse().ok()?, len.parse().ok()?)));
+    let (base, len) = place.ok_or_else(|| format!("the kernel was given no {REGION_OPTION}"))?;
+    let memory = File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/mem")
+        .map_err(|error| format!("/dev/mem: {error}"))?;
+    Ok(Region::new(memory, base, len))
+}
+
+fn serve(build: ModelBuilder) -> Result<(), String> {
+    let region = region()?;
+    let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
+    if words.get(Word::Magic) != MAGIC {
+        return Err("the shared region holds no order of this version".to_owned());
+    }
+    let order = read_order(&region, words.get(Word::OrderBytes))?;
+    let mut channel = Channel::open(&region).map_err(|error| format!("events: {error}"))?;
+    let end = |reason: String| Outcome::Failed { step: Step::Prepare, reason };
+    let outcome = match execute(&order, &region, build) {
+        Ok(None) => return Ok(()),
+        Ok(Some(outcome)) => outcome,
+        Err(reason) => end(reason),
+    };
+    channel.send(&Event::Ended(outcome)).map_err(|error| error.to_string())
+}
+
+fn read_order(region: &Region, len: u64) -> Result<Order, String> {
+    let area = region.map(ORDER_AT, ORDER_BYTES).map_err(|error| format!("order: {error}"))?;
+    let bytes = area.bytes().get(..len as usize).ok_or("order: longer than its area")?;
+    let order: Order = serde_json::from_slice(bytes).map_err(|error| format!("order: {error}"))?;
+    if order.version != protocol::VERSION {
+        return Err(format!(
+            "order: version {}, this binary speaks {}",
+            order.version,
+            protocol::VERSION
+        ));
+    }
+    Ok(order)
+}
+
+/// Makes the disks, runs the trial in a process of its own and waits for its end. `None`
+/// when that process has told the outcome itself.
+fn execute(order: &Order, region: &Region, build: ModelBuilder) -> Result<Option<Outcome>, String> {
+    random::seed_kernel(order.job.spec.seed).map_err(|error| format!("random seed: {error}"))?;
+    let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
+    let server = if order.disks.is_empty() {
+        None
+    } else {
+        let server = make_disks(order, build)?;
+        for (nth, disk) in order.disks.iter().enumerate() {
+            configure(nth, disk)?;
+        }
+        transport::calibrate(&words, &device_path(0))
+            .map_err(|error| format!("measuring the transport: {error}"))?;
+        Some(server)
+    };
+    let worker = fork(|| working::work(order, region, server))?;
+    if order.sabotage == Some(Sabotage::Kill) {
+        let _ = rustix::process::kill_process(worker, Signal::KILL);
+    }
+    wait(order, worker, server)
+}
+
+fn make_disks(order: &Order, build: ModelBuilder) -> Result<Pid, String> {
+    let mut control =
+        Control::open().map_err(|error| format!("this kernel serves no ublk devices: {error}"))?;
+    for (nth, disk) in order.disks.iter().enumerate() {
+        control.add(nth as u32, disk).map_err(|error| format!("making disk {nth}: {error}"))?;
+    }
+    let server = fork(|| {
+        let reason = match serve_disks(order, build) {
+            Ok(()) => "its devices are gone".to_owned(),
+            Err(reason) => reason,
+        };
+        port::say(&format!("disk server: {reason}"));
+    })?;
+    for (nth, _) in order.disks.iter().enumerate() {
+        control
+            .start(nth as u32, server.as_raw_nonzero().get() as u32)
+            .map_err(|error| format!("starting disk {nth}: {error}"))?;
+    }
+    Ok(server)
+}
+
+/// The process that serves the disks.
+fn serve_disks(order: &Order, build: ModelBuilder) -> Result<(), String> {
+    become_a_device();
+    let region = region()?;
+    let capacities: Vec<_> = order.disks.iter().map(|disk| disk.capacity).collect();
+    let store = PageStore::new(self::region()?, &capacities, order.store_limit)
+        .map_err(|error| error.to_string())?;
+    let models = order.disks.iter().map(build).collect::<Result<Vec<_>, _>>()?;
+    let depths: Vec<_> = order.disks.iter().map(|disk| disk.queue.depth).collect();
+    let queues = Queues::open(&depths).map_err(|error| format!("ublk queues: {error}"))?;
+    let mut server =
+        Server::new(queues, region, store, models).map_err(|error| error.to_string())?;
+    server.run().map_err(|error| error.to_string())
+}
+
+/// `PR_SET_IO_FLUSHER` of `linux/prctl.h`.
+const SET_IO_FLUSHER: libc::c_int = 57;
+
+/// Works as a device does: at once when something arrives, on time, and never waiting for
+/// memory that only its own work would free.
+fn become_a_device() {
+    let priority = libc::sched_param { sched_priority: 50 };
+    // SAFETY: the calls change scheduling and memory attributes of this process; pointers
+    // are to a value that outlives them. Failures leave the ordinary attributes, with which
+    // the server works, only less evenly.
+    unsafe {
+        libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority);
+        libc::mlockall(libc::MCL_CURRENT);
+    }
+}
+
+/// Sets what the kernel does with a disk.
+fn configure(nth: usize, disk: &DiskOrder) -> Result<(), String> {
+    let set = |name: &str, value: &str| {
+        let path = format!("/sys/block/ublkb{nth}/queue/{name}");
+        std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))
+    };
+    set("scheduler", &disk.queue.scheduler)?;
+    set("read_ahead_kb", &(disk.queue.read_ahead.0 >> 10).to_string())
+}
+
+/// Runs `child` in a process of its own.
+fn fork(child: impl FnOnce()) -> Result<Pid, String> {
+    // SAFETY: PID 1 has a single thread, so the child's memory is whole and it may go on
+    // with ordinary code; it ends in `_exit` and never returns into the parent's code.
+    match unsafe { libc::fork() } {
+        -1 => Err(format!("fork: {}", io::Error::last_os_error())),
+        0 => {
+            let code = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)) {
+                Ok(()) => 0,
+                Err(_) => 101,
+            };
+            // SAFETY: ends this process.
+            unsafe { libc::_exit(code) }
+        }
+        pid => Pid::from_raw(pid).ok_or_else(|| "fork: no process id".to_owned()),
+    }
+}
+
+/// Waits for the end of the trial's process, the disk server's, or virtual time.
+fn wait(order: &Order, worker: Pid, server: Option<Pid>) -> Result<Option<Outcome>, String> {
+    let open = |pid| pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string());
+    let worker_file = open(worker)?;
+    let server_file = server.map(open).transpose()?;
+    let end = measure::now() + order.virtual_limit;
+    loop {
+        let mut files = vec![PollFd::new(&worker_file, PollFlags::IN)];
+        files.extend(server_file.as_ref().map(|file| PollFd::new(file, PollFlags::IN)));
+        let left = end.saturating_sub(measure::now());
+        let timeout = rustix::event::Timespec {
+            tv_sec: (left.0 / 1_000_000_000) as i64,
+            tv_nsec: (left.0 % 1_000_000_000) as i64,
+        };
+        let ready = match poll(&mut files, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            ready => ready.map_err(|error| error.to_string())?,
+        };
+        if ready == 0 {
+            let _ = rustix::process::kill_process(worker, Signal::KILL);
+            // The host has seen every step begin and puts the right one in.
+            return Ok(Some(Outcome::TimedOut { step: Step::Work, after: order.virtual_limit }));
+        }
+        if !files[0].revents().is_empty() {
+            return ended_by_itself(worker);
+        }
+        return Ok(Some(Outcome::GuestDied {
+            reason: "the process that serves the simulated disks ended".to_owned(),
+            kernel_log: String::new(),
+        }));
+    }
+}
+
+fn ended_by_itself(worker: Pid) -> Result<Option<Outcome>, String> {
+    let status = rustix::process::waitpid(Some(worker), rustix::process::WaitOptions::empty())
+        .map_err(|error| error.to_string())?;
+    Ok(match status {
+        Some((_, status)) if status.exit_status() == Some(0) => None,
+        Some((_, status)) => Some(Outcome::GuestDied {
+            reason: match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => format!("the trial's process ended with status {code}"),
+                (_, Some(signal)) => format!("the trial's process was killed by signal {signal}"),
+                _ => "the trial's process ended".to_owned(),
+            },
+            kernel_log: String::new(),
+        }),
+        None => None,
+    })
+}
+
+/// Whether this process is PID 1 of a guest of ours.
+pub(crate) fn is_guest() -> bool {
+    std::process::id() == 1
+        && !Path::new("/proc/self").exists()
+        && Path::new(modules::MODULES_DIRECTORY).is_dir()
+}

@@ -1,0 +1,41 @@
+//! PID 1 of the lab's guest: loads modules, makes block devices of simulated disks, runs one
+//! trial and tells the host what happened.
+//!
+//! The binary that plans trials is the one that boots here; [`is_guest`] tells which of the
+//! two it is. After loading modules it stops at a checkpoint; from there, as often as the
+//! host likes, it reads an [`Order`] from the [`region`] it shares with the host, and runs
+//! it. It decides nothing: no defaults, no retries, no clean-up, since the machine ends with
+//! the trial.
+
+mod channel;
+mod init;
+mod modules;
+mod order;
+mod port;
+mod random;
+pub mod region;
+pub mod requests;
+pub mod server;
+pub mod store;
+mod transport;
+mod ublk;
+mod working;
+
+pub use init::{MOUNT_POINT, REGION_OPTION};
+pub use modules::MODULES_DIRECTORY;
+pub use order::{DiskOrder, IDEAL, Order, QueueOrder, Sabotage, device_path};
+pub use port::DOORBELL;
+pub use transport::TAX_LIMIT;
+
+/// Makes the model of a disk that was ordered.
+pub type ModelBuilder = fn(&DiskOrder) -> Result<Box<dyn disk::Model>, String>;
+
+/// Whether this process is PID 1 of a guest of the lab. Looks at nothing outside one.
+pub fn is_guest() -> bool {
+    init::is_guest()
+}
+
+/// Runs the guest. Never returns: the host ends the machine.
+pub fn run(build: ModelBuilder) -> ! {
+    init::run(build)
+}

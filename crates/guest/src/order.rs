@@ -1,0 +1,86 @@
+//! What the host asks of a guest.
+
+use serde::{Deserialize, Serialize};
+use trial::Job;
+use units::{Bytes, Nanos};
+
+/// A trial and the disks it is to have. The devices of the job's site are those of
+/// [`device_path`], in the order of `disks`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// [`trial::protocol::VERSION`] of the host.
+    pub version: u32,
+    /// The trial.
+    pub job: Job,
+    /// Its disks.
+    pub disks: Vec<DiskOrder>,
+    /// How much the disks may hold together.
+    pub store_limit: Bytes,
+    /// Virtual time after which the trial is given up.
+    pub virtual_limit: Nanos,
+    /// For testing what happens when things go wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sabotage: Option<Sabotage>,
+}
+
+/// A simulated disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskOrder {
+    /// Parameters of the model, TOML; [`IDEAL`] for a disk that takes no time.
+    pub model: String,
+    /// Options that differ from those parameters: `write_cache = off`.
+    #[serde(default)]
+    pub options: std::collections::BTreeMap<String, String>,
+    /// The size offered to the filesystem.
+    pub capacity: Bytes,
+    /// Seed of what is random in the drive: where the platter stands.
+    pub seed: u64,
+    /// What the kernel is told of the device and how it treats it.
+    pub queue: QueueOrder,
+}
+
+/// The name of the model that takes no time.
+pub const IDEAL: &str = "ideal";
+
+/// How the guest's kernel sees and treats a disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueOrder {
+    /// Whether it turns: `rotational` of the block layer.
+    pub rotational: bool,
+    /// Whether it has a volatile write cache, so that the kernel sends flushes.
+    pub volatile_cache: bool,
+    /// Whether it takes single writes through that cache.
+    pub fua: bool,
+    /// Whether it takes discards.
+    pub discard: bool,
+    /// Requests the kernel keeps outstanding, 1 to 128.
+    pub depth: u16,
+    /// Bytes in a sector as the drive counts, 512 or 4096.
+    pub physical_sector: u32,
+    /// I/O scheduler: `none`, `mq-deadline`, `bfq`, `kyber`.
+    pub scheduler: String,
+    /// Read-ahead of the kernel.
+    pub read_ahead: Bytes,
+}
+
+/// Ways to make a guest fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sabotage {
+    /// The kernel panics.
+    Panic,
+    /// Nothing happens any more, in virtual time.
+    Sleep,
+    /// The processor is busy for ever.
+    Spin,
+    /// The process of the trial is killed.
+    Kill,
+}
+
+/// The device of the `nth` disk, from 0.
+pub fn device_path(nth: usize) -> std::path::PathBuf {
+    format!("/dev/ublkb{nth}").into()
+}

@@ -1,0 +1,338 @@
+//! The server of the simulated disks: takes requests from a front end, tells the models the
+//! time, moves the data, and completes each request when its model says.
+//!
+//! It knows nothing of ublk: [`FrontEnd`] is all it asks of a kernel, so tests drive it with
+//! one of their own.
+
+use std::io;
+
+use disk::{Completion, Model, Operation, Request, RequestId};
+use units::{Lba, Nanos, SECTOR_BYTES};
+
+use crate::region::{Region, Word, Words};
+use crate::requests::{Record, RequestLog};
+use crate::store::{PageStore, StoreError};
+
+/// A request as the kernel hands it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Which disk.
+    pub disk: usize,
+    /// Its slot, unique among that disk's outstanding requests.
+    pub slot: u16,
+    /// What is asked.
+    pub operation: Operation,
+    /// First sector.
+    pub lba: Lba,
+    /// How many.
+    pub sectors: u64,
+    /// Force unit access.
+    pub fua: bool,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Well.
+    Done,
+    /// There was no room to store it.
+    NoSpace,
+    /// Its data could not be moved.
+    Error,
+}
+
+/// What the server asks of a kernel.
+pub trait FrontEnd {
+    /// The trial's clock.
+    fn now(&self) -> Nanos;
+
+    /// Sends off completions and waits for a request or until `deadline` (on the clock of
+    /// [`FrontEnd::now`]); appends what arrived.
+    ///
+    /// # Errors
+    /// When the devices are gone: the server ends then.
+    fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()>;
+
+    /// Copies a piece of a write's data out of the request.
+    ///
+    /// # Errors
+    /// When the request's memory cannot be read.
+    fn fetch(&mut self, of: &Arrival, piece: &mut [u8], place: u64) -> io::Result<()>;
+
+    /// Copies a piece of a read's data into the request.
+    ///
+    /// # Errors
+    /// When the request's memory cannot be written.
+    fn deliver(&mut self, of: &Arrival, piece: &[u8], place: u64) -> io::Result<()>;
+
+    /// Queues a completion; sent by the next [`FrontEnd::wait`].
+    ///
+    /// # Errors
+    /// When the queue cannot take it.
+    fn complete(&mut self, of: &Arrival, ending: Ending) -> io::Result<()>;
+}
+
+/// What serves requests, as the value of [`Word::Service`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Service {
+    /// Every request completes as soon as its data was moved.
+    Immediate = 0,
+    /// Every request takes [`FIXED`].
+    Fixed = 1,
+    /// The disks' models.
+    Models = 2,
+}
+
+/// Latency of [`Service::Fixed`].
+pub const FIXED: Nanos = Nanos::from_millis(1);
+
+impl Service {
+    fn of(word: u64) -> Service {
+        match word {
+            0 => Service::Immediate,
+            1 => Service::Fixed,
+            _ => Service::Models,
+        }
+    }
+}
+
+/// One disk and what it has been asked for.
+struct Served {
+    model: Box<dyn Model>,
+    /// How far the model's time has come; never goes back.
+    told: Nanos,
+    outstanding: Vec<Option<Outstanding>>,
+}
+
+#[derive(Clone, Copy)]
+struct Outstanding {
+    arrival: Arrival,
+    submitted: Nanos,
+    phase: u32,
+    ending: Ending,
+    /// Set while calibrating: when it is done, whatever the model.
+    fixed: Option<Nanos>,
+}
+
+/// The server.
+pub struct Server<F> {
+    front: F,
+    region: Region,
+    words: Words,
+    store: PageStore,
+    disks: Vec<Served>,
+    log: RequestLog,
+    /// Zero of the models' time.
+    origin: Nanos,
+    completed: Vec<Completion>,
+}
+
+impl<F: FrontEnd> Server<F> {
+    /// A server of these disks; their time begins now.
+    ///
+    /// # Errors
+    /// When the region's words cannot be mapped.
+    pub fn new(
+        front: F,
+        region: Region,
+        store: PageStore,
+        models: Vec<Box<dyn Model>>,
+    ) -> io::Result<Server<F>> {
+        let words = region.words()?;
+        let origin = front.now();
+        let disks = models
+            .into_iter()
+            .map(|model| Served { model, told: Nanos::ZERO, outstanding: Vec::new() })
+            .collect();
+        Ok(Server {
+            front,
+            region,
+            words,
+            store,
+            disks,
+            log: RequestLog::new(),
+            origin,
+            completed: Vec::new(),
+        })
+    }
+
+    /// Serves until the devices are gone.
+    ///
+    /// # Errors
+    /// Whatever [`FrontEnd::wait`] ends with.
+    pub fn run(&mut self) -> io::Result<()> {
+        let mut arrived = Vec::new();
+        loop {
+            self.step(&mut arrived)?;
+        }
+    }
+
+    /// Waits once and does what is then to be done.
+    ///
+    /// # Errors
+    /// As [`Server::run`].
+    pub fn step(&mut self, arrived: &mut Vec<Arrival>) -> io::Result<()> {
+        arrived.clear();
+        let deadline = self.deadline();
+        self.front.wait(deadline, arrived)?;
+        // The disks begin before the data is copied: copying is this server's work, not
+        // theirs.
+        let now = self.front.now();
+        for arrival in arrived.iter() {
+            self.submit(arrival, now);
+        }
+        for arrival in arrived.iter() {
+            let ending = self.move_data(arrival);
+            if let Some(outstanding) = self.slot(arrival.disk, arrival.slot) {
+                outstanding.ending = ending;
+            }
+        }
+        self.complete_due(now)
+    }
+
+    fn lead(&self) -> Nanos {
+        Nanos(self.words.get(Word::Lead))
+    }
+
+    fn slot(&mut self, disk: usize, slot: u16) -> Option<&mut Outstanding> {
+        self.disks.get_mut(disk)?.outstanding.get_mut(usize::from(slot))?.as_mut()
+    }
+
+    /// When there is something to do without a new request.
+    fn deadline(&self) -> Option<Nanos> {
+        let lead = self.lead();
+        let fixed = self
+            .disks
+            .iter()
+            .flat_map(|disk| disk.outstanding.iter().flatten())
+            .filter_map(|outstanding| outstanding.fixed)
+            .min();
+        let models = self
+            .disks
+            .iter()
+            .filter_map(|disk| disk.model.next_event())
+            .min()
+            .map(|event| (self.origin + event).saturating_sub(lead));
+        fixed.into_iter().chain(models).min()
+    }
+
+    fn submit(&mut self, arrival: &Arrival, now: Nanos) {
+        let phase = self.words.get(Word::Phase) as u32;
+        let service = Service::of(self.words.get(Word::Service));
+        let Some(disk) = self.disks.get_mut(arrival.disk) else { return };
+        let submitted = (now - self.origin).max(disk.told);
+        let fixed = match service {
+            Service::Immediate => Some(now),
+            Service::Fixed => Some(now + FIXED),
+            Service::Models => None,
+        };
+        if fixed.is_none() {
+            disk.told = submitted;
+            let request = Request {
+                id: RequestId(u64::from(arrival.slot)),
+                operation: arrival.operation,
+                lba: arrival.lba,
+                sectors: arrival.sectors,
+                fua: arrival.fua,
+            };
+            disk.model.submit(submitted, request);
+        }
+        let slot = usize::from(arrival.slot);
+        if disk.outstanding.len() <= slot {
+            disk.outstanding.resize(slot + 1, None);
+        }
+        disk.outstanding[slot] =
+            Some(Outstanding { arrival: *arrival, submitted, phase, ending: Ending::Error, fixed });
+    }
+
+    fn move_data(&mut self, arrival: &Arrival) -> Ending {
+        let offset = arrival.lba.byte_offset().0;
+        let len = arrival.sectors * SECTOR_BYTES;
+        let front = &mut self.front;
+        let moved = match arrival.operation {
+            Operation::Read => self.store.read(arrival.disk, offset, len, &mut |piece, place| {
+                front.deliver(arrival, piece, place)
+            }),
+            Operation::Write => self.store.write(arrival.disk, offset, len, &mut |piece, place| {
+                front.fetch(arrival, piece, place)
+            }),
+            Operation::Discard => self.store.discard(arrival.disk, offset, len),
+            Operation::Flush => Ok(()),
+        };
+        match moved {
+            Ok(()) => Ending::Done,
+            Err(StoreError::Full(_)) => {
+                self.words.set(Word::StoreFull, 1);
+                Ending::NoSpace
+            }
+            Err(StoreError::Outside { .. } | StoreError::Io(_)) => {
+                self.words.add(Word::Defects, 1);
+                Ending::Error
+            }
+        }
+    }
+
+    /// Completes what is done by `now`, or will be within the time its way back takes.
+    fn complete_due(&mut self, now: Nanos) -> io::Result<()> {
+        let horizon = (now - self.origin) + self.lead();
+        let mut completed = std::mem::take(&mut self.completed);
+        for nth in 0..self.disks.len() {
+            for slot in 0..self.disks[nth].outstanding.len() {
+                let due = |outstanding: &Outstanding| outstanding.fixed.is_some_and(|at| at <= now);
+                if let Some(outstanding) = self.disks[nth].outstanding[slot].take_if(|one| due(one))
+                {
+                    self.front.complete(&outstanding.arrival, outstanding.ending)?;
+                }
+            }
+            completed.clear();
+            let disk = &mut self.disks[nth];
+            while let Some(event) = disk.model.next_event().filter(|&event| event <= horizon) {
+                disk.told = disk.told.max(event);
+                disk.model.advance(disk.told, &mut completed);
+            }
+            for completion in &completed {
+                self.finish(nth, completion)?;
+            }
+        }
+        self.completed = completed;
+        self.words.set(Word::StorePages, self.store.pages_in_use());
+        Ok(())
+    }
+
+    fn finish(&mut self, nth: usize, completion: &Completion) -> io::Result<()> {
+        let slot = usize::try_from(completion.id.0).unwrap_or(usize::MAX);
+        let found = self.disks[nth].outstanding.get_mut(slot).and_then(Option::take);
+        let Some(outstanding) = found else {
+            self.words.add(Word::Defects, 1);
+            return Ok(());
+        };
+        self.front.complete(&outstanding.arrival, outstanding.ending)?;
+        self.words.add(Word::Excess, self.excess(&outstanding, completion.at).0);
+        let arrival = &outstanding.arrival;
+        let record = Record {
+            disk: nth as u8,
+            operation: arrival.operation,
+            fua: arrival.fua,
+            phase: outstanding.phase,
+            lba: arrival.lba,
+            sectors: arrival.sectors,
+            submitted: outstanding.submitted,
+            completed: completion.at,
+        };
+        match self.log.append(&self.region, &record) {
+            Some(count) => self.words.set(Word::Requests, count),
+            None => self.words.add(Word::RequestsLost, 1),
+        }
+        Ok(())
+    }
+
+    /// By how much a request sent off now is later than its model says.
+    fn excess(&self, outstanding: &Outstanding, at: Nanos) -> Nanos {
+        // What the whole way takes at least, against what the model gave it.
+        let short = Nanos(self.words.get(Word::Floor)).saturating_sub(at - outstanding.submitted);
+        // And what this server came too late by: busy with other requests' data.
+        let late = self.front.now().saturating_sub(self.origin + at);
+        short.max(late)
+    }
+}

@@ -1,0 +1,131 @@
+//! What the simulation itself costs: measured at start, taken off the models' figures as far
+//! as they allow, and told per phase where they do not.
+//!
+//! A request passes from the kernel to the server and back, which takes virtual time that no
+//! drive would have taken. *Lead* is that time for a request the server has to wait for:
+//! completions are sent off so much earlier. *Floor* is the least a request can take. What
+//! remains, in latency and in processor time, is the *tax* of a phase.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use units::Nanos;
+use workload::PhaseResult;
+
+use crate::region::{Region, Word, Words};
+use crate::server::{FIXED, Service};
+
+/// Reads each figure is the mean of.
+const READS: u64 = 16;
+/// Reads before those, which find caches and tables cold.
+const WARM_UP: u64 = 4;
+/// Above this share of a phase's time its figures take no part in verdicts.
+pub const TAX_LIMIT: f64 = 0.05;
+
+/// The cost of the transport, as measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) lead: Nanos,
+    pub(crate) floor: Nanos,
+}
+
+/// Measures it on an empty disk and leaves the models in charge.
+///
+/// # Errors
+/// When the disk cannot be read.
+pub(crate) fn calibrate(words: &Words, device: &Path) -> io::Result<Cost> {
+    words.set(Word::Lead, 0);
+    let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(device)?;
+    // O_DIRECT wants memory on a page's boundary.
+    let buffer = Region::in_memory(4096)?;
+    let mut buffer = buffer.map(0, 4096)?;
+    let mut mean = |service: Service| -> io::Result<Nanos> {
+        words.set(Word::Service, service as u64);
+        let mut began = measure::now();
+        for nth in 0..WARM_UP + READS {
+            if nth == WARM_UP {
+                began = measure::now();
+            }
+            file.read_exact_at(buffer.bytes_mut(), nth * 4096)?;
+        }
+        Ok(Nanos((measure::now() - began).0 / READS))
+    };
+    let floor = mean(Service::Immediate)?;
+    let lead = mean(Service::Fixed)?.saturating_sub(FIXED);
+    words.set(Word::Floor, floor.0);
+    words.set(Word::Lead, lead.0);
+    words.set(Word::Service, Service::Models as u64);
+    Ok(Cost { lead, floor })
+}
+
+/// Readings at a phase's start, for its tax at the end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    excess: u64,
+    requests: u64,
+    server: Nanos,
+    idle: Nanos,
+}
+
+impl Reading {
+    /// Reads now; `server` is the process that serves the disks.
+    pub(crate) fn take(words: &Words, server: libc::pid_t) -> Reading {
+        Reading {
+            excess: words.get(Word::Excess),
+            requests: words.get(Word::Requests),
+            server: processor_time(server),
+            idle: idle_time(),
+        }
+    }
+
+    /// Adds the tax since `self` to a phase.
+    pub(crate) fn tax(self, words: &Words, server: libc::pid_t, result: &mut PhaseResult) {
+        let now = Reading::take(words, server);
+        let excess = Nanos(now.excess.saturating_sub(self.excess));
+        let busy = now.server - self.server;
+        // Where the processor stood idle for as long as the server worked, its work took
+        // nothing from the workload.
+        let displaced = busy.saturating_sub(now.idle - self.idle);
+        let share = match result.wall.0 {
+            0 => 0.0,
+            wall => ((excess + displaced).0 as f64 / wall as f64).min(1.0),
+        };
+        let requests = now.requests.saturating_sub(self.requests);
+        result.figures.insert("disk_requests".to_owned(), requests as f64);
+        result.figures.insert("transport_tax_fraction".to_owned(), share);
+        result.figures.insert("transport_latency_ns".to_owned(), excess.0 as f64);
+        result.figures.insert("transport_cpu_ns".to_owned(), busy.0 as f64);
+        if share > TAX_LIMIT {
+            let why = format!(
+                "the simulation's own transport took {:.1} % of its time (limit {:.0} %)",
+                share * 100.0,
+                TAX_LIMIT * 100.0
+            );
+            result.not_comparable.get_or_insert(why);
+        }
+    }
+}
+
+/// Processor time of a process, to the nanosecond; zero when it is gone.
+fn processor_time(process: libc::pid_t) -> Nanos {
+    // SAFETY: both calls write only into the values passed to them.
+    unsafe {
+        let mut clock = 0;
+        let mut time: libc::timespec = std::mem::zeroed();
+        if libc::clock_getcpuclockid(process, &mut clock) != 0
+            || libc::clock_gettime(clock, &mut time) != 0
+        {
+            return Nanos::ZERO;
+        }
+        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}
+
+/// Time the only processor has been idle, to 10 ms (`/proc/uptime`).
+fn idle_time() -> Nanos {
+    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let idle = text.split_whitespace().nth(1).and_then(|word| word.parse::<f64>().ok());
+    Nanos::from_secs_f64(idle.unwrap_or(0.0))
+}
