@@ -53,6 +53,7 @@ pub struct Context<'h> {
     verify: bool,
     cache: Cache,
     phases_failed: Vec<&'static str>,
+    phases_reported: Vec<&'static str>,
 }
 
 impl<'h> Context<'h> {
@@ -78,6 +79,7 @@ impl<'h> Context<'h> {
             verify,
             cache,
             phases_failed,
+            phases_reported: Vec::new(),
         }
     }
 
@@ -235,6 +237,7 @@ impl<'h> Context<'h> {
                 Ok(value)
             }
         };
+        self.phases_reported.push(phase.name);
         self.host.emit(PhaseEvent::Finished(Box::new(result)));
         ended
     }
@@ -259,7 +262,18 @@ impl<'h> Context<'h> {
             not_comparable: None,
             notes: Vec::new(),
         };
+        self.phases_reported.push(phase.name);
         self.host.emit(PhaseEvent::Finished(Box::new(result)));
+    }
+
+    /// Reports every phase that has not been reported yet as one that cannot run. For a
+    /// workload that ends early.
+    pub fn skip_rest(&mut self, reason: &str) {
+        for phase in self.description.phases {
+            if !self.phases_reported.contains(&phase.name) {
+                self.skip(phase, reason);
+            }
+        }
     }
 
     /// The phases of this workload that failed so far.

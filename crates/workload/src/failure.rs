@@ -29,6 +29,15 @@ impl OpError {
         move |source| OpError { op, path, source: source.into() }
     }
 
+    /// An op that failed, for code that builds the path only when it must.
+    pub fn new(
+        op: &'static str,
+        path: impl Into<PathBuf>,
+        source: impl Into<io::Error>,
+    ) -> OpError {
+        OpError { op, path: path.into(), source: source.into() }
+    }
+
     /// Whether the filesystem has no room left, of blocks, inodes or quota.
     pub fn is_out_of_space(&self) -> bool {
         matches!(self.source.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))

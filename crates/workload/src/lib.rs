@@ -9,6 +9,7 @@ pub mod corpora;
 mod description;
 mod failure;
 mod parameters;
+mod path_buffer;
 mod phase;
 mod recorder;
 mod seed;

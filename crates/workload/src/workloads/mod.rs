@@ -1,6 +1,11 @@
 //! The catalogue. One file a workload; [`WORKLOADS`] is the only list of them.
 
+mod copying;
+mod maildir;
+mod maildir_read;
+mod maildir_write;
 mod null;
+mod unpack;
 
 use units::Bytes;
 
@@ -34,7 +39,8 @@ pub struct Space {
 }
 
 /// Every workload, in the order `fstrial list workloads` shows.
-pub static WORKLOADS: &[&dyn Workload] = &[&null::Null];
+pub static WORKLOADS: &[&dyn Workload] =
+    &[&maildir_write::MaildirWrite, &maildir_read::MaildirRead, &unpack::Unpack, &null::Null];
 
 /// The workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

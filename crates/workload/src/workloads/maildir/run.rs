@@ -1,0 +1,251 @@
+//! The phases that the Maildir workloads have in common, and their op loop.
+
+use std::os::fd::BorrowedFd;
+
+use units::Bytes;
+
+use super::super::Space;
+use super::super::copying::list;
+use super::deliver::Courier;
+use super::names::Tree;
+use super::plan::{Plan, Planned};
+use super::retrieve::{Reader, Stored};
+use super::setup;
+use super::sources::Sources;
+use crate::path_buffer::PathBuffer;
+use crate::{Context, Failure, Op, OpDescription, OpError, Parameters, PhaseDescription, Recorder};
+
+pub(in crate::workloads) static UNPACK: PhaseDescription = PhaseDescription {
+    name: "unpack",
+    summary: "unpacks the flat directories that the ops need, one file a mail",
+    clock: "making the directory, and for each file what GNU tar does: create exclusively, \
+            write in pieces of a 10 KiB record, set the time, as root owner and mode, close. \
+            The archive is made in memory while it is read: no decompression, no read(2). \
+            No sync. A directory that an earlier workload left is used as it is; when all are \
+            there the phase is left out",
+    ops: &[OpDescription { name: "extract", span: "openat to close of one file" }],
+    disk_bound: false,
+};
+pub(in crate::workloads) const EXTRACT: Op = Op(0);
+
+pub(in crate::workloads) static SETUP: PhaseDescription = PhaseDescription {
+    name: "setup",
+    summary: "makes the base directories and the maildirs with tmp, new and cur",
+    clock: "mkdir of each directory, base directories first; where an earlier workload left \
+            them, mkdir finds that they exist. No sync",
+    ops: &[OpDescription { name: "mkdir", span: "one mkdirat" }],
+    disk_bound: false,
+};
+const MKDIR: Op = Op(0);
+
+pub(in crate::workloads) static SYNC: PhaseDescription = PhaseDescription {
+    name: "sync",
+    summary: "makes durable what is still in memory",
+    clock: "one syncfs of the filesystem. The original has no such step: there the cost fell \
+            on whatever ran next. It is timed by itself, so that io compares with the original",
+    ops: &[OpDescription { name: "syncfs", span: "one syncfs" }],
+    disk_bound: false,
+};
+const SYNCFS: Op = Op(0);
+
+/// Phase `unpack`, for those of `wanted` that are not there.
+pub(in crate::workloads) fn unpack(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+    wanted: &[Sources],
+) -> Result<(), Failure> {
+    let corpus = context.mail()?;
+    let mut missing = Vec::new();
+    for sources in wanted {
+        if !sources.present(target)? {
+            missing.push(*sources);
+        }
+    }
+    if missing.is_empty() {
+        let reason = if wanted.is_empty() {
+            "no op needs a flat directory"
+        } else {
+            "an earlier workload has left the directories"
+        };
+        context.skip(&UNPACK, reason);
+        return Ok(());
+    }
+    corpus.prefault();
+    let files = missing.iter().map(|sources| u64::from(sources.count)).sum();
+    context.phase(&UNPACK, files, |recorder| {
+        missing.iter().try_for_each(|sources| sources.unpack(target, corpus, recorder, EXTRACT))
+    })
+}
+
+/// Phase `setup`. Returns whether maildirs were there before.
+pub(in crate::workloads) fn set_up(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+    tree: Tree,
+) -> Result<bool, Failure> {
+    context.phase_with(
+        &SETUP,
+        setup::steps(tree),
+        |recorder| setup::make(tree, target, recorder, MKDIR),
+        |found, result| {
+            if *found {
+                result.notes.push("maildirs of an earlier workload were kept".to_owned());
+            }
+        },
+    )
+}
+
+/// Phase `sync`.
+pub(in crate::workloads) fn sync(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+) -> Result<(), Failure> {
+    context.phase(&SYNC, 1, |recorder| {
+        rustix::fs::syncfs(target).map_err(|error| OpError::new("syncfs", ".", error))?;
+        recorder.done(SYNCFS);
+        Ok(())
+    })
+}
+
+/// Makes durable what was written, outside any clock.
+pub(in crate::workloads) fn settle(target: BorrowedFd<'_>) -> Result<(), Failure> {
+    rustix::fs::syncfs(target)
+        .map_err(|error| Failure::Op { phase: "settle", error: OpError::new("syncfs", ".", error) })
+}
+
+/// The op kinds of a phase as [`Ops::perform`] records them.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::workloads) struct Kinds {
+    pub(in crate::workloads) deliver: Op,
+    pub(in crate::workloads) read: Op,
+    pub(in crate::workloads) list: Op,
+    pub(in crate::workloads) mark: Op,
+}
+
+/// How often the directory of a pool is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::workloads) enum Relist {
+    PerOp,
+    Once,
+}
+
+impl Relist {
+    pub(in crate::workloads) fn of(parameters: &Parameters) -> Relist {
+        if parameters.text("relist") == "per-op" { Relist::PerOp } else { Relist::Once }
+    }
+}
+
+/// Everything the op loop needs, prepared before its clock starts.
+pub(in crate::workloads) struct Ops<'a> {
+    pub(in crate::workloads) target: BorrowedFd<'a>,
+    pub(in crate::workloads) plan: &'a Plan,
+    pub(in crate::workloads) stored: Stored<'a>,
+    /// The directory deliveries copy from, if they do.
+    pub(in crate::workloads) copied: Option<Sources>,
+    /// The flat directory reads take from, unless they go to the maildirs.
+    pub(in crate::workloads) pool: Option<Sources>,
+    pub(in crate::workloads) relist: Relist,
+    pub(in crate::workloads) mark_seen: bool,
+    pub(in crate::workloads) kinds: Kinds,
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub(in crate::workloads) struct Counts {
+    pub(in crate::workloads) writes: u64,
+    pub(in crate::workloads) reads: u64,
+}
+
+impl Ops<'_> {
+    /// Performs the plan.
+    pub(in crate::workloads) fn perform(
+        &self,
+        courier: &mut Courier<'_>,
+        reader: &mut Reader<'_>,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Counts, OpError> {
+        let mut counts = Counts::default();
+        let mut path = PathBuffer::new();
+        recorder.restart();
+        if self.relist == Relist::Once {
+            let both = [self.copied, self.pool];
+            let second = if both[0] == both[1] { None } else { both[1] };
+            for sources in [both[0], second].into_iter().flatten() {
+                path.clear().text(sources.directory);
+                self.list(&path, recorder)?;
+            }
+        }
+        for op in &self.plan.ops {
+            match *op {
+                Planned::Deliver { mail, maildir } => {
+                    if let (Relist::PerOp, Some(sources)) = (self.relist, self.copied) {
+                        path.clear().text(sources.directory);
+                        self.list(&path, recorder)?;
+                    }
+                    let moved = courier.deliver(counts.writes, mail, maildir)?;
+                    counts.writes += 1;
+                    recorder.read(moved.read);
+                    recorder.wrote(moved.wrote);
+                    recorder.digest(u64::from(mail) << 32 | u64::from(maildir));
+                    recorder.done(self.kinds.deliver);
+                }
+                Planned::Read { mail } => {
+                    let Some(pool) = self.pool else { continue };
+                    if self.relist == Relist::PerOp {
+                        path.clear().text(pool.directory);
+                        self.list(&path, recorder)?;
+                    }
+                    let bytes = reader.entry(pool, mail)?;
+                    self.has_read(bytes, mail, &mut counts, recorder);
+                }
+                Planned::Retrieve { stored, seen } => {
+                    if self.relist == Relist::PerOp {
+                        for part in ["/new", "/cur"] {
+                            self.stored.tree.maildir(self.stored.maildir(stored), &mut path);
+                            path.text(part);
+                            self.list(&path, recorder)?;
+                        }
+                    }
+                    let bytes = reader.stored(self.stored, stored, seen)?;
+                    self.has_read(bytes, stored, &mut counts, recorder);
+                    if self.mark_seen && !seen && self.stored.is_new(stored) {
+                        reader.mark(self.stored, stored)?;
+                        recorder.part(self.kinds.mark);
+                    }
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    fn has_read(&self, bytes: u64, mail: u32, counts: &mut Counts, recorder: &mut Recorder<'_>) {
+        counts.reads += 1;
+        recorder.read(bytes);
+        recorder.digest(1 << 63 | u64::from(mail));
+        recorder.done(self.kinds.read);
+    }
+
+    fn list(&self, path: &PathBuffer, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+        list(self.target, path.c_str(), |name| {
+            std::hint::black_box(name);
+        })
+        .map_err(path.failed("list"))?;
+        recorder.part(self.kinds.list);
+        Ok(())
+    }
+}
+
+/// Room for files of a mean size and directories: half a block of 4 KiB is lost at the end
+/// of each file, and a directory takes at least one.
+pub(in crate::workloads) fn room(files: u64, mean_input: Bytes, directories: u64) -> Space {
+    const BLOCK: u64 = 4096;
+    Space {
+        bytes: Bytes(mean_input.0 + BLOCK / 2) * files + Bytes(BLOCK) * directories,
+        inodes: files + directories,
+    }
+}
+
+/// Directories of a tree of maildirs.
+pub(in crate::workloads) fn directories(tree: Tree) -> u64 {
+    setup::steps(tree)
+}

@@ -1,0 +1,209 @@
+//! Reads random mails.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use units::Bytes;
+
+use super::copying::open_target;
+use super::maildir::deliver::{Courier, Manner, Source};
+use super::maildir::inventory::Inventory;
+use super::maildir::names::{Names, Tree};
+use super::maildir::parameters::{self as p, Pool, tree};
+use super::maildir::plan::{Plan, Terms};
+use super::maildir::retrieve::{Reader, Stored};
+use super::maildir::run::{self, Kinds, Ops, Relist};
+use super::{Space, Workload};
+use crate::{
+    Context, Description, Failure, InputKind, Op, OpDescription, Parameters, PhaseDescription,
+};
+
+/// See the module's own words.
+pub(super) struct MaildirRead;
+
+static POPULATE: PhaseDescription = PhaseDescription {
+    name: "populate",
+    summary: "with pool=maildirs delivers mails when the maildirs are empty",
+    clock: "deliveries from memory by create, write and rename; no fsync",
+    ops: &[OpDescription { name: "deliver", span: "stat, create, write, close, rename" }],
+    disk_bound: false,
+};
+static IO: PhaseDescription = PhaseDescription {
+    name: "io",
+    summary: "reads random mails to their end, in one process",
+    clock: "all ops from the first to the last, with open, close and directory listings. The \
+            cache is emptied before, outside the clock, where the testbed can; else the phase \
+            is labelled warm",
+    ops: &[
+        OpDescription { name: "read", span: "open, reads of 4096 bytes to the end, close" },
+        OpDescription {
+            name: "list",
+            span: "opening, reading and closing the directory an op draws from; a part of the \
+                   op that is not in its latency, and not counted as an op",
+        },
+        OpDescription {
+            name: "mark",
+            span: "rename from new to cur after the first read, with mark_seen=on; likewise a \
+                   part of the op",
+        },
+    ],
+    disk_bound: true,
+};
+const DELIVER: Op = Op(0);
+// Nothing is delivered in `io`: its plan has a write share of 0.
+const KINDS: Kinds = Kinds { deliver: Op(0), read: Op(0), list: Op(1), mark: Op(2) };
+const POPULATE_KINDS: Kinds =
+    Kinds { deliver: DELIVER, read: DELIVER, list: DELIVER, mark: DELIVER };
+
+static DESCRIPTION: Description = Description {
+    name: "maildir-read",
+    summary: "read 10,000 random mails with a cold cache",
+    origin: "The read test of the Maildir study of 2004: the setup of its write test, then \
+10,000 reads of random mails. Its times (7 to 14 ms a read on one disk) say that the mails came \
+from more than fits into memory, so that the pool is the directory of 77,133 mails, listed \
+once; `pool=maildirs` reads what was delivered, `pool=read_src` the small directory.\n\n\
+Departures: where the testbed can, the cache is emptied before (the original was cold because \
+its data exceeded its memory); the mails read depend on the seed and not on the order of the \
+filesystem's listing; with `pool=maildirs` the stored mails are listed before the cache is \
+emptied, outside the clock, and empty maildirs are populated first; no Perl.",
+    inputs: &[InputKind::Mail],
+    parameters: &[
+        p::MAILS,
+        p::READ_MAILS,
+        p::MAILDIRS,
+        p::MAILDIRS_PER_BASE,
+        p::OPS,
+        p::RELIST_ONCE,
+        p::POOL_WRITE_SRC,
+        p::POPULATE,
+        p::MARK_SEEN,
+    ],
+    phases: &[&run::UNPACK, &run::SETUP, &POPULATE, &IO],
+};
+
+impl Workload for MaildirRead {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, mean_input: Bytes) -> Space {
+        let pool = Pool::of(parameters).sources(parameters);
+        let files = pool.map_or_else(|| parameters.count("populate"), |pool| u64::from(pool.count));
+        run::room(files, mean_input, run::directories(tree(parameters)) + 1)
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    let parameters = context.parameters().clone();
+    let parameters = &parameters;
+    let corpus = context.mail()?;
+    let (tree, pool) = (tree(parameters), Pool::of(parameters));
+    let flat = pool.sources(parameters);
+    let mark_seen = parameters.switch("mark_seen");
+
+    // Every descriptor is closed again before the cache is emptied.
+    let found = {
+        let target = open_target(context.target())?;
+        let target = target.as_fd();
+        run::unpack(context, target, flat.as_slice())?;
+        let kept = run::set_up(context, target, tree)?;
+        if pool == Pool::Maildirs {
+            populate(context, target, tree, kept)?
+        } else {
+            context.skip(&POPULATE, "reads do not go to the maildirs");
+            Inventory::default()
+        }
+    };
+    let plan = Plan::draw(
+        context.seed(),
+        Terms {
+            ops: parameters.count("ops"),
+            write_share: 0.0,
+            tree,
+            mails: parameters.count("mails") as u32,
+            pool,
+            pool_mails: flat.map_or(0, |pool| pool.count),
+            found: found.len(),
+            mark_seen,
+        },
+    );
+    context.make_cold();
+    let target = open_target(context.target())?;
+    let target = target.as_fd();
+    let names = Names::new(context.seed(), 0);
+    let ops = Ops {
+        target,
+        plan: &plan,
+        stored: Stored { tree, names, found: &found, deliveries: &plan.deliveries },
+        copied: None,
+        pool: flat,
+        relist: Relist::of(parameters),
+        mark_seen,
+        kinds: KINDS,
+    };
+    let mut courier = Courier::new(target, tree, names, Source::Memory(corpus), Manner::PLAIN);
+    let mut reader = Reader::new(target);
+    context.phase_with(
+        &IO,
+        plan.ops.len() as u64,
+        |recorder| ops.perform(&mut courier, &mut reader, recorder),
+        |counts, result| {
+            result.figures.insert("reads".to_owned(), counts.reads as f64);
+        },
+    )?;
+    match flat {
+        Some(sources) if context.verify() => sources.verify(target, corpus),
+        _ => Ok(()),
+    }
+}
+
+/// The mails in the maildirs; delivers some when there are none.
+fn populate(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+    tree: Tree,
+    kept: bool,
+) -> Result<Inventory, Failure> {
+    if kept {
+        let found = Inventory::take(target, tree)?;
+        if found.len() > 0 {
+            context.skip(&POPULATE, "an earlier workload has delivered mails");
+            return Ok(found);
+        }
+    }
+    let corpus = context.mail()?;
+    let count = context.parameters().count("populate");
+    let plan = Plan::draw(
+        context.seed().derive("populate"),
+        Terms {
+            ops: count,
+            write_share: 1.0,
+            tree,
+            mails: context.parameters().count("mails") as u32,
+            pool: Pool::Maildirs,
+            pool_mails: 0,
+            found: 0,
+            mark_seen: false,
+        },
+    );
+    let names = Names::new(context.seed(), 0);
+    let none = Inventory::default();
+    let ops = Ops {
+        target,
+        plan: &plan,
+        stored: Stored { tree, names, found: &none, deliveries: &plan.deliveries },
+        copied: None,
+        pool: None,
+        relist: Relist::Once,
+        mark_seen: false,
+        kinds: POPULATE_KINDS,
+    };
+    let mut courier = Courier::new(target, tree, names, Source::Memory(corpus), Manner::PLAIN);
+    let mut reader = Reader::new(target);
+    corpus.prefault();
+    context.phase(&POPULATE, count, |recorder| ops.perform(&mut courier, &mut reader, recorder))?;
+    Inventory::take(target, tree)
+}

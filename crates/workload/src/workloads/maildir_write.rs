@@ -1,0 +1,220 @@
+//! Delivers mails into Maildirs, and reads some.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use units::Bytes;
+
+use super::copying::open_target;
+use super::maildir::deliver::{Courier, Manner, Source};
+use super::maildir::inventory::Inventory;
+use super::maildir::names::{Names, Tree};
+use super::maildir::parameters::{self as p, Pool, tree, write_sources};
+use super::maildir::plan::{Plan, Terms};
+use super::maildir::retrieve::{Reader, Stored};
+use super::maildir::run::{self, Kinds, Ops, Relist};
+use super::maildir::sources::Sources;
+use super::maildir::verify::verify;
+use super::{Space, Workload};
+use crate::path_buffer::PathBuffer;
+use crate::{
+    Context, Description, Failure, InputKind, Op, OpDescription, Parameters, PhaseDescription,
+};
+
+/// See the module's own words.
+pub(super) struct MaildirWrite;
+
+static IO: PhaseDescription = PhaseDescription {
+    name: "io",
+    summary: "deliveries and reads, drawn one by one, in one process",
+    clock: "all ops from the first to the last, with every open, close and directory listing; \
+            fsync only where `fsync` asks for it. No sync at the end, no cache drop before: \
+            the directories were unpacked and set up just before",
+    ops: &[
+        OpDescription {
+            name: "deliver",
+            span: "with copy_from=write_src opening the source; creating the file in tmp, \
+                   copying, closing, moving it to new, and the fsyncs; with delivery=classic or \
+                   rename also the stat before",
+        },
+        OpDescription { name: "read", span: "open, reads of 4096 bytes to the end, close" },
+        OpDescription {
+            name: "list",
+            span: "opening, reading and closing the directory an op draws from; a part of the \
+                   op that is not in its latency, and not counted as an op",
+        },
+        OpDescription {
+            name: "mark",
+            span: "rename from new to cur after the first read, with mark_seen=on; likewise a \
+                   part of the op",
+        },
+    ],
+    disk_bound: false,
+};
+const KINDS: Kinds = Kinds { deliver: Op(0), read: Op(1), list: Op(2), mark: Op(3) };
+
+static DESCRIPTION: Description = Description {
+    name: "maildir-write",
+    summary: "deliver mails into 10,100 Maildirs, 80 % deliveries and 20 % reads",
+    origin: "The write test of the Maildir study of 2004, a Perl script. It is not preserved; \
+what is known are its parameters, its output and its times. 10,100 Maildirs, 77,133 mails to \
+copy from, 1,177 to read; each of 10,000 ops is a delivery with probability 0.8, drawn \
+independently. A delivery copies a random mail line by line into a new file of a random \
+Maildir, a read takes a random mail of the small directory. `setup` and `io` are the \
+original's *maildir setup* and *writes and reads*, `unpack` its `tar`.\n\n\
+Inferred and therefore switches: `relist=per-op` (the CPU time of the original fits a listing \
+of all 77,133 names for each op), `delivery`, `fsync=none` (no sign of one), \
+`copy_from=write_src`. With `flush=per-line` each line is one write(2), as in the study of one \
+disk; the RAID study did not flush.\n\n\
+Departures: no Perl, so that user time is far below the original's 37 ms an op; which mail is \
+drawn depends on the seed and not on the order in which the filesystem lists names, so that \
+contenders do the same work; names come from the seed and not from the clock; paths are \
+resolved from the target directory and not from the root; a `settle` outside the clocks \
+precedes io unless switched off; a `sync` of its own follows. With `pool=maildirs` a read that \
+comes before anything was delivered is a delivery.",
+    inputs: &[InputKind::Mail],
+    parameters: &[
+        p::MAILS,
+        p::READ_MAILS,
+        p::MAILDIRS,
+        p::MAILDIRS_PER_BASE,
+        p::OPS,
+        p::WRITE_SHARE,
+        p::FLUSH,
+        p::RELIST,
+        p::DELIVERY,
+        p::FSYNC,
+        p::COPY_FROM,
+        p::POOL,
+        p::MARK_SEEN,
+        p::SETTLE,
+    ],
+    phases: &[&run::UNPACK, &run::SETUP, &IO, &run::SYNC],
+};
+
+/// The flat directories that ops use, each once.
+fn wanted(parameters: &Parameters) -> Vec<Sources> {
+    let copied = copied(parameters);
+    let pool = (parameters.fraction("write_share") < 1.0)
+        .then(|| Pool::of(parameters).sources(parameters))
+        .flatten()
+        .filter(|pool| Some(*pool) != copied);
+    copied.into_iter().chain(pool).collect()
+}
+
+fn copied(parameters: &Parameters) -> Option<Sources> {
+    (parameters.text("copy_from") == "write_src").then(|| write_sources(parameters))
+}
+
+impl Workload for MaildirWrite {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, mean_input: Bytes) -> Space {
+        let sources = wanted(parameters);
+        let copied: u64 = sources.iter().map(|sources| u64::from(sources.count)).sum();
+        // As many deliveries as ops: the share is a probability.
+        let directories = run::directories(tree(parameters)) + sources.len() as u64;
+        run::room(copied + parameters.count("ops"), mean_input, directories)
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let target = open_target(context.target())?;
+        run(context, target.as_fd()).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+fn run(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(), Failure> {
+    let parameters = context.parameters().clone();
+    let parameters = &parameters;
+    let corpus = context.mail()?;
+    let (tree, pool) = (tree(parameters), Pool::of(parameters));
+    let mark_seen = parameters.switch("mark_seen");
+
+    run::unpack(context, target, &wanted(parameters))?;
+    let kept = run::set_up(context, target, tree)?;
+
+    // Only now, outside any clock, what is in maildirs of an earlier workload.
+    let found = if kept && (pool == Pool::Maildirs || context.verify()) {
+        Inventory::take(target, tree)?
+    } else {
+        Inventory::default()
+    };
+    let plan = Plan::draw(
+        context.seed(),
+        Terms {
+            ops: parameters.count("ops"),
+            write_share: parameters.fraction("write_share"),
+            tree,
+            mails: parameters.count("mails") as u32,
+            pool,
+            pool_mails: pool.sources(parameters).map_or(0, |pool| pool.count),
+            found: found.len(),
+            mark_seen,
+        },
+    );
+    let names = unused_names(context, target, tree, &plan)?;
+    let stored = Stored { tree, names, found: &found, deliveries: &plan.deliveries };
+    let copied = copied(parameters);
+    let source = copied.map_or(Source::Memory(corpus), Source::Files);
+    let mut courier = Courier::new(target, tree, names, source, Manner::of(parameters));
+    let mut reader = Reader::new(target);
+    let ops = Ops {
+        target,
+        plan: &plan,
+        stored,
+        copied,
+        pool: pool.sources(parameters).filter(|_| parameters.fraction("write_share") < 1.0),
+        relist: Relist::of(parameters),
+        mark_seen,
+        kinds: KINDS,
+    };
+    if parameters.switch("settle") {
+        run::settle(target)?;
+    }
+    corpus.prefault();
+    context.phase_with(
+        &IO,
+        plan.ops.len() as u64,
+        |recorder| ops.perform(&mut courier, &mut reader, recorder),
+        |counts, result| {
+            result.figures.insert("writes".to_owned(), counts.writes as f64);
+            result.figures.insert("reads".to_owned(), counts.reads as f64);
+        },
+    )?;
+    run::sync(context, target)?;
+    if context.verify() {
+        for sources in wanted(parameters) {
+            sources.verify(target, corpus)?;
+        }
+        verify(&plan, stored, target, corpus)?;
+    }
+    Ok(())
+}
+
+/// Names that no earlier workload of this seed has used in these maildirs.
+fn unused_names(
+    context: &Context<'_>,
+    target: BorrowedFd<'_>,
+    tree: Tree,
+    plan: &Plan,
+) -> Result<Names, Failure> {
+    let empty = Inventory::default();
+    let mut generation = 0;
+    loop {
+        let names = Names::new(context.seed(), generation);
+        let stored = Stored { tree, names, found: &empty, deliveries: &plan.deliveries };
+        let mut path = PathBuffer::new();
+        let used = !plan.deliveries.is_empty()
+            && [false, true].into_iter().any(|seen| {
+                stored.path(0, seen, &mut path);
+                let access = rustix::fs::Access::EXISTS;
+                let flags = rustix::fs::AtFlags::empty();
+                rustix::fs::accessat(target, path.c_str(), access, flags).is_ok()
+            });
+        if !used {
+            return Ok(names);
+        }
+        generation += 1;
+    }
+}

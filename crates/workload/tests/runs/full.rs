@@ -1,0 +1,79 @@
+//! A filesystem that fills up in the middle of a phase. The workload runs in a process of
+//! its own, on a tmpfs of a private mount namespace.
+
+use std::process::Command;
+
+use crate::support::{corpus, example};
+
+/// Runs the example on a tmpfs with these mount options; its events and its error.
+fn run_on_tmpfs(options: &str, workload: &str) -> (Vec<serde_json::Value>, String) {
+    let home = tempfile::tempdir().unwrap();
+    let pack = corpus(home.path()).path().display().to_string();
+    let mount = home.path().join("mnt");
+    std::fs::create_dir(&mount).unwrap();
+    let script = format!(
+        "mount -t tmpfs -o {options} none {mount} && exec {example} {workload}",
+        mount = mount.display(),
+        example = example().display(),
+        workload = workload.replace("DIR", &format!("{} {pack}", mount.display())),
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--map-root-user", "sh", "-c", &script])
+        .output()
+        .expect("unshare (util-linux) is installed");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "it must not end well");
+    let events = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    (events, error)
+}
+
+/// Status and reason of each phase.
+fn statuses(events: &[serde_json::Value]) -> Vec<(String, String, String)> {
+    events
+        .iter()
+        .filter(|event| event["event"] == "finished")
+        .map(|event| {
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
+            let status = &event["status"];
+            (text(&event["phase"]), text(&status["status"]), text(&status["reason"]))
+        })
+        .collect()
+}
+
+#[test]
+fn no_room_in_the_middle_of_io_fails_the_phase_with_its_reason() {
+    let (events, error) =
+        run_on_tmpfs("size=3m", "maildir-write DIR mails=30 read_mails=5 maildirs=4 ops=100000");
+    let phases = statuses(&events);
+    assert_eq!(phases[0].1, "completed", "{phases:?}");
+    let (phase, status, reason) = &phases[2];
+    assert_eq!((phase.as_str(), status.as_str()), ("io", "failed"), "{phases:?}");
+    assert!(reason.contains("maildirs/") && reason.contains("No space left on device"), "{reason}");
+    assert_eq!(phases[3].1, "skipped");
+    assert!(error.starts_with("phase io: write maildirs/"), "{error}");
+    let io = events.iter().rfind(|event| event["phase"] == "io" && event["event"] == "finished");
+    assert!(io.unwrap()["ops"].as_u64().unwrap() > 10, "what was done until then is kept");
+}
+
+#[test]
+fn no_inodes_during_setup_skips_what_depends_on_it() {
+    let (events, error) = run_on_tmpfs(
+        "size=50m,nr_inodes=60",
+        "maildir-write DIR mails=20 read_mails=5 maildirs=50",
+    );
+    let phases = statuses(&events);
+    let words: Vec<_> = phases.iter().map(|phase| phase.1.as_str()).collect();
+    assert_eq!(words, ["completed", "failed", "skipped", "skipped"], "{phases:?}");
+    assert!(error.contains("mkdir maildirs/") && error.contains("No space left"), "{error}");
+}
+
+#[test]
+fn no_room_while_unpacking() {
+    let (events, error) = run_on_tmpfs("size=1m", "unpack DIR mails=1000");
+    let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
+    assert_eq!(words, ["failed", "skipped"]);
+    assert!(error.contains("write write_src/"), "{error}");
+}

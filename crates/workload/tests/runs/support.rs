@@ -1,0 +1,120 @@
+//! A host and a corpus for tests.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use measure::DeviceId;
+use workload::corpora::{Fingerprint, MailCorpus, PackWriter};
+use workload::{
+    Cache, Context, Failure, Host, Inputs, Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed,
+    find,
+};
+
+/// Keeps every event; claims that caches can be dropped.
+#[derive(Default)]
+pub(crate) struct FakeHost {
+    pub(crate) events: RefCell<Vec<PhaseEvent>>,
+}
+
+impl Host for FakeHost {
+    fn make_cold(&self) -> Cache {
+        Cache::Cold { how: "pretended".to_owned() }
+    }
+
+    fn check_target(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn devices(&self) -> Vec<DeviceId> {
+        Vec::new()
+    }
+
+    fn emit(&self, event: PhaseEvent) {
+        self.events.borrow_mut().push(event);
+    }
+}
+
+/// What a run left.
+pub(crate) struct Ran {
+    pub(crate) ended: Result<(), Failure>,
+    pub(crate) phases: Vec<PhaseResult>,
+}
+
+impl Ran {
+    pub(crate) fn phase(&self, name: &str) -> &PhaseResult {
+        self.phases.iter().find(|phase| phase.phase == name).expect("the phase was reported")
+    }
+
+    pub(crate) fn completed(&self, name: &str) -> bool {
+        self.phase(name).status == PhaseStatus::Completed
+    }
+}
+
+/// Mails of many sizes and line lengths: empty, without a newline at the end, longer than a
+/// buffer, lines across buffers.
+pub(crate) fn corpus(directory: &Path) -> MailCorpus {
+    let pack = directory.join("test.mailpack");
+    let mut writer = PackWriter::create(&pack, Fingerprint::default(), false).unwrap();
+    let mut line = String::new();
+    for number in 0..37usize {
+        let mut mail = format!("Subject: mail {number}\n\n");
+        for length in 0..number * 3 {
+            line.clear();
+            line.extend(
+                (0..(length * 7919 + number) % 150).map(|at| char::from(b'a' + (at % 26) as u8)),
+            );
+            mail.push_str(&line);
+            mail.push('\n');
+        }
+        match number {
+            3 => mail.clear(),
+            4 => mail = "no newline".to_owned(),
+            5 => mail = "x".repeat(200_000),
+            6 => mail = format!("{}\n{}\n", "y".repeat(4095), "z".repeat(4096)),
+            _ => {}
+        }
+        writer.add(mail.as_bytes()).unwrap();
+    }
+    writer.finish("test mails").unwrap();
+    MailCorpus::open(&pack).unwrap()
+}
+
+/// Runs a workload in `target`.
+pub(crate) fn run(name: &str, target: &Path, inputs: &Inputs, seed: u64, settings: &str) -> Ran {
+    let workload = find(name).expect("a workload of this name");
+    let given: BTreeMap<String, String> = settings
+        .split_whitespace()
+        .map(|setting| setting.split_once('=').expect("NAME=VALUE"))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let parameters = Parameters::resolve(workload.describe(), &given, 1.0).unwrap();
+    let host = FakeHost::default();
+    let mut context = Context::new(
+        &host,
+        workload.describe(),
+        target.to_owned(),
+        parameters,
+        inputs,
+        Seed(seed),
+        true,
+    );
+    let ended = workload.run(&mut context);
+    let phases = host
+        .events
+        .into_inner()
+        .into_iter()
+        .filter_map(|event| match event {
+            PhaseEvent::Finished(result) => Some(*result),
+            _ => None,
+        })
+        .collect();
+    Ran { ended, phases }
+}
+
+/// The example that runs a workload in a process of its own; cargo builds it with the tests.
+pub(crate) fn example() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).expect("deps/ lies in the build directory");
+    built.join("examples/run_workload")
+}
