@@ -17,8 +17,10 @@
 //! same names.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 use crate::layouts::LayoutChoice;
 use crate::{Refusal, filesystems};
@@ -115,6 +117,49 @@ impl Contender {
             contenders.push(contender);
         }
         Ok(contenders)
+    }
+
+    /// Checks every rule of the filesystem and the layout, with devices that stand for real
+    /// ones: what is refused here needs no device to be found impossible. Only the size of
+    /// the devices is left for later.
+    ///
+    /// # Errors
+    /// The first rule broken, with the next step.
+    pub fn validate(&self) -> Result<(), Refusal> {
+        let filesystem = filesystems::find(&self.filesystem).ok_or_else(|| {
+            Refusal::new(
+                self.name.as_str(),
+                format!("there is no filesystem `{}`", self.filesystem),
+            )
+            .with_next("`fstrial list filesystems` shows what there is")
+        })?;
+        let layout = self.layout.layout()?;
+        let roles = layout.disks(&self.layout)?;
+        if !filesystem.describe().needs_device && self.layout != LayoutChoice::default() {
+            let what = format!("{} on layout {}", self.filesystem, self.layout);
+            return Err(Refusal::new(what, "it sits on no disk").with_next("leave the layout out"));
+        }
+        if let Some(able) = layout.describe().filesystems
+            && !able.contains(&self.filesystem.as_str())
+        {
+            let what = format!("{} on layout {}", self.filesystem, self.layout);
+            return Err(Refusal::new(what, format!("only {} can", able.join(", "))));
+        }
+        let disks: Vec<PathBuf> =
+            (0..roles.len()).map(|disk| PathBuf::from(format!("/dev/disk{disk}"))).collect();
+        let plan = layout.plan(&self.layout, &disks)?;
+        const UUID: &str = "00000000-0000-4000-8000-000000000000";
+        let needs_device = filesystem.describe().needs_device;
+        filesystem.plan(&filesystems::Request {
+            contender: self,
+            data: needs_device.then_some(plan.data),
+            members: plan.members,
+            journal: plan.journal,
+            size: Bytes::from_gib(1 << 10),
+            uuid: UUID.to_owned(),
+            hash_seed: UUID.to_owned(),
+        })?;
+        Ok(())
     }
 
     fn parse(text: &str) -> Result<Contender, ContenderError> {

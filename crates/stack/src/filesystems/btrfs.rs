@@ -40,6 +40,9 @@ static DESCRIPTION: Description = Description {
         options: &[("node_size", "4K")],
         mkfs: &["-O", "^extref,^skinny-metadata,^no-holes", "-R", "^free-space-tree"],
     }],
+    varies: Some(
+        "UUIDs of the device and of its trees, which mkfs.btrfs draws itself, and time stamps",
+    ),
     needs_device: true,
 };
 
@@ -117,16 +120,41 @@ impl Filesystem for Btrfs {
                 .map(str::to_owned)
                 .to_vec();
         let mut option = |flag: &str, value: &str| args.extend([flag.to_owned(), value.to_owned()]);
-        let metadata = if options.text(&METADATA_COPIES) == Some("1") { "single" } else { "dup" };
+        let members: Vec<&str> = request
+            .members
+            .iter()
+            .map(|member| {
+                member.to_str().ok_or_else(|| {
+                    Refusal::new("btrfs", format!("the name of {} is not UTF-8", member.display()))
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        let profile = request.contender.layout.name.strip_prefix("btrfs-").unwrap_or("single");
+        let metadata = if !members.is_empty() {
+            if options.text(&METADATA_COPIES).is_some() {
+                let rule = "over several disks the layout decides, which mirrors metadata";
+                return Err(options.refuse(&METADATA_COPIES, rule));
+            }
+            if profile == "raid10" { "raid10" } else { "raid1" }
+        } else if options.text(&METADATA_COPIES) == Some("1") {
+            "single"
+        } else {
+            "dup"
+        };
         option("-m", metadata);
-        option("-d", "single");
+        option("-d", if members.is_empty() { "single" } else { profile });
         if let Some(checksum) = options.text(&CHECKSUM).filter(|checksum| *checksum != "off") {
             option("--checksum", checksum);
         }
         args.extend(options.mkfs.iter().cloned());
         args.push(device.to_owned());
+        args.extend(members.iter().map(|member| (*member).to_owned()));
 
-        let mount = options.mount(mount_options(&options)?);
+        // The kernel knows of the other members only what it is told.
+        let mut own: Vec<String> =
+            members.iter().map(|member| format!("device={member}")).collect();
+        own.extend(mount_options(&options)?);
+        let mount = options.mount(own);
         Ok(Plan {
             make: vec![Command::new("mkfs.btrfs", args).destructive()],
             durability: options.durability(&mount),

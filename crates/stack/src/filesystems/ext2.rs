@@ -42,6 +42,7 @@ static DESCRIPTION: Description = Description {
         options: &[("feature_set", "2004"), ("inode_size", "128"), ("inode_ratio", "8K")],
         mkfs: &[],
     }],
+    varies: None,
     needs_device: true,
 };
 

@@ -54,6 +54,7 @@ static DESCRIPTION: Description = Description {
         ],
         mkfs: &[],
     }],
+    varies: None,
     needs_device: true,
 };
 

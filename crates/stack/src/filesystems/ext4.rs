@@ -70,6 +70,7 @@ static DESCRIPTION: Description = Description {
             mkfs: &[],
         },
     ],
+    varies: None,
     needs_device: true,
 };
 

@@ -2,11 +2,17 @@
 //! only list of them.
 
 mod btrfs;
+mod exfat;
 mod ext2;
 mod ext3;
 mod ext4;
 mod ext_family;
+mod f2fs;
+mod jfs;
+mod nilfs2;
+mod ntfs3;
 mod options;
+mod reiserfs;
 mod tmpfs;
 pub mod vocabulary;
 mod xfs;
@@ -20,8 +26,20 @@ use crate::{Command, Contender, Durability, Refusal};
 
 /// Every filesystem, in the order `fstrial list filesystems` shows. tmpfs is the null
 /// member: it measures fstrial and the VFS.
-pub static FILESYSTEMS: &[&dyn Filesystem] =
-    &[&ext2::Ext2, &ext3::Ext3, &ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs, &tmpfs::Tmpfs];
+pub static FILESYSTEMS: &[&dyn Filesystem] = &[
+    &ext2::Ext2,
+    &ext3::Ext3,
+    &ext4::Ext4,
+    &xfs::Xfs,
+    &btrfs::Btrfs,
+    &reiserfs::Reiserfs,
+    &jfs::Jfs,
+    &f2fs::F2fs,
+    &nilfs2::Nilfs2,
+    &exfat::Exfat,
+    &ntfs3::Ntfs3,
+    &tmpfs::Tmpfs,
+];
 
 /// The filesystem of this name.
 pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
@@ -84,6 +102,10 @@ pub struct Description {
     pub options: &'static [OptionDescription],
     /// Named sets of options: the feature set of a time.
     pub presets: &'static [Preset],
+    /// What two filesystems made from one request still differ in, on a machine with a
+    /// running clock; `None` where they are identical byte by byte. (In the lab clock and
+    /// random numbers are given, and all are identical.)
+    pub varies: Option<&'static str>,
     /// Whether it sits on a block device (tmpfs does not).
     pub needs_device: bool,
 }
@@ -119,6 +141,8 @@ pub struct Request<'a> {
     pub contender: &'a Contender,
     /// The device that holds the filesystem; `None` for one that needs none.
     pub data: Option<PathBuf>,
+    /// Further devices that the filesystem joins to the first by itself (btrfs).
+    pub members: Vec<PathBuf>,
     /// A device for an external journal or log, if the layout has one.
     pub journal: Option<PathBuf>,
     /// Size of the data device (or limit of a tmpfs).
@@ -176,4 +200,9 @@ fn derived_uuid(uuid: &str, member: u8) -> String {
     let (head, tail) = uuid.split_at(uuid.len().saturating_sub(2));
     let last = u8::from_str_radix(tail, 16).unwrap_or_default();
     format!("{head}{:02x}", last ^ member)
+}
+
+/// The first `count` hexadecimal digits of a UUID, for formats whose serial number is shorter.
+fn serial_digits(uuid: &str, count: usize) -> String {
+    uuid.chars().filter(char::is_ascii_hexdigit).take(count).collect()
 }

@@ -229,6 +229,11 @@ impl<'a> Options<'a> {
         minimum: Bytes,
     ) -> Result<&'r str, Refusal> {
         let name = self.description.name;
+        if !request.members.is_empty() && name != "btrfs" {
+            let what = format!("{name} on layout {}", self.contender.layout);
+            return Err(Refusal::new(what, format!("{name} takes one device"))
+                .with_next("an md layout makes one of several: layout=raid1"));
+        }
         let device = text(name, request.data.as_deref())?
             .ok_or_else(|| Refusal::new(name, "it needs a block device"))?;
         if request.size < minimum {

@@ -22,6 +22,7 @@ static DESCRIPTION: Description = Description {
         SYNC.here("taken and without effect"),
     ],
     presets: &[],
+    varies: None,
     needs_device: false,
 };
 

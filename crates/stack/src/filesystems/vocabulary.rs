@@ -102,6 +102,8 @@ vocabulary! {
         "copies of metadata on one device";
     COPY_ON_WRITE "copy_on_write" "on|off"
         "off: file content is overwritten in place, without checksums";
+    TAIL_PACKING "tail_packing" "on|off"
+        "on: the ends of files share blocks";
     COMPRESSION "compression" "off|lz4|lzo|zlib|zstd|on"
         "compression of file content";
     COMPRESSION_LEVEL "compression_level" "NUMBER"

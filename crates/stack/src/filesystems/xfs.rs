@@ -53,6 +53,7 @@ static DESCRIPTION: Description = Description {
             mkfs: &["-i", "attr=2,projid32bit=0", "-l", "version=2,lazy-count=1", "-n", "ftype=0"],
         },
     ],
+    varies: Some("the time stamps of its first inodes, and their checksums"),
     needs_device: true,
 };
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 use super::{Layout, Parameter};
 use crate::Refusal;
@@ -106,6 +107,43 @@ impl LayoutChoice {
             }
         }
         Ok(())
+    }
+
+    /// A number within limits, both included.
+    pub(super) fn number(
+        &self,
+        parameter: &Parameter,
+        default: usize,
+        least: usize,
+        most: usize,
+        rule: &str,
+    ) -> Result<usize, Refusal> {
+        let Some(text) = self.value(parameter) else { return Ok(default) };
+        match text.parse() {
+            Ok(number) if (least..=most).contains(&number) => Ok(number),
+            Ok(number) => Err(self
+                .refuse(format!("{} is {number}; {rule}", parameter.name))
+                .with_next(format!("{} lies between {least} and {most}", parameter.name))),
+            Err(_) => Err(self.refuse(format!("{}: `{text}` is not a number", parameter.name))),
+        }
+    }
+
+    /// A size that is a power of two within limits, both included.
+    pub(super) fn size(
+        &self,
+        parameter: &Parameter,
+        default: Bytes,
+        least: Bytes,
+        most: Bytes,
+    ) -> Result<Bytes, Refusal> {
+        let Some(text) = self.value(parameter) else { return Ok(default) };
+        let size: Bytes =
+            text.parse().map_err(|error| self.refuse(format!("{}: {error}", parameter.name)))?;
+        if !size.0.is_power_of_two() || size < least || size > most {
+            let rule = format!("{} is a power of two from {least} to {most}", parameter.name);
+            return Err(self.refuse(rule));
+        }
+        Ok(size)
     }
 
     /// The value of a parameter.

@@ -1,8 +1,13 @@
 //! Layouts: how disks become the device a filesystem sits on. One file a layout;
 //! [`LAYOUTS`] is the only list of them.
 
+mod btrfs_profile;
 mod choice;
+mod crypt;
+mod identity;
+mod md;
 mod single;
+mod thin;
 
 use std::path::PathBuf;
 
@@ -13,7 +18,19 @@ pub use choice::LayoutChoice;
 use crate::{Command, Refusal};
 
 /// Every layout.
-pub static LAYOUTS: &[&dyn Layout] = &[&single::Single];
+pub static LAYOUTS: &[&dyn Layout] = &[
+    &single::Single,
+    &md::RAID0,
+    &md::RAID1,
+    &md::RAID5,
+    &md::RAID6,
+    &md::RAID10,
+    &btrfs_profile::RAID0,
+    &btrfs_profile::RAID1,
+    &btrfs_profile::RAID10,
+    &crypt::Crypt,
+    &thin::Thin,
+];
 
 /// The layout of this name.
 pub fn find(name: &str) -> Option<&'static dyn Layout> {
@@ -67,6 +84,18 @@ pub struct Parameter {
     /// What it means.
     pub help: &'static str,
 }
+
+static DISKS: Parameter = Parameter {
+    name: "disks",
+    values: "NUMBER",
+    help: "disks that hold data; written behind the name: raid10x6",
+};
+
+static CHUNK: Parameter = Parameter {
+    name: "chunk",
+    values: "SIZE",
+    help: "bytes on one disk before the next disk's turn",
+};
 
 static JOURNAL: Parameter = Parameter {
     name: "journal",

@@ -202,10 +202,13 @@ impl Execution<'_> {
                 .map_err(|error| self.failed(format!("{}: {error}", device.display())))?,
             None => spec.size.unwrap_or(Bytes::from_gib(1)),
         };
-        let devices: Vec<PathBuf> = data.iter().chain(journal.iter()).cloned().collect();
+        let members = layout.map(|plan| plan.members.clone()).unwrap_or_default();
+        let devices: Vec<PathBuf> =
+            data.iter().chain(&members).chain(journal.iter()).cloned().collect();
         let request = Request {
             contender: &spec.contender,
             data,
+            members,
             journal,
             size,
             uuid: spec.seed.uuid("filesystem"),

@@ -1,0 +1,136 @@
+//! F2FS: a log-structured filesystem for flash, with hot and cold data apart.
+
+use units::Bytes;
+
+use super::options::Options;
+use super::vocabulary::{
+    ATIME, BARRIER, COMPRESSION, COMPRESSION_LEVEL, INLINE_DATA, METADATA_CHECKSUM, SYNC,
+};
+use super::{Description, Filesystem, Mount, Plan, Request};
+use crate::{Command, Contender, Refusal};
+
+/// See the module's own words.
+pub(super) struct F2fs;
+
+static DESCRIPTION: Description = Description {
+    name: "f2fs",
+    summary: "log-structured, made for flash",
+    kernel_type: "f2fs",
+    module: "f2fs",
+    package: Some("f2fs-tools"),
+    programs: &["mkfs.f2fs", "fsck.f2fs", "dump.f2fs"],
+    options: &[
+        ATIME.here("when reading updates the access time"),
+        SYNC.here("synchronous writing"),
+        BARRIER.here("default on"),
+        INLINE_DATA.here("default on"),
+        METADATA_CHECKSUM.here("default off: of inodes and the superblock"),
+        COMPRESSION.only("off|lzo|lz4|zstd", "default off; of every file"),
+        COMPRESSION_LEVEL.here("lz4 3 to 12, zstd 1 to 22"),
+    ],
+    presets: &[],
+    varies: None,
+    needs_device: true,
+};
+
+/// What mkfs.f2fs 1.15 takes at least.
+const DEVICE_MIN: Bytes = Bytes::from_mib(52);
+/// A time of making that does not depend on the clock, the first of 2020.
+const MADE_AT: &str = "1577836800";
+
+fn compression(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
+    let level = options.number(&COMPRESSION_LEVEL);
+    let algorithm = match options.text(&COMPRESSION) {
+        None | Some("off") if level.is_some() => {
+            return Err(options.refuse(&COMPRESSION_LEVEL, "it needs compression beside it"));
+        }
+        None | Some("off") => return Ok(Vec::new()),
+        Some(algorithm) => algorithm,
+    };
+    let level = match algorithm {
+        "zstd" => options.number_within(&COMPRESSION_LEVEL, 1, 22)?,
+        "lz4" => options.number_within(&COMPRESSION_LEVEL, 3, 12)?,
+        _ if level.is_some() => {
+            return Err(options.refuse(&COMPRESSION_LEVEL, "lzo has no levels"));
+        }
+        _ => None,
+    };
+    let level = level.map(|level| format!(":{level}")).unwrap_or_default();
+    Ok(vec![format!("compress_algorithm={algorithm}{level}"), "compress_extension=*".to_owned()])
+}
+
+impl Filesystem for F2fs {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
+        Options::of(&DESCRIPTION, contender)?;
+        Ok(DEVICE_MIN)
+    }
+
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let options = Options::of(&DESCRIPTION, request.contender)?;
+        options.no_journal_disk(request)?;
+        let device = options.device(request, DEVICE_MIN)?;
+
+        // -t 0: no discard. -r: the checkpoint's first version does not come from a draw.
+        let mut args: Vec<String> =
+            ["-q", "-f", "-t", "0", "-r", "-T", MADE_AT, "-U", &request.uuid]
+                .map(str::to_owned)
+                .to_vec();
+        let compression = compression(&options)?;
+        let mut features = Vec::new();
+        if !compression.is_empty() {
+            features.extend(["extra_attr", "compression"]);
+        }
+        if options.switch(&METADATA_CHECKSUM) == Some(true) {
+            features.extend(["extra_attr", "inode_checksum", "sb_checksum"]);
+        }
+        features.dedup();
+        if !features.is_empty() {
+            args.extend(["-O".to_owned(), features.join(",")]);
+        }
+        args.extend(options.mkfs.iter().cloned());
+        args.push(device.to_owned());
+
+        let mut own = Vec::new();
+        match options.switch(&BARRIER) {
+            Some(true) => own.push("barrier".to_owned()),
+            Some(false) => own.push("nobarrier".to_owned()),
+            None => {}
+        }
+        match options.switch(&INLINE_DATA) {
+            Some(true) => own.push("inline_data".to_owned()),
+            Some(false) => own.push("noinline_data".to_owned()),
+            None => {}
+        }
+        own.extend(compression);
+        let mount = options.mount(own);
+        Ok(Plan {
+            make: vec![Command::new("mkfs.f2fs", args).destructive()],
+            durability: options.durability(&mount),
+            mount: Mount {
+                kernel_type: "f2fs".to_owned(),
+                source: device.to_owned(),
+                options: mount,
+            },
+            settle: Vec::new(),
+            check: Some(Command::new("fsck.f2fs", ["--dry-run", "-f", device])),
+            inspect: vec![Command::new("dump.f2fs", [device])],
+            served_by: "f2fs.ko".to_owned(),
+        })
+    }
+
+    fn features(&self, inspected: &[(String, String)]) -> Vec<String> {
+        let dumps = inspected.iter().filter(|(command, _)| command.starts_with("dump.f2fs"));
+        let mut lines = dumps.flat_map(|(_, output)| output.lines());
+        // `Info: superblock features = 2808 :  extra_attr inode_checksum`
+        lines
+            .find_map(|line| {
+                line.trim().strip_prefix("Info: superblock features =")?.split_once(':')
+            })
+            .map(|(_, flags)| flags.split_whitespace().map(str::to_owned).collect())
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,70 @@
+//! btrfs over several disks by itself: the filesystem spreads and copies what it writes, no
+//! layer lies between. Metadata is mirrored in every profile.
+
+use std::path::PathBuf;
+
+use super::{DISKS, Description, Layout, Parameter, Plan, Role, roles, split};
+use crate::{LayoutChoice, Refusal};
+
+/// One profile.
+pub(super) struct Profile {
+    description: &'static Description,
+    disks_default: usize,
+    disks_min: usize,
+    rule: &'static str,
+}
+
+static PARAMETERS: &[&Parameter] = &[&DISKS];
+
+macro_rules! profiles {
+    ($($constant:ident $name:literal $summary:literal disks $default:literal at_least $min:literal
+        $rule:literal;)*) => {
+        $(pub(super) static $constant: Profile = Profile {
+            description: &Description {
+                name: $name,
+                summary: $summary,
+                package: None,
+                programs: &[],
+                modules: &[],
+                parameters: PARAMETERS,
+                filesystems: Some(&["btrfs"]),
+            },
+            disks_default: $default,
+            disks_min: $min,
+            rule: $rule,
+        };)*
+    };
+}
+
+profiles! {
+    RAID0 "btrfs-raid0" "btrfs over several disks, content striped" disks 2 at_least 2
+        "striping takes two disks";
+    RAID1 "btrfs-raid1" "btrfs over several disks, content on two of them" disks 2 at_least 2
+        "two copies take two disks";
+    RAID10 "btrfs-raid10" "btrfs over several disks, content striped over pairs" disks 4 at_least 4
+        "two copies, striped, take four disks; on fewer it is btrfs-raid1";
+}
+
+impl Layout for Profile {
+    fn describe(&self) -> &'static Description {
+        self.description
+    }
+
+    fn disks(&self, choice: &LayoutChoice) -> Result<Vec<Role>, Refusal> {
+        choice.check(PARAMETERS)?;
+        let data = choice.number(&DISKS, self.disks_default, self.disks_min, 64, self.rule)?;
+        Ok(roles(choice, data))
+    }
+
+    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
+        let (disks, journal) = split(self, choice, disks)?;
+        Ok(Plan {
+            assemble: Vec::new(),
+            data: disks[0].clone(),
+            members: disks[1..].to_vec(),
+            journal,
+            dismantle: Vec::new(),
+            inspect: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! Linux software RAID (md), by mdadm.
+//!
+//! Arrays are made without a first synchronisation: it would go on behind the measurement.
+//! On disks full of zeros parity is right from the start; on others it becomes right stripe
+//! by stripe as they are written, and only a lost disk would show the difference. Nor is
+//! there a bitmap of writes under way, whose updates are a cost of its own.
+
+use std::path::{Path, PathBuf};
+
+use units::Bytes;
+
+use super::identity::Identity;
+use super::{CHUNK, DISKS, Description, JOURNAL, Layout, Parameter, Plan, Role, roles, split};
+use crate::{Command, LayoutChoice, Refusal};
+
+/// One RAID level.
+pub(super) struct Md {
+    description: &'static Description,
+    level: &'static str,
+    disks_default: usize,
+    disks_min: usize,
+    /// The rule behind the smallest number of disks.
+    rule: &'static str,
+    /// What mdadm calls the arrangement, where it has one.
+    arrangement: Option<&'static str>,
+}
+
+/// More is possible and nothing that anyone compares.
+const DISKS_MAX: usize = 64;
+/// mdadm's default, spelled out.
+const CHUNK_DEFAULT: Bytes = Bytes::from_kib(512);
+
+static COPIES: Parameter = Parameter {
+    name: "copies",
+    values: "near|far",
+    help: "near (default): the two copies lie at the same place of neighbouring disks; far: in \
+           the other half of the next disk",
+};
+
+static STRIPED: &[&Parameter] = &[&DISKS, &CHUNK, &JOURNAL];
+static MIRRORED: &[&Parameter] = &[&DISKS, &JOURNAL];
+static BOTH: &[&Parameter] = &[&DISKS, &CHUNK, &COPIES, &JOURNAL];
+
+macro_rules! levels {
+    ($($constant:ident $name:literal level $level:literal $summary:literal module $module:literal
+        parameters $parameters:ident disks $default:literal at_least $min:literal $rule:literal
+        arrangement $arrangement:expr;)*) => {
+        $(pub(super) static $constant: Md = Md {
+            description: &Description {
+                name: $name,
+                summary: $summary,
+                package: Some("mdadm"),
+                programs: &["mdadm"],
+                modules: &["md-mod", $module],
+                parameters: $parameters,
+                filesystems: None,
+            },
+            level: $level,
+            disks_default: $default,
+            disks_min: $min,
+            rule: $rule,
+            arrangement: $arrangement,
+        };)*
+    };
+}
+
+levels! {
+    RAID0 "raid0" level "0" "md: striped over all disks, no redundancy" module "raid0"
+        parameters STRIPED disks 2 at_least 2 "striping takes two disks" arrangement None;
+    RAID1 "raid1" level "1" "md: the same on every disk" module "raid1"
+        parameters MIRRORED disks 2 at_least 2 "a mirror takes two disks" arrangement None;
+    RAID5 "raid5" level "5" "md: striped, one disk's worth of parity" module "raid456"
+        parameters STRIPED disks 3 at_least 3 "with parity beside two disks' data it takes three"
+        arrangement Some("left-symmetric");
+    RAID6 "raid6" level "6" "md: striped, two disks' worth of parity" module "raid456"
+        parameters STRIPED disks 4 at_least 4 "with two parities beside two disks' data it takes four"
+        arrangement Some("left-symmetric");
+    RAID10 "raid10" level "10" "md: striped, two copies of everything" module "raid10"
+        parameters BOTH disks 4 at_least 2 "two copies take two disks" arrangement Some("n2");
+}
+
+impl Md {
+    fn disk_count(&self, choice: &LayoutChoice) -> Result<usize, Refusal> {
+        choice.check(self.description.parameters)?;
+        choice.number(&DISKS, self.disks_default, self.disks_min, DISKS_MAX, self.rule)
+    }
+
+    fn has_chunk(&self) -> bool {
+        self.description.parameters.iter().any(|parameter| parameter.name == CHUNK.name)
+    }
+
+    fn chunk(&self, choice: &LayoutChoice) -> Result<Bytes, Refusal> {
+        choice.size(&CHUNK, CHUNK_DEFAULT, Bytes::from_kib(4), Bytes::from_gib(1))
+    }
+}
+
+impl Layout for Md {
+    fn describe(&self) -> &'static Description {
+        self.description
+    }
+
+    fn disks(&self, choice: &LayoutChoice) -> Result<Vec<Role>, Refusal> {
+        let data = self.disk_count(choice)?;
+        self.chunk(choice)?;
+        Ok(roles(choice, data))
+    }
+
+    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
+        let (members, journal) = split(self, choice, disks)?;
+        let identity = Identity::of(choice, disks);
+        let name = identity.name();
+        let array = format!("/dev/md/{name}");
+        let mut create: Vec<String> = ["--config=none", "--create"].map(str::to_owned).to_vec();
+        create.push(array.clone());
+        create.extend(["--run", "--metadata=1.2", "--homehost=fstrial"].map(str::to_owned));
+        create.push(format!("--name={name}"));
+        create.push(format!("--uuid={}", identity.uuid()));
+        create.push(format!("--level={}", self.level));
+        let copies = choice.value(&COPIES).filter(|copies| *copies == "far").map(|_| "f2");
+        if let Some(arrangement) = copies.or(self.arrangement) {
+            create.push(format!("--layout={arrangement}"));
+        }
+        if self.has_chunk() {
+            create.push(format!("--chunk={}", self.chunk(choice)?.0 >> 10));
+        }
+        create.extend(["--assume-clean", "--bitmap=none"].map(str::to_owned));
+        create.push(format!("--raid-devices={}", members.len()));
+        let members: Vec<String> =
+            members.iter().map(|member| text(choice, member)).collect::<Result<_, _>>()?;
+        create.extend(members.iter().cloned());
+
+        let mut zero = vec!["--zero-superblock".to_owned()];
+        zero.extend(members);
+        Ok(Plan {
+            assemble: vec![Command::new("mdadm", create).destructive()],
+            data: PathBuf::from(&array),
+            members: Vec::new(),
+            journal,
+            dismantle: vec![
+                Command::new("mdadm", ["--stop", &array]),
+                Command::new("mdadm", zero).destructive(),
+            ],
+            inspect: vec![Command::new("mdadm", ["--detail", &array])],
+        })
+    }
+}
+
+/// A disk's name as an argument.
+pub(super) fn text(choice: &LayoutChoice, disk: &Path) -> Result<String, Refusal> {
+    disk.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| choice.refuse(format!("the name of {} is not UTF-8", disk.display())))
+}
