@@ -1,6 +1,8 @@
 //! Facts about this machine that a result depends on.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use store::Environment;
 
@@ -55,6 +57,67 @@ fn distribution() -> Option<String> {
 fn hypervisor() -> Option<String> {
     let flags = field("/proc/cpuinfo", "flags")?;
     flags.split(' ').any(|flag| flag == "hypervisor").then(|| "yes".to_owned())
+}
+
+/// Whether the running kernel serves this filesystem, or has a module that does.
+pub(crate) fn kernel_has(kernel_type: &str, module: &str) -> bool {
+    let registered = read("/proc/filesystems").is_some_and(|text| {
+        text.lines().any(|line| line.split_whitespace().last() == Some(kernel_type))
+    });
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let has_module = || {
+        read(&format!("/lib/modules/{release}/modules.dep"))
+            .is_some_and(|text| text.contains(&format!("/{module}.ko")))
+    };
+    registered || has_module()
+}
+
+/// The kernel's name for the filesystem that holds `path`.
+pub(crate) fn filesystem_of(path: &Path) -> Option<String> {
+    mount_of(path).map(|mount| mount.filesystem.clone())
+}
+
+/// What loop files of this directory lie on.
+pub(crate) fn backing_facts(directory: &Path) -> Vec<(String, String)> {
+    let existing = directory.ancestors().find(|ancestor| ancestor.exists());
+    let Some(mount) = existing.and_then(mount_of) else { return Vec::new() };
+    let mut facts = vec![("backing_filesystem".to_owned(), mount.filesystem.clone())];
+    let name = mount.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let queue = format!("/sys/class/block/{name}/queue");
+    for (key, file) in [
+        ("backing_rotational", "rotational"),
+        ("backing_scheduler", "scheduler"),
+        ("backing_write_cache", "write_cache"),
+        ("backing_read_ahead_kb", "read_ahead_kb"),
+    ] {
+        if let Some(value) = read(&format!("{queue}/{file}")) {
+            facts.push((key.to_owned(), value));
+        }
+    }
+    facts
+}
+
+fn mount_of(path: &Path) -> Option<::device::Mount> {
+    let path = path.canonicalize().ok()?;
+    ::device::parse_mountinfo(&std::fs::read("/proc/self/mountinfo").ok()?)
+        .into_iter()
+        .filter(|mount| path.starts_with(&mount.point))
+        .max_by_key(|mount| mount.point.components().count())
+}
+
+/// Asks every 50 ms; false when it has not become true within `limit`.
+pub(crate) fn wait_for(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    loop {
+        if done() {
+            return true;
+        }
+        if start.elapsed() > limit {
+            return false;
+        }
+        let pause = rustix::time::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        let _ = rustix::thread::nanosleep(&pause);
+    }
 }
 
 #[cfg(test)]

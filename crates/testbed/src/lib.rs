@@ -1,7 +1,11 @@
 //! Where trials run. A testbed prepares a place, lets [`trial::execute`] do its work in a
 //! process (or guest) of its own, and cleans up.
 
+mod child;
+mod device;
+mod directory;
 mod facts;
+mod place;
 mod process;
 
 use std::sync::Arc;
@@ -10,8 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::Environment;
 use trial::{Event, TrialSpec};
 
+pub use child::child_main;
+pub use device::DeviceTestbed;
+pub use directory::{DirectoryTestbed, directory_contenders};
 pub use facts::machine_facts;
-pub use process::{CHILD_COMMAND, ProcessError, run_child};
+pub use process::CHILD_COMMAND;
 
 /// A place where trials can run.
 pub trait Testbed: Sync {

@@ -5,6 +5,7 @@
 //! output; what it says on standard error is kept for the case that it dies.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::RawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -19,10 +20,14 @@ use crate::{Stop, Stopped};
 /// The hidden command with which this binary starts itself to execute one trial.
 pub const CHILD_COMMAND: &str = "__trial";
 
+/// A descriptor the child keeps, under the same number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inherited(pub(crate) RawFd);
+
 /// Why no process could be started.
 #[derive(Debug, thiserror::Error)]
 #[error("a process for the trial could not be started: {0}")]
-pub struct ProcessError(#[from] std::io::Error);
+struct ProcessError(#[from] std::io::Error);
 
 /// How often the parent looks at the clock and at the stop flag.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -32,13 +37,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When `stop` was asked for; the child is dead then.
-pub fn run_child<A: Serialize>(
+pub(crate) fn run_child<A: Serialize>(
     assignment: &A,
+    inherited: &[Inherited],
     timeout: Nanos,
     stop: &Stop,
     sink: &mut dyn FnMut(Event),
 ) -> Result<(), Stopped> {
-    let child = match start(assignment) {
+    let child = match start(assignment, inherited) {
         Ok(child) => child,
         Err(error) => {
             sink(Event::Ended(Outcome::Failed { step: Step::Prepare, reason: error.to_string() }));
@@ -48,7 +54,8 @@ pub fn run_child<A: Serialize>(
     Watched::new(child).follow(timeout, stop, sink)
 }
 
-fn start<A: Serialize>(assignment: &A) -> Result<Child, ProcessError> {
+fn start<A: Serialize>(assignment: &A, inherited: &[Inherited]) -> Result<Child, ProcessError> {
+    let descriptors: Vec<RawFd> = inherited.iter().map(|inherited| inherited.0).collect();
     // The path of the running binary, also when it was replaced on disk by an upgrade.
     let mut command = Command::new("/proc/self/exe");
     command
@@ -58,11 +65,14 @@ fn start<A: Serialize>(assignment: &A) -> Result<Child, ProcessError> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    // SAFETY: only prctl is called between fork and exec; it is async-signal-safe and
-    // touches no memory of ours.
+    // SAFETY: only prctl and fcntl are called between fork and exec; they are
+    // async-signal-safe, and the closure's vector is read, not changed.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            for descriptor in &descriptors {
+                libc::fcntl(*descriptor, libc::F_SETFD, 0);
+            }
             Ok(())
         });
     }

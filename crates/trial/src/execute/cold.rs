@@ -13,7 +13,7 @@ use super::target::Target;
 /// How a target's cache is emptied.
 pub(super) enum Cooling<'a> {
     /// By unmounting it and mounting it again: touches nothing else on the machine.
-    Remount { mounted: &'a Mounted, plan: &'a Plan, devices: &'a [PathBuf] },
+    Remount { mounted: &'a Mounted, plan: &'a Plan, devices: Vec<PathBuf> },
     /// By dropping the whole machine's caches, if that was asked for.
     Directory { drop_machine_caches: bool },
 }
@@ -23,7 +23,7 @@ impl Cooling<'_> {
     pub(super) fn make_cold(&self, target: &mut Target, settle: &dyn Fn(&Plan) -> bool) -> Cache {
         let warm = |why: String| Cache::Warm { why };
         match self {
-            Cooling::Remount { devices: [], .. } => {
+            Cooling::Remount { devices, .. } if devices.is_empty() => {
                 warm("the filesystem lives in memory".to_owned())
             }
             Cooling::Remount { mounted, plan, devices } => {

@@ -153,26 +153,16 @@ impl Execution<'_> {
         })?;
 
         let mut record = Vec::new();
-        let (data, journal, layout) = if filesystem.describe().needs_device {
-            let plan = layout.plan(&contender.layout, devices).map_err(refuse)?;
-            (Some(plan.data.clone()), plan.journal.clone(), Some(plan))
-        } else {
-            (None, None, None)
+        let layout = match filesystem.describe().needs_device {
+            true => Some(layout.plan(&contender.layout, devices).map_err(refuse)?),
+            false => None,
         };
         self.step(Step::Layout);
         for command in layout.iter().flat_map(|plan| &plan.assemble) {
             self.run_command(command, &mut record)?;
         }
-        let ended = self.run_on_filesystem(
-            filesystem,
-            data,
-            journal,
-            kind,
-            mount_point,
-            inputs,
-            &mut record,
-            layout.as_ref(),
-        );
+        let place = Place { kind, mount_point, layout: layout.as_ref(), disks: devices };
+        let ended = self.run_on_filesystem(filesystem, &place, inputs, &mut record);
         if let Some(plan) = layout
             && !plan.dismantle.is_empty()
         {
@@ -184,32 +174,25 @@ impl Execution<'_> {
         ended
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is a different part of one trial")]
     fn run_on_filesystem(
         &self,
         filesystem: &dyn stack::Filesystem,
-        data: Option<PathBuf>,
-        journal: Option<PathBuf>,
-        kind: DeviceKind,
-        mount_point: &Path,
+        place: &Place<'_>,
         inputs: &Inputs,
         record: &mut Vec<(String, String)>,
-        layout: Option<&stack::layouts::Plan>,
     ) -> Result<(), Outcome> {
         let spec = &self.job.spec;
+        let data = place.layout.map(|layout| layout.data.clone());
         let size = match &data {
             Some(device) => machine::device_size(device)
                 .map_err(|error| self.failed(format!("{}: {error}", device.display())))?,
             None => spec.size.unwrap_or(Bytes::from_gib(1)),
         };
-        let members = layout.map(|plan| plan.members.clone()).unwrap_or_default();
-        let devices: Vec<PathBuf> =
-            data.iter().chain(&members).chain(journal.iter()).cloned().collect();
         let request = Request {
             contender: &spec.contender,
             data,
-            members,
-            journal,
+            members: place.layout.map(|layout| layout.members.clone()).unwrap_or_default(),
+            journal: place.layout.and_then(|layout| layout.journal.clone()),
             size,
             uuid: spec.seed.uuid("filesystem"),
             hash_seed: spec.seed.uuid("directory hash"),
@@ -223,10 +206,9 @@ impl Execution<'_> {
             self.run_command(command, record)?;
         }
         self.step(Step::Mount);
-        let mounted = Mounted::mount(&plan.mount, mount_point)
+        let mounted = Mounted::mount(&plan.mount, place.mount_point)
             .map_err(|error| self.failed(error.to_string()))?;
-        let ended = self
-            .work_on_mounted(filesystem, &plan, kind, &mounted, &devices, inputs, record, layout);
+        let ended = self.work_on_mounted(filesystem, &plan, place, &mounted, inputs, record);
         self.step(Step::Unmount);
         mounted.unmount().map_err(|error| self.failed(error.to_string()))?;
         // A filesystem that a failed workload filled is checked too: damage is a finding.
@@ -237,22 +219,21 @@ impl Execution<'_> {
         ended
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is a different part of one trial")]
     fn work_on_mounted(
         &self,
         filesystem: &dyn stack::Filesystem,
         plan: &Plan,
-        kind: DeviceKind,
+        place: &Place<'_>,
         mounted: &Mounted,
-        devices: &[PathBuf],
         inputs: &Inputs,
         record: &mut Vec<(String, String)>,
-        layout: Option<&stack::layouts::Plan>,
     ) -> Result<(), Outcome> {
         self.step(Step::Settle);
         self.settle(plan)?;
         let mut dumps = Vec::new();
-        for command in plan.inspect.iter().chain(layout.iter().flat_map(|plan| &plan.inspect)) {
+        for command in
+            plan.inspect.iter().chain(place.layout.iter().flat_map(|layout| &layout.inspect))
+        {
             // What cannot be inspected is missing from the record, and the trial goes on.
             match self.programs.run(command) {
                 Ok(output) => dumps.push((command.to_string(), output)),
@@ -261,13 +242,18 @@ impl Execution<'_> {
         }
         let mut target = Target::of(mounted.path()).map_err(|error| self.failed(error))?;
         target.expect_mount(&plan.mount.kernel_type).map_err(|error| self.failed(error))?;
-        target.count_devices(devices);
+        if place.layout.is_some() {
+            target.count_devices(place.disks);
+        }
         let made = Made {
             kernel: machine::kernel_release(),
             served_by: plan.served_by.clone(),
             features: filesystem.features(&dumps),
             mount_options: target.mount.options.clone(),
-            device: if devices.is_empty() { "memory".to_owned() } else { kind.words().to_owned() },
+            device: match place.layout {
+                None => "memory".to_owned(),
+                Some(_) => place.kind.words().to_owned(),
+            },
             size: Some(target.size),
             free: Some(target.free),
             durability: plan.durability,
@@ -275,12 +261,12 @@ impl Execution<'_> {
             tools: self.tool_versions(filesystem),
         };
         self.tell(Event::Made(Box::new(made)));
-        if kind != DeviceKind::Simulated {
+        if place.kind != DeviceKind::Simulated {
             machine::touch_memory();
         }
         self.step(Step::Work);
         let path = mounted.path().to_owned();
-        let cooling = cold::Cooling::Remount { mounted, plan, devices };
+        let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered() };
         let host = TrialHost { execution: self, target: RefCell::new(target), cooling };
         self.run_workloads(&host, &path, inputs)
     }
@@ -362,6 +348,28 @@ impl Execution<'_> {
                 Some(((*program).to_owned(), first.to_owned()))
             })
             .collect()
+    }
+}
+
+/// What a filesystem is made on.
+struct Place<'a> {
+    kind: DeviceKind,
+    mount_point: &'a Path,
+    /// `None` for a filesystem that needs no device.
+    layout: Option<&'a stack::layouts::Plan>,
+    /// The disks of the layout: their counters belong to the trial.
+    disks: &'a [PathBuf],
+}
+
+impl Place<'_> {
+    /// Every device that may have pages of the filesystem in its own page cache.
+    fn buffered(&self) -> Vec<PathBuf> {
+        let Some(layout) = self.layout else { return Vec::new() };
+        let mut devices = vec![layout.data.clone()];
+        devices.extend(layout.members.iter().cloned());
+        devices.extend(layout.journal.iter().cloned());
+        devices.extend(self.disks.iter().cloned());
+        devices
     }
 }
 

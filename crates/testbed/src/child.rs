@@ -1,0 +1,117 @@
+//! The process that executes one trial: what runs behind [`crate::CHILD_COMMAND`].
+
+use std::io::{BufRead, BufReader};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use ::device::{Claim, ClaimState, ToolPath};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use serde::{Deserialize, Serialize};
+use stack::Command;
+use trial::{Event, Guard, Job, Outcome, Step, Unguarded, protocol};
+
+/// What a trial's process is given.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    /// What to do, and where.
+    pub(crate) job: Job,
+    /// The claims on its devices, whose descriptors the process has inherited.
+    pub(crate) claims: Vec<InheritedClaim>,
+    /// Whether it mounts, and so needs a mount namespace of its own.
+    pub(crate) mounts: bool,
+}
+
+/// A claim of the parent, as data.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct InheritedClaim {
+    pub(crate) device: RawFd,
+    pub(crate) disk: Option<RawFd>,
+    pub(crate) state: ClaimState,
+}
+
+/// Entry of the trial's process. Nobody calls it by hand.
+pub fn child_main() -> ExitCode {
+    let mut line = String::new();
+    let assignment: Assignment = match BufReader::new(std::io::stdin()).read_line(&mut line) {
+        Ok(_) => match serde_json::from_str(&line) {
+            Ok(assignment) => assignment,
+            Err(error) => {
+                eprintln!("this command is for fstrial's own use: {error}");
+                return ExitCode::from(2);
+            }
+        },
+        Err(error) => {
+            eprintln!("no assignment: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    // Losing the parent between its fork and our prctl would leave a trial without anyone
+    // to stop it; a closed pipe tells.
+    let mut stdout = std::io::stdout();
+    let mut tell = |event: Event| {
+        if protocol::write_event(&mut stdout, &event).is_err() {
+            std::process::exit(1);
+        }
+    };
+    match prepare(&assignment) {
+        Ok(guard) => {
+            trial::execute(&assignment.job, guard.as_ref(), &mut tell);
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            tell(Event::Ended(Outcome::Failed { step: Step::Prepare, reason }));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn prepare(assignment: &Assignment) -> Result<Box<dyn Guard>, String> {
+    if assignment.mounts {
+        private_mounts().map_err(|error| format!("a private mount namespace: {error}"))?;
+    }
+    if assignment.claims.is_empty() {
+        return Ok(Box::new(Unguarded));
+    }
+    let tools = ToolPath::of(assignment.job.tool_path.iter().cloned());
+    let claims = assignment
+        .claims
+        .iter()
+        .map(|claim| {
+            // SAFETY: the parent left exactly these descriptors open for this process and
+            // nothing else here knows their numbers.
+            let own = |fd: RawFd| unsafe { OwnedFd::from_raw_fd(fd) };
+            let (device, disk) = (own(claim.device), claim.disk.map(own));
+            Claim::adopt(device, disk, claim.state.clone(), tools.clone())
+                .map_err(|refusal| refusal.to_string())
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Box::new(ClaimGuard(Mutex::new(claims))))
+}
+
+/// Mounts made from now on are seen by this process and its children alone, and are gone
+/// when the last of them is.
+fn private_mounts() -> rustix::io::Result<()> {
+    // SAFETY: a mount namespace of its own changes no memory and no descriptor; the process
+    // has one thread here.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS)? };
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+}
+
+/// Asks every claim again before a command that overwrites a device.
+struct ClaimGuard(Mutex<Vec<Claim>>);
+
+impl Guard for ClaimGuard {
+    fn permit(&self, _: &Command) -> Result<(), String> {
+        let claims = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        claims.iter().try_for_each(Claim::recheck).map_err(|refusal| refusal.to_string())
+    }
+
+    fn ran(&self, _: &Command) {
+        let mut claims = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for claim in claims.iter_mut() {
+            // A device that cannot be read any more is refused at the next recheck.
+            let _ = claim.note_ours();
+        }
+    }
+}

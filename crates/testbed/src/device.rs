@@ -1,0 +1,301 @@
+//! Testbed `device`: block devices, or loop files made for the run. Needs root.
+
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use ::device::{Claim, ClaimRequest, LoopFile, SMALLEST_DEVICE, ToolPath};
+use stack::Refusal;
+use stack::layouts::Role;
+use store::Environment;
+use trial::{DeviceKind, Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
+use units::Bytes;
+
+use crate::child::{Assignment, InheritedClaim};
+use crate::process::{Inherited, run_child};
+use crate::{Stop, Stopped, Testbed, facts};
+
+/// The largest disk made for an external journal.
+const JOURNAL_DISK_MAX: Bytes = Bytes::from_gib(1);
+
+/// Block devices or loop files of this machine.
+pub struct DeviceTestbed {
+    devices: Vec<PathBuf>,
+    destroy: Vec<PathBuf>,
+    loop_directory: PathBuf,
+    inputs: InputFiles,
+    tool_path: Vec<PathBuf>,
+    /// Claims and loop files live from the first use to the end of the run, so that every
+    /// contender gets the very same blocks.
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    claims: Vec<Claim>,
+    loops: Vec<LoopFile>,
+}
+
+impl DeviceTestbed {
+    /// `devices` empty means loop files in `loop_directory`.
+    pub fn new(
+        devices: &[PathBuf],
+        destroy: &[PathBuf],
+        loop_directory: &Path,
+        inputs: InputFiles,
+        tool_path: Vec<PathBuf>,
+    ) -> DeviceTestbed {
+        DeviceTestbed {
+            devices: devices.to_vec(),
+            destroy: destroy.to_vec(),
+            loop_directory: loop_directory.to_owned(),
+            inputs,
+            tool_path,
+            held: Mutex::default(),
+        }
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn uses_loops(&self) -> bool {
+        self.devices.is_empty()
+    }
+
+    /// Why this trial cannot run here, if so. Looks only.
+    fn objection(&self, spec: &TrialSpec) -> Option<Refusal> {
+        let name = &spec.contender.name;
+        let Some(filesystem) = stack::filesystems::find(&spec.contender.filesystem) else {
+            return Some(Refusal::new(name, "there is no such filesystem"));
+        };
+        if let Err(refusal) = spec.contender.validate() {
+            return Some(refusal);
+        }
+        let description = filesystem.describe();
+        let tools = ToolPath::of(self.tool_path.iter().cloned());
+        if let Some(missing) = description.programs.iter().find(|p| tools.find(p).is_none()) {
+            let refusal = Refusal::new(name, format!("{missing} is not installed"));
+            return Some(match description.package {
+                Some(package) => refusal.with_next(format!("install {package}")),
+                None => refusal,
+            });
+        }
+        if !facts::kernel_has(description.kernel_type, description.module) {
+            let rule = format!("this kernel has no {}", description.kernel_type);
+            return Some(Refusal::new(name, rule));
+        }
+        if !self.uses_loops() && description.needs_device {
+            let roles = roles(spec);
+            if roles.len() != self.devices.len() {
+                let rule = format!(
+                    "its layout takes {} devices, {} are named",
+                    roles.len(),
+                    self.devices.len()
+                );
+                return Some(Refusal::new(name, rule).with_next("name each with --device"));
+            }
+        }
+        None
+    }
+
+    /// Claims the named devices once; all or none.
+    fn claim_devices(&self) -> Result<(), Refusal> {
+        let mut held = self.held();
+        if !held.claims.is_empty() || self.uses_loops() {
+            return Ok(());
+        }
+        let mut claims = Vec::new();
+        for path in &self.devices {
+            let tools = ToolPath::of(self.tool_path.iter().cloned());
+            let request =
+                ClaimRequest { path, destroy: &self.destroy, minimum: SMALLEST_DEVICE, tools };
+            claims.push(request.take()?);
+        }
+        held.claims = claims;
+        Ok(())
+    }
+
+    /// Loop files for the trial's layout, made at the first need, filled again after that.
+    fn ready_loops(&self, spec: &TrialSpec) -> Result<(), String> {
+        let mut held = self.held();
+        let size = spec.size.unwrap_or(Bytes::from_gib(1));
+        let roles = roles(spec);
+        while held.loops.len() < roles.len() {
+            let index = held.loops.len();
+            let size = match roles[index] {
+                Role::Data => size,
+                Role::Journal => size.min(JOURNAL_DISK_MAX),
+            };
+            let name = format!("fstrial-{}-{index}.img", std::process::id());
+            std::fs::create_dir_all(&self.loop_directory)
+                .map_err(|error| format!("{}: {error}", self.loop_directory.display()))?;
+            let file = LoopFile::create(&self.loop_directory, &name, size)
+                .map_err(|error| error.to_string())?;
+            let node = file.device();
+            let tools = ToolPath::of(self.tool_path.iter().cloned());
+            let request =
+                ClaimRequest { path: &node, destroy: &[], minimum: SMALLEST_DEVICE, tools };
+            let claim = request.take().map_err(|refusal| refusal.to_string())?;
+            held.claims.push(claim);
+            held.loops.push(file);
+        }
+        for file in &held.loops {
+            file.reallocate().map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn job(&self, spec: &TrialSpec, devices: Vec<PathBuf>, mount_point: PathBuf) -> Job {
+        let kind = if self.uses_loops() { DeviceKind::LoopFile } else { DeviceKind::Block };
+        Job {
+            spec: spec.clone(),
+            site: Site::Devices { devices, kind, mount_point },
+            inputs: self.inputs.clone(),
+            tool_path: self.tool_path.clone(),
+        }
+    }
+
+    fn prepare(&self, spec: &TrialSpec) -> Result<(Assignment, Vec<Inherited>), String> {
+        let count = roles(spec).len();
+        let needs_device = stack::filesystems::find(&spec.contender.filesystem)
+            .is_some_and(|filesystem| filesystem.describe().needs_device);
+        // A fixed place: each trial mounts in a namespace of its own, so that trials of
+        // several fstrial processes do not meet here.
+        let mount_point = self.loop_directory.join("mount-point");
+        std::fs::create_dir_all(&mount_point)
+            .map_err(|error| format!("{}: {error}", mount_point.display()))?;
+        if !needs_device {
+            let job = self.job(spec, Vec::new(), mount_point);
+            return Ok((Assignment { job, claims: Vec::new(), mounts: true }, Vec::new()));
+        }
+        if self.uses_loops() {
+            self.ready_loops(spec)?;
+        } else {
+            self.claim_devices().map_err(|refusal| refusal.to_string())?;
+        }
+        let held = self.held();
+        let used = &held.claims[..count.min(held.claims.len())];
+        let claims = used
+            .iter()
+            .map(|claim| {
+                let (device, disk) = claim.descriptors();
+                InheritedClaim {
+                    device: device.as_raw_fd(),
+                    disk: disk.map(|disk| disk.as_raw_fd()),
+                    state: claim.state().clone(),
+                }
+            })
+            .collect::<Vec<_>>();
+        let inherited = claims
+            .iter()
+            .flat_map(|claim| std::iter::once(claim.device).chain(claim.disk))
+            .map(Inherited)
+            .collect();
+        let devices = used.iter().map(|claim| claim.path().to_owned()).collect();
+        let job = self.job(spec, devices, mount_point);
+        Ok((Assignment { job, claims, mounts: true }, inherited))
+    }
+
+    /// After a trial: waits until the kernel has let go of the devices (a killed trial's
+    /// mounts go with its namespace, a moment later) and takes note of what is on them now.
+    fn release(&self) -> Result<(), String> {
+        let mut held = self.held();
+        for claim in &mut held.claims {
+            let mut noted = claim.note_ours();
+            let free = facts::wait_for(std::time::Duration::from_secs(60), || {
+                noted = claim.note_ours();
+                noted.is_ok() && claim.recheck().is_ok()
+            });
+            if !free {
+                let why = noted.and_then(|()| claim.recheck()).err();
+                return Err(why.map_or_else(String::new, |refusal| refusal.to_string()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn roles(spec: &TrialSpec) -> Vec<Role> {
+    stack::layouts::find(&spec.contender.layout.name)
+        .and_then(|layout| layout.disks(&spec.contender.layout).ok())
+        .unwrap_or_else(|| vec![Role::Data])
+}
+
+impl Testbed for DeviceTestbed {
+    fn name(&self) -> &'static str {
+        "device"
+    }
+
+    fn environment(&self) -> Environment {
+        let mut environment = facts::machine_facts();
+        let facts = &mut environment.0;
+        if self.uses_loops() {
+            facts.insert("device".to_owned(), DeviceKind::LoopFile.words().to_owned());
+            if let Ok(directory) = self.loop_directory.canonicalize() {
+                facts.insert("target_path".to_owned(), directory.display().to_string());
+            }
+            facts.extend(facts::backing_facts(&self.loop_directory));
+        }
+        for (index, claim) in self.held().claims.iter().enumerate().filter(|_| !self.uses_loops()) {
+            let suffix = if index == 0 { String::new() } else { format!("_{}", index + 1) };
+            facts.insert(format!("device_path{suffix}"), claim.path().display().to_string());
+            facts.insert(format!("device{suffix}"), format!("block device of {}", claim.size()));
+        }
+        environment
+    }
+
+    fn lab_id(&self) -> Option<String> {
+        None
+    }
+
+    fn lanes(&self, _: &[TrialSpec]) -> usize {
+        1
+    }
+
+    fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
+        if !rustix::process::geteuid().is_root() {
+            let refusal = Refusal::new("testbed device", "mkfs and mount need root")
+                .with_next("run it with sudo, or use --testbed dir");
+            return (0..specs.len()).map(|index| (index, refusal.clone())).collect();
+        }
+        if let Err(refusal) = self.claim_devices() {
+            return (0..specs.len()).map(|index| (index, refusal.clone())).collect();
+        }
+        specs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, spec)| Some((index, self.objection(spec)?)))
+            .collect()
+    }
+
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), Stopped> {
+        let (assignment, inherited) = match self.prepare(spec) {
+            Ok(prepared) => prepared,
+            Err(reason) => {
+                sink(Event::Ended(Outcome::Failed { step: Step::Prepare, reason }));
+                return Ok(());
+            }
+        };
+        let mut ended = None;
+        let result =
+            run_child(&assignment, &inherited, spec.timeout, stop, &mut |event| match event {
+                Event::Ended(outcome) => ended = Some(outcome),
+                event => sink(event),
+            });
+        let released = self.release();
+        result?;
+        if let Some(outcome) = ended {
+            sink(Event::Ended(match (outcome, released) {
+                (Outcome::Done, Err(reason)) => Outcome::Failed { step: Step::Dismantle, reason },
+                (outcome, _) => outcome,
+            }));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! Testbed `dir`: directories as they are. No root, no mkfs; one contender a directory.
+
+use std::path::{Path, PathBuf};
+
+use stack::{Contender, Refusal};
+use store::Environment;
+use trial::{Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
+use units::Bytes;
+
+use crate::child::Assignment;
+use crate::place::Place;
+use crate::process::run_child;
+use crate::{Stop, Stopped, Testbed, facts};
+
+/// Directories of this machine.
+pub struct DirectoryTestbed {
+    /// Contender names and their directories.
+    directories: Vec<(String, PathBuf)>,
+    drop_caches: bool,
+    inputs: InputFiles,
+    tool_path: Vec<PathBuf>,
+    /// Room the largest trial needs.
+    room: Bytes,
+}
+
+/// The contenders that directories make: named after the filesystem they lie on, or after
+/// their paths where two lie on the same kind.
+///
+/// # Errors
+/// When a path is not a directory that can be written.
+pub fn directory_contenders(directories: &[PathBuf]) -> Result<Vec<Contender>, Refusal> {
+    let kinds = directories
+        .iter()
+        .map(|path| {
+            let shown = path.display().to_string();
+            if !path.is_dir() {
+                return Err(Refusal::new(shown, "it is not a directory").with_next("make it first"));
+            }
+            rustix::fs::access(path, rustix::fs::Access::WRITE_OK)
+                .map_err(|error| Refusal::new(&shown, format!("it cannot be written: {error}")))?;
+            facts::filesystem_of(path).ok_or_else(|| Refusal::new(shown, "it is on no known mount"))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(kinds
+        .iter()
+        .zip(directories)
+        .map(|(kind, path)| {
+            let mut contender = Contender::plain(kind);
+            if kinds.iter().filter(|other| *other == kind).count() > 1 {
+                contender.name = path.display().to_string();
+            }
+            contender
+        })
+        .collect())
+}
+
+impl DirectoryTestbed {
+    /// `room` is what the largest trial writes.
+    pub fn new(
+        directories: &[PathBuf],
+        drop_caches: bool,
+        inputs: InputFiles,
+        tool_path: Vec<PathBuf>,
+        room: Bytes,
+    ) -> DirectoryTestbed {
+        let names = directory_contenders(directories).unwrap_or_default();
+        let directories = names.into_iter().map(|c| c.name).zip(directories.to_vec()).collect();
+        DirectoryTestbed { directories, drop_caches, inputs, tool_path, room }
+    }
+
+    fn directory(&self, spec: &TrialSpec) -> Option<&Path> {
+        let found = self.directories.iter().find(|(name, _)| *name == spec.contender.name)?;
+        Some(&found.1)
+    }
+
+    fn objection(&self, spec: &TrialSpec) -> Option<Refusal> {
+        let name = &spec.contender.name;
+        let Some(directory) = self.directory(spec) else {
+            return Some(Refusal::new(name, "no directory of this run lies on it any more"));
+        };
+        let shown = directory.display().to_string();
+        match rustix::fs::statvfs(directory) {
+            Err(error) => Some(Refusal::new(shown, error.to_string())),
+            Ok(found) => {
+                let free = Bytes(found.f_bavail * found.f_frsize);
+                (free < self.room).then(|| {
+                    Refusal::new(shown, format!("{} are needed, {free} are free", self.room))
+                        .with_next("choose a smaller --scale")
+                })
+            }
+        }
+    }
+}
+
+impl Testbed for DirectoryTestbed {
+    fn name(&self) -> &'static str {
+        "dir"
+    }
+
+    fn environment(&self) -> Environment {
+        let mut environment = facts::machine_facts();
+        let paths: Vec<_> =
+            self.directories.iter().map(|(_, path)| path.display().to_string()).collect();
+        environment.0.insert("target_path".to_owned(), paths.join(", "));
+        environment
+    }
+
+    fn lab_id(&self) -> Option<String> {
+        None
+    }
+
+    fn lanes(&self, _: &[TrialSpec]) -> usize {
+        1
+    }
+
+    fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
+        specs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, spec)| Some((index, self.objection(spec)?)))
+            .collect()
+    }
+
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), Stopped> {
+        let failed = |reason: String| Event::Ended(Outcome::Failed { step: Step::Prepare, reason });
+        let Some(directory) = self.directory(spec) else {
+            sink(failed(format!("there is no directory for {}", spec.contender.name)));
+            return Ok(());
+        };
+        let place = match Place::make(directory) {
+            Ok(place) => place,
+            Err(error) => {
+                sink(failed(format!("{}: {error}", directory.display())));
+                return Ok(());
+            }
+        };
+        let job = Job {
+            spec: spec.clone(),
+            site: Site::Directory {
+                path: place.path.clone(),
+                drop_machine_caches: self.drop_caches,
+            },
+            inputs: self.inputs.clone(),
+            tool_path: self.tool_path.clone(),
+        };
+        let assignment = Assignment { job, claims: Vec::new(), mounts: false };
+        run_child(&assignment, &[], spec.timeout, stop, sink)
+    }
+}
