@@ -30,6 +30,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use stack::Refusal;
 use units::Bytes;
@@ -417,6 +418,11 @@ fn lock(
     let locked = |node: &Path| {
         Refusal::new(name, format!("{} is locked by another process", node.display()))
             .with_next("wait for the other fstrial to end, or name another device")
+    };
+    // A process of ours that was just forked shares our locks until it executes its program,
+    // and udev locks a disk while it looks at it: both for a moment.
+    let flock = |file: &File, operation: FlockOperation| {
+        patiently(|| flock(file, operation), |locked| *locked == Err(Errno::WOULDBLOCK))
     };
     flock(device, FlockOperation::NonBlockingLockExclusive).map_err(|_| locked(node))?;
     let Some(disk) = disk_of_partition(name, number)? else { return Ok(None) };

@@ -2,25 +2,36 @@
 //!
 //! * [`Claim`] refuses devices in use and devices that carry something.
 //! * [`LoopFile`] makes disks out of files on machines that have none to spare.
+//! * [`Ledger`] knows what was made, so that the next start cleans up after a killed one.
 //!
-//! This crate runs no mkfs and mounts nothing; it reads, locks, allocates and attaches.
+//! This crate runs no mkfs and mounts nothing; it reads, locks, allocates and attaches. It
+//! unmounts and deletes only what the ledger proves to be fstrial's own.
 
 mod allocation;
 mod attachment;
 mod claim;
 mod contents;
 mod ioctl;
+mod ledger;
 mod loop_file;
 mod number;
+mod owned;
+mod owner;
 mod proc_tables;
+mod removal;
+mod sweep;
 mod sysfs;
 mod tools;
 mod usage;
 
 pub use claim::{Claim, ClaimRequest, ClaimState, Identity, SMALLEST_DEVICE};
 pub use contents::{Contents, Signature};
+pub use ledger::{Ledger, LedgerError};
 pub use loop_file::{HEADROOM, LoopError, LoopFile};
 pub use number::{DeviceNumber, NotANumber};
+pub use owned::{MARKER, OwnedDirectory, OwnedLoopFile, OwnedMount};
+pub use owner::ProcessIdentity;
 pub use proc_tables::{Mount, parse_mountinfo};
+pub use sweep::SweepReport;
 pub use tools::ToolPath;
 pub use usage::Use;

@@ -4,6 +4,7 @@
 mod changes;
 mod fixtures;
 mod in_use;
+mod leftovers;
 mod loop_files;
 mod scratch;
 mod signatures;

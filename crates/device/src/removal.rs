@@ -1,0 +1,101 @@
+//! Removing a directory with all that is in it, and nothing that is not: by descriptors,
+//! never through a symlink, never across a mount.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, unlinkat};
+use rustix::io::Errno;
+
+/// Nested deeper, something is wrong.
+const DEPTH_MAX: usize = 128;
+
+/// Opens `name` in `parent`: a directory on the same mount, not a symlink.
+pub(crate) fn open_directory(parent: impl AsFd, name: &std::ffi::CStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    openat2(parent, name, flags, Mode::empty(), resolve).map_err(|error| match error {
+        Errno::XDEV => {
+            io::Error::other(format!("something is mounted on {}", name.to_string_lossy()))
+        }
+        other => other.into(),
+    })
+}
+
+/// Removes everything in the directory. `last` is an entry of it that goes after all others,
+/// so that an interrupted removal can still be told as ours.
+///
+/// # Errors
+/// At the first thing that cannot be removed or must not be: a mount, another filesystem.
+pub(crate) fn empty(directory: impl AsFd, last: &std::ffi::CStr) -> io::Result<()> {
+    let device = fstat(directory.as_fd())?.st_dev;
+    empty_except(directory.as_fd(), device, Some(last), 0)?;
+    match unlinkat(directory, last, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn empty_except(
+    directory: BorrowedFd<'_>,
+    device: u64,
+    keep: Option<&std::ffi::CStr>,
+    depth: usize,
+) -> io::Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(io::Error::other("directories are nested too deeply"));
+    }
+    if fstat(directory)?.st_dev != device {
+        return Err(io::Error::other("another filesystem begins here"));
+    }
+    // The names are read before anything is removed: removing while reading may skip some.
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." && Some(name) != keep {
+            names.push((name.to_owned(), entry.file_type()));
+        }
+    }
+    for (name, kind) in names {
+        if matches!(kind, FileType::Directory | FileType::Unknown) {
+            match open_directory(directory, &name) {
+                Ok(child) => {
+                    empty_except(child.as_fd(), device, None, depth + 1)?;
+                    drop(child);
+                    unlinkat(directory, &name, AtFlags::REMOVEDIR)?;
+                    continue;
+                }
+                // A file of unknown kind, or a symlink: removed as such below.
+                Err(error)
+                    if kind == FileType::Unknown
+                        && matches!(error.raw_os_error(), Some(libc::ENOTDIR | libc::ELOOP)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        unlinkat(directory, &name, AtFlags::empty())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn removes_all_but_follows_no_symlink() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("precious"), "kept").unwrap();
+        let inside = tempfile::tempdir().unwrap();
+        let deep = inside.path().join("a/b/c");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(deep.join("file"), "").unwrap();
+        std::fs::write(inside.path().join("marker"), "").unwrap();
+        std::os::unix::fs::symlink(outside.path(), deep.join("link")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), inside.path().join("top")).unwrap();
+        empty(File::open(inside.path()).unwrap(), c"marker").unwrap();
+        assert_eq!(std::fs::read_dir(inside.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read(outside.path().join("precious")).unwrap(), b"kept");
+    }
+}

@@ -1,0 +1,330 @@
+//! Cleaning up after processes that are gone. Touches only what proves to be what the
+//! ledger recorded; reports what it leaves, and why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
+use rustix::mount::{UnmountFlags, unmount};
+
+use crate::ledger::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
+use crate::owned::{MARKER, directory_name, image_name, remove_directory};
+use crate::proc_tables::parse_mountinfo;
+use crate::usage::{Loop, attached_loops};
+use crate::{DeviceNumber, ProcessIdentity, attachment, ioctl};
+
+/// What a sweep did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    /// What was removed, unmounted or detached, in order.
+    pub cleaned: Vec<String>,
+    /// What was left, and why. It is looked at again next time.
+    pub left: Vec<String>,
+    /// Processes whose things were left alone because they live.
+    pub running: Vec<u32>,
+}
+
+impl SweepReport {
+    /// Whether there was anything to say.
+    pub fn is_empty(&self) -> bool {
+        self.cleaned.is_empty() && self.left.is_empty()
+    }
+}
+
+/// One line for each thing.
+impl fmt::Display for SweepReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cleaned = self.cleaned.iter().map(|what| format!("cleaned up: {what}"));
+        let left = self.left.iter().map(|what| format!("left behind: {what}"));
+        f.write_str(&cleaned.chain(left).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Sweeps the ledger in `directory`; `own` is the token of the process that asks.
+pub(crate) fn sweep(directory: &Path, own: &str) -> Result<SweepReport, LedgerError> {
+    let mut owners: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    let listing = std::fs::read_dir(directory).map_err(LedgerError::of("read", directory))?;
+    for file in listing {
+        let path = file.map_err(LedgerError::of("read", directory))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // Other files in the directory are not the ledger's.
+        let Some((token, rest)) = name.split_at_checked(TOKEN_LENGTH) else { continue };
+        let is_token = token.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_token && token != own && (rest.starts_with('-') || rest.starts_with(".lock")) {
+            owners.entry(token.to_owned()).or_default().insert(path);
+        }
+    }
+    let mut report = SweepReport::default();
+    for (token, files) in owners {
+        let lock_path = directory.join(format!("{token}.lock"));
+        match may_sweep(&lock_path, &files) {
+            Ok(lock) => {
+                let clean = sweep_owner(&files, &mut report);
+                if clean {
+                    let _ = std::fs::remove_file(&lock_path);
+                }
+                drop(lock);
+            }
+            Err(pid) => report.running.extend(pid),
+        }
+    }
+    Ok(report)
+}
+
+/// The lock of an owner that is gone, or of none; an error with its process id where it
+/// lives or another process is sweeping after it.
+fn may_sweep(lock_path: &Path, files: &BTreeSet<PathBuf>) -> Result<Option<File>, Option<u32>> {
+    let mut owners: Vec<ProcessIdentity> =
+        files.iter().filter_map(|path| read_record(path).ok()).map(|record| record.owner).collect();
+    let lock = match File::open(lock_path) {
+        Ok(mut lock) => {
+            let mut text = String::new();
+            let identity = lock.read_to_string(&mut text).ok();
+            owners.extend(identity.and_then(|_| serde_json::from_str(&text).ok()));
+            Some(lock)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(_) => return Err(None),
+    };
+    let pid = owners.first().map(|owner| owner.pid);
+    // Nobody known: then nobody is known to be gone either.
+    if owners.is_empty() || owners.iter().any(ProcessIdentity::is_alive) {
+        return Err(pid);
+    }
+    if let Some(lock) = &lock {
+        flock(lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| pid)?;
+        // Another process may have swept and removed the file that was opened above.
+        let identity = |metadata: io::Result<std::fs::Metadata>| metadata.map(|m| m.ino()).ok();
+        if identity(lock.metadata()) != identity(std::fs::symlink_metadata(lock_path)) {
+            return Err(pid);
+        }
+    }
+    Ok(lock)
+}
+
+fn read_record(path: &Path) -> io::Result<Record> {
+    let metadata = std::fs::symlink_metadata(path)?;
+    if !metadata.is_file() || metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other("it is not a file of ours"));
+    }
+    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+}
+
+/// Deals with all entries of one owner; whether none is left.
+fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
+    let mut records = Vec::new();
+    let mut clean = true;
+    for path in files {
+        let name = path.to_string_lossy();
+        if name.ends_with(".json.new") {
+            // Never renamed: what it announces was not begun, or an older entry stands.
+            let _ = std::fs::remove_file(path);
+        } else if name.ends_with(".json") {
+            match read_record(path) {
+                Ok(record) if record.version == VERSION => records.push((path, record)),
+                Ok(record) => {
+                    report.left.push(format!("{name}: a ledger of version {}", record.version));
+                    clean = false;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    report.left.push(format!("{name}: {error}"));
+                    clean = false;
+                }
+            }
+        }
+    }
+    // Mounts hold devices, devices hold images, images lie in directories; what was made
+    // last goes first.
+    records.reverse();
+    records.sort_by_key(|(_, record)| match record.thing {
+        Thing::Mount { .. } => 0,
+        Thing::LoopFile { .. } => 1,
+        Thing::Directory { .. } => 2,
+    });
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for (path, record) in records {
+        let swept = match &record.thing {
+            // What was left in it does not go with it either.
+            Thing::Directory { path, .. } if kept.iter().any(|kept| kept.starts_with(path)) => {
+                Err(format!("{}: it holds what was left", path.display()))
+            }
+            Thing::Mount { point, source } => sweep_mount(point, source, report),
+            Thing::LoopFile { path, file_id, loop_device } => {
+                sweep_loop_file(&record, path, *file_id, *loop_device, report)
+            }
+            Thing::Directory { path, file_id } => sweep_directory(&record, path, *file_id, report),
+        };
+        match swept {
+            Ok(()) => {
+                let _ = std::fs::remove_file(path);
+            }
+            Err(why) => {
+                kept.push(match record.thing {
+                    Thing::Mount { point: path, .. }
+                    | Thing::LoopFile { path, .. }
+                    | Thing::Directory { path, .. } => path,
+                });
+                report.left.push(why);
+                clean = false;
+            }
+        }
+    }
+    clean
+}
+
+/// Unmounts, topmost first, the mounts of this namespace that `ours` picks.
+fn unmount_all(
+    ours: impl Fn(&crate::Mount) -> bool,
+    report: &mut SweepReport,
+) -> Result<(), String> {
+    let table = std::fs::read("/proc/self/mountinfo").map_err(|error| error.to_string())?;
+    for mount in parse_mountinfo(&table).into_iter().rev().filter(ours) {
+        let point = mount.point.display();
+        unmount(&mount.point, UnmountFlags::NOFOLLOW)
+            .map_err(|error| format!("mount on {point}: {error}"))?;
+        report.cleaned.push(format!("mount of {} on {point}", mount.source.display()));
+    }
+    Ok(())
+}
+
+fn sweep_mount(point: &Path, source: &Path, report: &mut SweepReport) -> Result<(), String> {
+    unmount_all(|mount| mount.point == point && mount.source == source, report)
+}
+
+fn sweep_loop_file(
+    record: &Record,
+    path: &Path,
+    file_id: Option<(u64, u64)>,
+    loop_device: Option<DeviceNumber>,
+    report: &mut SweepReport,
+) -> Result<(), String> {
+    let shown = path.display();
+    let here = std::fs::symlink_metadata(path);
+    let image = match &here {
+        Ok(metadata) => {
+            let found = (metadata.dev(), metadata.ino());
+            let named = path.file_name().is_some_and(|name| *name == *image_name(&record.token));
+            if !named || !metadata.is_file() || !same_file(record, file_id, found) {
+                return Err(format!("{shown}: it is not the file that was made"));
+            }
+            Some(found)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            file_id.filter(|_| record.owner.is_of_this_boot())
+        }
+        Err(error) => return Err(format!("{shown}: {error}")),
+    };
+    if let Some(image) = image {
+        for attached in loops_of(image)? {
+            let node = attached.node.clone();
+            let ours = |mount: &crate::Mount| {
+                mount.number == attached.number || mount.source == attached.node
+            };
+            unmount_all(ours, report)?;
+            match File::open(&node).and_then(ioctl::detach_loop) {
+                Ok(()) => {}
+                // The last unmount detached it.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENOENT)) => {}
+                Err(error) => return Err(format!("{}: {error}", node.display())),
+            }
+            report.cleaned.push(format!("loop device {} of {shown}", node.display()));
+        }
+        if let Some(attached) = loops_of(image)?.first() {
+            return Err(format!("{shown}: {} is still in use", attached.node.display()));
+        }
+    }
+    if let Some(number) = loop_device
+        && record.owner.is_of_this_boot()
+        && attachment::remove_idle(number.minor)
+    {
+        report.cleaned.push(format!("idle loop device /dev/loop{}", number.minor));
+    }
+    if here.is_ok() {
+        std::fs::remove_file(path).map_err(|error| format!("{shown}: {error}"))?;
+        report.cleaned.push(format!("loop file {shown}"));
+    }
+    Ok(())
+}
+
+fn loops_of(image: (u64, u64)) -> Result<Vec<Loop>, String> {
+    let loops = attached_loops().map_err(|error| error.to_string())?;
+    Ok(loops.into_iter().filter(|attached| attached.file == Some(image)).collect())
+}
+
+/// Whether a file found under the recorded name can be the one recorded. Device numbers may
+/// change from one boot to the next; inode numbers do not.
+fn same_file(record: &Record, recorded: Option<(u64, u64)>, found: (u64, u64)) -> bool {
+    match recorded {
+        // Killed before it could be noted: the random name is the proof.
+        None => true,
+        Some(recorded) if record.owner.is_of_this_boot() => recorded == found,
+        Some(recorded) => recorded.1 == found.1,
+    }
+}
+
+fn sweep_directory(
+    record: &Record,
+    path: &Path,
+    file_id: Option<(u64, u64)>,
+    report: &mut SweepReport,
+) -> Result<(), String> {
+    let shown = path.display();
+    let say = |error: io::Error| format!("{shown}: {error}");
+    let name = directory_name(&record.token);
+    let parent = match (path.parent(), path.file_name()) {
+        (Some(parent), Some(found)) if *found == *name => parent,
+        _ => return Err(format!("{shown}: it is not the directory that was made")),
+    };
+    let parent = match File::open(parent) {
+        Ok(parent) => parent,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(say(error)),
+    };
+    let found = match statat(&parent, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => found,
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(say(error.into())),
+    };
+    let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    if !is_directory || !same_file(record, file_id, (found.st_dev, found.st_ino)) {
+        return Err(format!("{shown}: it is not the directory that was made"));
+    }
+    match read_marker(&parent, &name) {
+        Ok(marker) if marker.trim_end() == record.token => remove_directory(path).map_err(say)?,
+        // Killed while the marker was written: then there is nothing else in it.
+        Ok(marker) if record.token.starts_with(marker.trim_end()) => {
+            let entries = std::fs::read_dir(path).map_err(say)?.count();
+            if entries > 1 {
+                return Err(format!("{shown}: its marker is incomplete, and it is not empty"));
+            }
+            remove_directory(path).map_err(say)?;
+        }
+        Ok(_) => return Err(format!("{shown}: its marker is another's")),
+        // Killed between mkdir and marker, or between marker and rmdir: then it is empty.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::remove_dir(path).map_err(|error| {
+                say(io::Error::other(format!("it has no marker and cannot be removed: {error}")))
+            })?;
+        }
+        Err(error) => return Err(say(error)),
+    }
+    report.cleaned.push(format!("directory {shown}"));
+    Ok(())
+}
+
+fn read_marker(parent: &File, name: &str) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let directory = openat(parent, name, flags | OFlags::DIRECTORY, Mode::empty())?;
+    let marker = openat(&directory, MARKER, flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&marker)?.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("its marker is no file"));
+    }
+    let mut text = String::new();
+    File::from(marker).take(4096).read_to_string(&mut text)?;
+    Ok(text)
+}
