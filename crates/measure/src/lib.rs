@@ -5,8 +5,10 @@ mod clock;
 mod cpu;
 mod device;
 mod latencies;
+mod tally;
 
 pub use clock::now;
 pub use cpu::{CpuTime, MachineCpu, ProcessCpu};
 pub use device::{DeviceCounters, DeviceId, DeviceUse};
 pub use latencies::{DecodeLatenciesError, Latencies, Percentiles};
+pub use tally::Tally;

@@ -6,15 +6,16 @@
 //!     maildir-write DIRECTORY PACK seed=1 verify=on ops=1000 maildirs=200
 //! ```
 //!
-//! A PACK that does not exist yet is made of 200 synthetic mails. The directory is used as
-//! it is and left as it ends up.
+//! PACK is a pack of mails or a corpus such as `synthetic:count=200` or `spamassassin`,
+//! whose pack is kept in the directory for temporary files. The directory is used as it is
+//! and left as it ends up.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use measure::DeviceId;
-use workload::corpora::{MailCorpus, synthetic};
+use workload::corpora::{CorpusChoice, CorpusError, MailCorpus};
 use workload::{Cache, Context, Host, Inputs, Parameters, PhaseEvent, Seed, find};
 
 /// Prints what happens and knows nothing about the target.
@@ -59,11 +60,13 @@ fn run(arguments: &[String]) -> Result<(), String> {
     let verify = given.remove("verify").is_some_and(|value| value == "on");
     let parameters =
         Parameters::resolve(workload.describe(), &given, 1.0).map_err(|error| error.to_string())?;
-    let mut pack = Path::new(pack).to_owned();
-    if !pack.exists() {
-        let beside = pack.parent().unwrap_or(Path::new("."));
-        pack = synthetic::ensure(beside, 200, 0).map_err(|error| error.to_string())?;
-    }
+    let pack = if Path::new(pack).exists() {
+        pack.into()
+    } else {
+        let choice: CorpusChoice = pack.parse().map_err(|error: CorpusError| error.to_string())?;
+        let cache = std::env::temp_dir().join("fstrial-example-mail");
+        choice.ensure(&cache).map_err(|error| error.to_string())?
+    };
     let mail = MailCorpus::open(&pack).map_err(|error| error.to_string())?;
     let inputs = Inputs { mail: Some(mail), source_tree: None };
     let mut context = Context::new(

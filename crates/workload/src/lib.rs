@@ -8,6 +8,7 @@ mod context;
 pub mod corpora;
 mod description;
 mod failure;
+pub mod overhead;
 mod parameters;
 mod path_buffer;
 mod phase;

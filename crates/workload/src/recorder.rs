@@ -1,6 +1,6 @@
 //! Counting and timing ops within a phase.
 
-use measure::{Latencies, now};
+use measure::{Latencies, Tally, now};
 use units::{Bytes, Nanos};
 
 use crate::{Host, PhaseDescription, PhaseEvent};
@@ -13,7 +13,7 @@ pub struct Op(pub usize);
 /// from [`Recorder::restart`]) to its [`Recorder::done`]. What a workload does in between,
 /// such as drawing the next file, is part of the op and must stay below some 20 ns.
 pub struct Recorder<'h> {
-    latencies: Vec<Latencies>,
+    tallies: Vec<Tally>,
     lap: Nanos,
     pub(crate) ops: u64,
     pub(crate) read_bytes: u64,
@@ -32,10 +32,10 @@ struct Progress<'h> {
 const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
 
 impl<'h> Recorder<'h> {
-    /// Allocates and touches one histogram for each kind of op.
+    /// Allocates and touches one tally for each kind of op.
     pub fn new(phase: &PhaseDescription) -> Recorder<'h> {
         Recorder {
-            latencies: phase.ops.iter().map(|_| Latencies::new()).collect(),
+            tallies: phase.ops.iter().map(|_| Tally::new()).collect(),
             lap: now(),
             ops: 0,
             read_bytes: 0,
@@ -62,7 +62,7 @@ impl<'h> Recorder<'h> {
     #[inline]
     pub fn done(&mut self, op: Op) {
         let end = now();
-        self.latencies[op.0].record(end - self.lap);
+        self.tallies[op.0].record(end - self.lap);
         self.lap = end;
         self.ops += 1;
         if let Some(progress) = &mut self.progress
@@ -78,7 +78,7 @@ impl<'h> Recorder<'h> {
     #[inline]
     pub fn part(&mut self, part: Op) {
         let end = now();
-        self.latencies[part.0].record(end - self.lap);
+        self.tallies[part.0].record(end - self.lap);
         self.lap = end;
     }
 
@@ -111,7 +111,7 @@ impl<'h> Recorder<'h> {
 
     /// Adds what a thread recorded. Merge in thread order: the digest depends on it.
     pub fn merge(&mut self, other: Recorder<'_>) {
-        for (mine, theirs) in self.latencies.iter_mut().zip(&other.latencies) {
+        for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
             mine.merge(theirs);
         }
         self.ops += other.ops;
@@ -130,6 +130,6 @@ impl<'h> Recorder<'h> {
     }
 
     pub(crate) fn into_latencies(self) -> Vec<Latencies> {
-        self.latencies
+        self.tallies.iter().map(Tally::finish).collect()
     }
 }

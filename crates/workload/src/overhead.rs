@@ -1,0 +1,312 @@
+//! What the workload engine itself costs, per op: the same system calls once through
+//! [`Context`] and [`Recorder`], histograms, digest and byte counts included, and once in a
+//! bare loop that reads the clock once an op and keeps nothing.
+//!
+//! Both run in this process, by turns, in many short rounds, so that whatever else the
+//! machine does hits both. The figure is the ratio of their median times per op.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use measure::{DeviceId, now};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use units::Nanos;
+
+use crate::path_buffer::PathBuffer;
+use crate::{
+    Cache, Context, Description, Failure, Host, Inputs, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, PhaseEvent, Recorder, Seed,
+};
+
+/// Ops in a round.
+const OPS: u64 = 8000;
+const FILE_BYTES: usize = 4096;
+
+/// What one kind of op costs on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overhead {
+    /// The kind of op: `create`, `stat`, `pread`, `unlink`.
+    pub op: &'static str,
+    /// Which system calls it makes.
+    pub calls: &'static str,
+    /// Median time of an op in the bare loop, nanoseconds.
+    pub bare_ns: f64,
+    /// Median time of an op through the engine, nanoseconds.
+    pub engine_ns: f64,
+}
+
+impl Overhead {
+    /// Ops a second of the engine over those of the bare loop: 1 is no cost at all.
+    pub fn ratio(&self) -> f64 {
+        self.bare_ns / self.engine_ns
+    }
+}
+
+/// Measures in a directory of its own below `directory` (choose a tmpfs: on a disk the
+/// device hides the cost). Takes about 50 ms a round.
+///
+/// # Errors
+/// When the directory cannot be used.
+///
+/// # Panics
+/// When `rounds` is 0.
+pub fn measure(directory: &Path, rounds: usize) -> Result<Vec<Overhead>, Failure> {
+    assert!(rounds > 0, "no rounds, no figures");
+    let scratch = Scratch::make(directory)?;
+    let target = scratch.target.as_fd();
+    let mut bare = vec![Vec::with_capacity(rounds); STEPS.len()];
+    let mut engine = bare.clone();
+    for round in 0..rounds {
+        // Whoever goes first finds other caches; so they take turns at that too.
+        if round % 2 == 0 {
+            bare_round(target, &mut bare)?;
+            engine_round(target, &scratch.path, &mut engine)?;
+        } else {
+            engine_round(target, &scratch.path, &mut engine)?;
+            bare_round(target, &mut bare)?;
+        }
+    }
+    Ok(STEPS
+        .iter()
+        .zip(bare.iter_mut().zip(&mut engine))
+        .map(|(step, (bare, engine))| Overhead {
+            op: step.phase.name,
+            calls: step.phase.summary,
+            bare_ns: median(bare),
+            engine_ns: median(engine),
+        })
+        .collect())
+}
+
+fn median(times: &mut [Nanos]) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].0 as f64 / OPS as f64
+}
+
+/// Ends an op, on either side.
+trait Meter {
+    fn done(&mut self, fact: u64, bytes: u64);
+}
+
+/// Reads the clock and forgets it.
+struct Bare(Nanos);
+
+impl Meter for Bare {
+    #[inline]
+    fn done(&mut self, _: u64, _: u64) {
+        self.0 = std::hint::black_box(now());
+    }
+}
+
+impl Meter for Recorder<'_> {
+    #[inline]
+    fn done(&mut self, fact: u64, bytes: u64) {
+        self.digest(fact);
+        self.wrote(bytes);
+        Recorder::done(self, Op(0));
+    }
+}
+
+/// One kind of op over all files.
+struct Step {
+    phase: &'static PhaseDescription,
+    bare: fn(BorrowedFd<'_>, &mut Bare) -> Result<(), OpError>,
+    engine: fn(BorrowedFd<'_>, &mut Recorder<'static>) -> Result<(), OpError>,
+}
+
+macro_rules! phase {
+    ($name:literal, $calls:literal) => {
+        &PhaseDescription {
+            name: $name,
+            summary: $calls,
+            clock: "the ops alone",
+            ops: &[OpDescription { name: $name, span: $calls }],
+            disk_bound: false,
+        }
+    };
+}
+static CREATE: &PhaseDescription = phase!("create", "openat, write 4 KiB, close");
+static STAT: &PhaseDescription = phase!("stat", "fstatat");
+static PREAD: &PhaseDescription = phase!("pread", "pread 4 KiB of an open file");
+static UNLINK: &PhaseDescription = phase!("unlink", "unlinkat");
+
+static STEPS: [Step; 4] = [
+    Step { phase: CREATE, bare: create, engine: create },
+    Step { phase: STAT, bare: stat, engine: stat },
+    Step { phase: PREAD, bare: pread, engine: pread },
+    Step { phase: UNLINK, bare: unlink, engine: unlink },
+];
+
+static DESCRIPTION: Description = Description {
+    name: "overhead",
+    summary: "what the engine costs",
+    origin: "",
+    inputs: &[],
+    parameters: &[],
+    phases: &[CREATE, STAT, PREAD, UNLINK],
+};
+
+fn name(number: u64, path: &mut PathBuffer) {
+    path.clear().text("d/").number(number, 8);
+}
+
+fn create<M: Meter>(target: BorrowedFd<'_>, meter: &mut M) -> Result<(), OpError> {
+    let content = [1u8; FILE_BYTES];
+    let mut path = PathBuffer::new();
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    for number in 0..OPS {
+        name(number, &mut path);
+        let file = rustix::fs::openat(target, path.c_str(), flags, Mode::RUSR | Mode::WUSR)
+            .map_err(path.failed("create"))?;
+        let wrote = rustix::io::write(&file, &content).map_err(path.failed("write"))?;
+        drop(file);
+        meter.done(number, wrote as u64);
+    }
+    Ok(())
+}
+
+fn stat<M: Meter>(target: BorrowedFd<'_>, meter: &mut M) -> Result<(), OpError> {
+    let mut path = PathBuffer::new();
+    for number in 0..OPS {
+        name(number, &mut path);
+        let stat = rustix::fs::statat(target, path.c_str(), AtFlags::empty())
+            .map_err(path.failed("stat"))?;
+        meter.done(number, std::hint::black_box(stat.st_size) as u64);
+    }
+    Ok(())
+}
+
+fn pread<M: Meter>(target: BorrowedFd<'_>, meter: &mut M) -> Result<(), OpError> {
+    let mut buffer = [1u8; FILE_BYTES];
+    let mut path = PathBuffer::new();
+    name(0, &mut path);
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
+        .map_err(path.failed("open"))?;
+    for number in 0..OPS {
+        let read = rustix::io::pread(&file, &mut buffer[..], 0).map_err(path.failed("read"))?;
+        meter.done(number, read as u64);
+    }
+    Ok(())
+}
+
+fn unlink<M: Meter>(target: BorrowedFd<'_>, meter: &mut M) -> Result<(), OpError> {
+    let mut path = PathBuffer::new();
+    for number in 0..OPS {
+        name(number, &mut path);
+        rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
+            .map_err(path.failed("unlink"))?;
+        meter.done(number, 0);
+    }
+    Ok(())
+}
+
+fn bare_round(target: BorrowedFd<'_>, times: &mut [Vec<Nanos>]) -> Result<(), Failure> {
+    for (step, times) in STEPS.iter().zip(times) {
+        let start = now();
+        let mut meter = Bare(start);
+        (step.bare)(target, &mut meter)
+            .map_err(|error| Failure::Op { phase: step.phase.name, error })?;
+        times.push(meter.0 - start);
+    }
+    Ok(())
+}
+
+fn engine_round(
+    target: BorrowedFd<'_>,
+    path: &Path,
+    times: &mut [Vec<Nanos>],
+) -> Result<(), Failure> {
+    static INPUTS: Inputs = Inputs { mail: None, source_tree: None };
+    let parameters = Parameters::resolve(&DESCRIPTION, &BTreeMap::new(), 1.0)
+        .map_err(|error| Failure::Input(error.to_string()))?;
+    let mut context =
+        Context::new(&Quiet, &DESCRIPTION, path.to_owned(), parameters, &INPUTS, Seed(0), false);
+    for (step, times) in STEPS.iter().zip(times) {
+        let mut wall = Nanos::ZERO;
+        context.phase_with(
+            step.phase,
+            OPS,
+            |recorder| (step.engine)(target, recorder),
+            |(), result| wall = result.wall,
+        )?;
+        times.push(wall);
+    }
+    Ok(())
+}
+
+/// A host that hears nothing: what is measured is the engine, not who listens to it.
+struct Quiet;
+
+impl Host for Quiet {
+    fn make_cold(&self) -> Cache {
+        Cache::Warm { why: "not asked for".to_owned() }
+    }
+
+    fn check_target(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn devices(&self) -> Vec<DeviceId> {
+        Vec::new()
+    }
+
+    fn emit(&self, event: PhaseEvent) {
+        std::hint::black_box(event);
+    }
+}
+
+/// A directory that goes away with this value.
+struct Scratch {
+    path: PathBuf,
+    target: OwnedFd,
+}
+
+impl Scratch {
+    fn make(directory: &Path) -> Result<Scratch, Failure> {
+        let path = directory.join(format!("fstrial-overhead-{}", std::process::id()));
+        let at = |op| {
+            let path = path.clone();
+            move |source: std::io::Error| Failure::Op {
+                phase: "overhead",
+                error: OpError::new(op, path, source),
+            }
+        };
+        fs::create_dir_all(path.join("d")).map_err(at("create"))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(rustix::fs::CWD, &path, flags, Mode::empty());
+        let target = opened.map_err(|error: Errno| at("open")(error.into()))?;
+        Ok(Scratch { path, target })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Best effort: it holds some empty directories, or files of a failed round.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_op_is_measured_on_both_sides_and_nothing_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let figures = measure(dir.path(), 2).unwrap();
+        let ops: Vec<_> = figures.iter().map(|figure| figure.op).collect();
+        assert_eq!(ops, ["create", "stat", "pread", "unlink"]);
+        assert!(figures.iter().all(|figure| figure.bare_ns > 0.0 && figure.engine_ns > 0.0));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        let message = measure(Path::new("/proc/nowhere"), 1).unwrap_err().to_string();
+        assert!(message.contains("create /proc/nowhere/fstrial-overhead"), "{message}");
+    }
+}
