@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use ::device::{Claim, ClaimRequest, LoopFile, SMALLEST_DEVICE, ToolPath};
+use ::device::{Claim, ClaimRequest, Ledger, OwnedLoopFile, SMALLEST_DEVICE, ToolPath};
 use stack::Refusal;
 use stack::layouts::Role;
 use store::Environment;
@@ -20,6 +20,7 @@ const JOURNAL_DISK_MAX: Bytes = Bytes::from_gib(1);
 
 /// Block devices or loop files of this machine.
 pub struct DeviceTestbed {
+    ledger: Ledger,
     devices: Vec<PathBuf>,
     destroy: Vec<PathBuf>,
     loop_directory: PathBuf,
@@ -33,12 +34,13 @@ pub struct DeviceTestbed {
 #[derive(Default)]
 struct Held {
     claims: Vec<Claim>,
-    loops: Vec<LoopFile>,
+    loops: Vec<OwnedLoopFile>,
 }
 
 impl DeviceTestbed {
     /// `devices` empty means loop files in `loop_directory`.
     pub fn new(
+        ledger: Ledger,
         devices: &[PathBuf],
         destroy: &[PathBuf],
         loop_directory: &Path,
@@ -46,6 +48,7 @@ impl DeviceTestbed {
         tool_path: Vec<PathBuf>,
     ) -> DeviceTestbed {
         DeviceTestbed {
+            ledger,
             devices: devices.to_vec(),
             destroy: destroy.to_vec(),
             loop_directory: loop_directory.to_owned(),
@@ -127,10 +130,11 @@ impl DeviceTestbed {
                 Role::Data => size,
                 Role::Journal => size.min(JOURNAL_DISK_MAX),
             };
-            let name = format!("fstrial-{}-{index}.img", std::process::id());
             std::fs::create_dir_all(&self.loop_directory)
                 .map_err(|error| format!("{}: {error}", self.loop_directory.display()))?;
-            let file = LoopFile::create(&self.loop_directory, &name, size)
+            let file = self
+                .ledger
+                .make_loop_file(&self.loop_directory, size)
                 .map_err(|error| error.to_string())?;
             let node = file.device();
             let tools = ToolPath::of(self.tool_path.iter().cloned());

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ::device::Ledger;
 use stack::{Contender, Refusal};
 use store::Environment;
 use trial::{Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
@@ -14,6 +15,7 @@ use crate::{Stop, Stopped, Testbed, facts};
 
 /// Directories of this machine.
 pub struct DirectoryTestbed {
+    ledger: Ledger,
     /// Contender names and their directories.
     directories: Vec<(String, PathBuf)>,
     drop_caches: bool,
@@ -57,6 +59,7 @@ pub fn directory_contenders(directories: &[PathBuf]) -> Result<Vec<Contender>, R
 impl DirectoryTestbed {
     /// `room` is what the largest trial writes.
     pub fn new(
+        ledger: Ledger,
         directories: &[PathBuf],
         drop_caches: bool,
         inputs: InputFiles,
@@ -65,7 +68,7 @@ impl DirectoryTestbed {
     ) -> DirectoryTestbed {
         let names = directory_contenders(directories).unwrap_or_default();
         let directories = names.into_iter().map(|c| c.name).zip(directories.to_vec()).collect();
-        DirectoryTestbed { directories, drop_caches, inputs, tool_path, room }
+        DirectoryTestbed { ledger, directories, drop_caches, inputs, tool_path, room }
     }
 
     fn directory(&self, spec: &TrialSpec) -> Option<&Path> {
@@ -132,10 +135,10 @@ impl Testbed for DirectoryTestbed {
             sink(failed(format!("there is no directory for {}", spec.contender.name)));
             return Ok(());
         };
-        let place = match Place::make(directory) {
+        let place = match Place::make(&self.ledger, directory) {
             Ok(place) => place,
-            Err(error) => {
-                sink(failed(format!("{}: {error}", directory.display())));
+            Err(reason) => {
+                sink(failed(reason));
                 return Ok(());
             }
         };

@@ -5,6 +5,7 @@ mod child;
 mod device;
 mod directory;
 mod facts;
+mod leftovers;
 mod place;
 mod process;
 
@@ -18,6 +19,7 @@ pub use child::child_main;
 pub use device::DeviceTestbed;
 pub use directory::{DirectoryTestbed, directory_contenders};
 pub use facts::machine_facts;
+pub use leftovers::{open_ledger, sweep};
 pub use process::CHILD_COMMAND;
 
 /// A place where trials can run.

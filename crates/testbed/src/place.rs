@@ -1,27 +1,22 @@
 //! The directory of one trial of testbed `dir`.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An empty directory below the one under test; removed with all its contents when dropped.
+use ::device::{Ledger, OwnedDirectory};
+
+/// An empty directory on the filesystem under test. The directory around it is in the
+/// ledger and goes with everything in it when this is dropped, or at the next start.
 pub(crate) struct Place {
+    _owned: OwnedDirectory,
+    /// Where the trial works: apart from the marker that shows whose the directory is.
     pub(crate) path: PathBuf,
 }
 
-static COUNT: AtomicU32 = AtomicU32::new(0);
-
 impl Place {
-    pub(crate) fn make(parent: &Path) -> io::Result<Place> {
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("fstrial-{}-{count}", std::process::id()));
-        std::fs::create_dir(&path)?;
-        Ok(Place { path })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
+    pub(crate) fn make(ledger: &Ledger, parent: &Path) -> Result<Place, String> {
+        let owned = ledger.make_directory(parent).map_err(|error| error.to_string())?;
+        let path = owned.path().join("target");
+        std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Place { _owned: owned, path })
     }
 }

@@ -158,6 +158,9 @@ impl Execution<'_> {
             false => None,
         };
         self.step(Step::Layout);
+        if layout.is_some() {
+            self.clear(devices, kind, &mut record)?;
+        }
         for command in layout.iter().flat_map(|plan| &plan.assemble) {
             self.run_command(command, &mut record)?;
         }
@@ -194,7 +197,9 @@ impl Execution<'_> {
             members: place.layout.map(|layout| layout.members.clone()).unwrap_or_default(),
             journal: place.layout.and_then(|layout| layout.journal.clone()),
             size,
-            uuid: spec.seed.uuid("filesystem"),
+            // Not the seed's alone: the same seed on another contender must not make a second
+            // filesystem that this machine takes for the first one (btrfs).
+            uuid: spec.seed.derive(&spec.contender.name).uuid("filesystem"),
             hash_seed: spec.seed.uuid("directory hash"),
         };
         let plan = filesystem
@@ -295,6 +300,34 @@ impl Execution<'_> {
             workload.run(&mut context).map_err(|failure| {
                 self.failed(format!("{}: {failure}", workload.describe().name))
             })?;
+        }
+        Ok(())
+    }
+
+    /// Takes an earlier trial's filesystem off the disks: what mkfs leaves of it (a btrfs
+    /// superblock survives every other mkfs) is found by the next. A real SSD is trimmed, so
+    /// that every contender gets it in the same state.
+    fn clear(
+        &self,
+        disks: &[PathBuf],
+        kind: DeviceKind,
+        record: &mut Vec<(String, String)>,
+    ) -> Result<(), Outcome> {
+        for disk in disks.iter().map(|disk| disk.display().to_string()) {
+            match kind {
+                // New for each trial.
+                DeviceKind::Simulated => {}
+                DeviceKind::LoopFile | DeviceKind::Block => {
+                    let wipe = Command::new("wipefs", ["--all", "--quiet", &disk]).destructive();
+                    self.run_command(&wipe, record)?;
+                }
+            }
+            if kind == DeviceKind::Block {
+                let trim = Command::new("blkdiscard", ["--force", &disk]).destructive();
+                if let Err(Outcome::Failed { .. }) = self.run_command(&trim, record) {
+                    self.tell(Event::Note(format!("{disk} cannot be trimmed: not trimmed")));
+                }
+            }
         }
         Ok(())
     }
