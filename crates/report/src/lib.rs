@@ -1,1 +1,21 @@
-//! placeholder
+//! From a stored run to something one reads: terminal, HTML, Markdown, CSV, JSON.
+//!
+//! [`analyse`] turns raw measurements into tables with intervals, ranks and verdicts (all
+//! arithmetic is [`stats`]); a [`Format`] writes them down. Nothing here acts: no file is
+//! read or written, no clock is asked, and the same run gives the same text.
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod charts;
+mod formats;
+mod redaction;
+mod repeat;
+mod wording;
+
+pub use analysis::{
+    AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
+    MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, TrialCounts, TrialFigure, Unit,
+    WorkloadAnalysis, analyse,
+};
+pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, find};
+pub use redaction::redacted;

@@ -1,0 +1,251 @@
+//! Sorts a run's trials into workload × phase × contender, and says of each phase that is
+//! not there why not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use store::{StoredRun, StoredTrial};
+use trial::WorkloadChoice;
+use workload::{Description, PhaseResult, PhaseStatus};
+
+/// A run's results in the order of a report.
+pub(super) struct Arranged<'r> {
+    /// Names, sorted: the order of execution is random.
+    pub(super) contenders: Vec<String>,
+    pub(super) tasks: Vec<Task<'r>>,
+}
+
+/// A workload with its parameters, in one place of a sequence. The same workload after
+/// another one is another task: it finds another filesystem.
+pub(super) struct Task<'r> {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) parameters: Vec<(String, String)>,
+    pub(super) phases: Vec<Phase<'r>>,
+}
+
+/// A phase of a task over all trials.
+pub(super) struct Phase<'r> {
+    pub(super) name: String,
+    /// For each contender, in order, its trials in order of execution.
+    pub(super) trials: Vec<Vec<PhaseTrial<'r>>>,
+}
+
+/// A trial's part in a phase.
+pub(super) struct PhaseTrial<'r> {
+    pub(super) trial: &'r StoredTrial,
+    /// The phase as reported, even where it must not be compared.
+    pub(super) reported: Option<&'r PhaseResult>,
+    /// Why it takes no part in comparisons, if so.
+    pub(super) unusable: Option<String>,
+}
+
+impl<'r> PhaseTrial<'r> {
+    /// The phase, where it may be compared.
+    pub(super) fn usable(&self) -> Option<&'r PhaseResult> {
+        if self.unusable.is_none() { self.reported } else { None }
+    }
+}
+
+impl Task<'_> {
+    /// What the catalogue says of it.
+    pub(super) fn describes(&self) -> Option<&'static Description> {
+        workload::find(&self.name).map(|workload| workload.describe())
+    }
+}
+
+impl<'r> Arranged<'r> {
+    pub(super) fn of(run: &'r StoredRun) -> Arranged<'r> {
+        let contenders: Vec<String> = run
+            .trials
+            .iter()
+            .map(|trial| trial.spec.contender.name.clone())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let mut sequences: Vec<&'r [WorkloadChoice]> = Vec::new();
+        for trial in &run.trials {
+            for end in 1..=trial.spec.workloads.len() {
+                let sequence = &trial.spec.workloads[..end];
+                if !sequences.contains(&sequence) {
+                    sequences.push(sequence);
+                }
+            }
+        }
+        // Trials are shuffled: the order of a report is that of the catalogue, then of the
+        // sequence.
+        sequences.sort_by_key(|sequence| (place_in_catalogue(&sequence[0].name), sequence.len()));
+        let reported: Vec<Vec<(usize, &PhaseResult)>> = run.trials.iter().map(attribute).collect();
+        let tasks = sequences
+            .iter()
+            .map(|sequence| {
+                let last = &sequence[sequence.len() - 1];
+                Task {
+                    name: last.name.clone(),
+                    title: title(sequence, &sequences),
+                    parameters: last
+                        .parameters
+                        .iter()
+                        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                        .collect(),
+                    phases: phases(run, sequence, &contenders, &reported),
+                }
+            })
+            .collect();
+        Arranged { contenders, tasks }
+    }
+
+    /// Remarks on the same work: blocks in which contenders' sequences of ops differ though
+    /// seed and parameters are equal.
+    pub(super) fn unequal_work(&self) -> Vec<(String, String, u32)> {
+        let mut found = Vec::new();
+        for task in &self.tasks {
+            for phase in &task.phases {
+                let mut digests: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+                for entry in phase.trials.iter().flatten() {
+                    if let Some(result) = entry.usable() {
+                        digests.entry(entry.trial.spec.block).or_default().insert(result.digest);
+                    }
+                }
+                if let Some((block, _)) = digests.iter().find(|(_, seen)| seen.len() > 1) {
+                    found.push((task.title.clone(), phase.name.clone(), *block));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn place_in_catalogue(name: &str) -> usize {
+    workload::WORKLOADS
+        .iter()
+        .position(|workload| workload.describe().name == name)
+        .unwrap_or(workload::WORKLOADS.len())
+}
+
+/// Which of the trial's workloads each reported phase belongs to. Phases come in order; a
+/// phase name that comes again belongs to the next workload of that name.
+fn attribute(trial: &StoredTrial) -> Vec<(usize, &PhaseResult)> {
+    let choices = &trial.spec.workloads;
+    let (mut at, mut seen) = (0, BTreeSet::new());
+    let mut attributed = Vec::new();
+    for phase in &trial.phases {
+        let fits = |index: usize| choices.get(index).is_some_and(|c| c.name == phase.workload);
+        if !fits(at) || seen.contains(&phase.phase) {
+            let Some(next) = (at + 1..choices.len()).find(|index| fits(*index)) else {
+                continue;
+            };
+            at = next;
+            seen.clear();
+        }
+        seen.insert(phase.phase.clone());
+        attributed.push((at, phase));
+    }
+    attributed
+}
+
+fn phases<'r>(
+    run: &'r StoredRun,
+    sequence: &[WorkloadChoice],
+    contenders: &[String],
+    reported: &[Vec<(usize, &'r PhaseResult)>],
+) -> Vec<Phase<'r>> {
+    let place = sequence.len() - 1;
+    let concerned: Vec<(&StoredTrial, Vec<&PhaseResult>)> = run
+        .trials
+        .iter()
+        .zip(reported)
+        .filter(|(trial, _)| trial.spec.workloads.starts_with(sequence))
+        .map(|(trial, reported)| {
+            let own = reported.iter().filter(|(at, _)| *at == place).map(|(_, phase)| *phase);
+            (trial, own.collect())
+        })
+        .collect();
+    let known = workload::find(&sequence[place].name)
+        .map(|workload| workload.describe().phases.iter().map(|phase| phase.name.to_owned()))
+        .into_iter()
+        .flatten();
+    let seen = concerned.iter().flat_map(|(_, own)| own.iter().map(|phase| phase.phase.clone()));
+    let mut names: Vec<String> = Vec::new();
+    for name in known.chain(seen) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    // A phase that no trial reported is not part of these parameters, unless nothing at all
+    // was reported: then everything is missing and says why.
+    let any = concerned.iter().any(|(_, own)| !own.is_empty());
+    if any {
+        names.retain(|name| concerned.iter().any(|(_, own)| own.iter().any(|p| p.phase == *name)));
+    }
+    names
+        .into_iter()
+        .map(|name| Phase {
+            trials: contenders
+                .iter()
+                .map(|contender| {
+                    concerned
+                        .iter()
+                        .filter(|(trial, _)| trial.spec.contender.name == *contender)
+                        .map(|(trial, own)| {
+                            let reported = own.iter().find(|phase| phase.phase == name).copied();
+                            let unusable = why_unusable(trial, reported);
+                            PhaseTrial { trial, reported, unusable }
+                        })
+                        .collect()
+                })
+                .collect(),
+            name,
+        })
+        .collect()
+}
+
+/// The phase's own reason before the trial's: it is nearer to the cause.
+fn why_unusable(trial: &StoredTrial, reported: Option<&PhaseResult>) -> Option<String> {
+    if let Some(result) = reported {
+        match &result.status {
+            PhaseStatus::Failed { reason } => return Some(format!("phase failed: {reason}")),
+            PhaseStatus::Skipped { reason } => return Some(format!("not run: {reason}")),
+            PhaseStatus::Completed => {}
+        }
+    }
+    match &trial.outcome {
+        None => Some("not run yet".to_owned()),
+        Some(outcome) if !outcome.is_done() => Some(format!("trial {outcome}")),
+        Some(_) => match reported {
+            None => Some("the phase was not reported".to_owned()),
+            Some(result) => {
+                result.not_comparable.as_ref().map(|why| format!("not comparable: {why}"))
+            }
+        },
+    }
+}
+
+/// The workload's name, with the parameters that set it apart from others of that name, and
+/// with what ran before it where that sets it apart.
+fn title(sequence: &[WorkloadChoice], all: &[&[WorkloadChoice]]) -> String {
+    let last = &sequence[sequence.len() - 1];
+    let others: Vec<&WorkloadChoice> = all
+        .iter()
+        .filter(|other| **other != sequence)
+        .map(|other| &other[other.len() - 1])
+        .filter(|other| other.name == last.name)
+        .collect();
+    let mut title = last.name.clone();
+    let apart: Vec<String> = last
+        .parameters
+        .iter()
+        .filter(|(name, value)| {
+            others.iter().any(|other| other.parameters.iter().all(|pair| pair != (*name, *value)))
+        })
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if !apart.is_empty() {
+        title = format!("{title} ({})", apart.join(", "));
+    }
+    if sequence.len() > 1 && others.contains(&last) {
+        let before: Vec<&str> =
+            sequence[..sequence.len() - 1].iter().map(|choice| choice.name.as_str()).collect();
+        title = format!("{title}, after {}", before.join(" and "));
+    }
+    title
+}

@@ -1,0 +1,88 @@
+//! What each contender really ran on.
+
+use stack::Contender;
+use store::{StoredRun, StoredTrial};
+use trial::Made;
+
+use super::Conditions;
+
+pub(super) fn of_contenders(run: &StoredRun, names: &[String]) -> Vec<Conditions> {
+    names.iter().map(|name| of_contender(run, name)).collect()
+}
+
+fn of_contender(run: &StoredRun, name: &str) -> Conditions {
+    let trials: Vec<&StoredTrial> =
+        run.trials.iter().filter(|trial| trial.spec.contender.name == name).collect();
+    let made: Vec<&Made> = trials.iter().filter_map(|trial| trial.made.as_ref()).collect();
+    let distinct = |of: &dyn Fn(&Made) -> String| {
+        let mut seen: Vec<String> = Vec::new();
+        for text in made.iter().map(|made| of(made)).filter(|text| !text.is_empty()) {
+            if !seen.contains(&text) {
+                seen.push(text);
+            }
+        }
+        seen
+    };
+    let mut tools: Vec<(String, String)> = Vec::new();
+    for tool in made.iter().flat_map(|made| &made.tools) {
+        if !tools.contains(tool) {
+            tools.push(tool.clone());
+        }
+    }
+    Conditions {
+        name: name.to_owned(),
+        written: trials.first().map(|trial| written(&trial.spec.contender)).unwrap_or_default(),
+        kernel: distinct(&|made| made.kernel.clone()),
+        served_by: distinct(&|made| made.served_by.clone()),
+        features: distinct(&|made| made.features.join(" ")),
+        mount_options: distinct(&|made| made.mount_options.clone()),
+        device: distinct(&|made| made.device.clone()),
+        size_bytes: made.iter().find_map(|made| made.size).map(|size| size.0),
+        // The weakest promise counts.
+        durability: made.iter().map(|made| made.durability).min(),
+        tools,
+        trials: trials.len(),
+        done: trials
+            .iter()
+            .filter(|trial| trial.outcome.as_ref().is_some_and(|outcome| outcome.is_done()))
+            .count(),
+    }
+}
+
+/// A contender in the notation of the command line.
+pub(crate) fn written(contender: &Contender) -> String {
+    let escape = |text: &str| text.replace(',', "\\,").replace(':', "\\:");
+    let mut text = contender.filesystem.clone();
+    if let Some(preset) = &contender.preset {
+        text = format!("{text}@{preset}");
+    }
+    for (key, value) in &contender.options {
+        text = format!("{text}:{key}={}", escape(value));
+    }
+    if !contender.mkfs.is_empty() {
+        text = format!("{text}:mkfs={}", escape(&contender.mkfs.join(" ")));
+    }
+    if !contender.mount.is_empty() {
+        text = format!("{text}:mount={}", escape(&contender.mount.join(",")));
+    }
+    if contender.layout != stack::LayoutChoice::default() {
+        text = format!("{text}:layout={}", escape(&contender.layout.name));
+    }
+    let unescaped = text.replace("\\,", ",").replace("\\:", ":");
+    if unescaped == contender.name { text } else { format!("{}={text}", contender.name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in
+            ["tmpfs", "ext4:dir_index=off", r"fast=ext4@2011:mkfs=-T news:mount=a=b\,noatime"]
+        {
+            let contender = Contender::parse_list(text).unwrap().remove(0);
+            assert_eq!(written(&contender), text);
+        }
+    }
+}

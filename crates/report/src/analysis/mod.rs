@@ -1,0 +1,69 @@
+//! From a stored run to tables, ranks and verdicts.
+
+mod arrange;
+mod conditions;
+mod figures;
+mod measures;
+mod model;
+mod verdict;
+mod warnings;
+
+pub(crate) use conditions::written;
+pub use measures::{Group, Measure, Metric, Quantile, Unit};
+pub use model::{
+    AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, MetricTable, OpKind,
+    PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
+};
+
+use store::StoredRun;
+use trial::Outcome;
+
+use arrange::Arranged;
+
+/// Computes everything a report shows beside the raw figures. Total: any run has an
+/// analysis, be it empty, unfinished or failed throughout.
+pub fn analyse(run: &StoredRun) -> Analysis {
+    let arranged = Arranged::of(run);
+    let contenders = conditions::of_contenders(run, &arranged.contenders);
+    let workloads: Vec<WorkloadAnalysis> = arranged
+        .tasks
+        .iter()
+        .map(|task| {
+            let phases: Vec<PhaseAnalysis> =
+                task.phases.iter().map(|phase| figures::phase(task, phase, &contenders)).collect();
+            WorkloadAnalysis {
+                name: task.name.clone(),
+                title: task.title.clone(),
+                summary: task.describes().map(|d| d.summary.to_owned()).unwrap_or_default(),
+                parameters: task.parameters.clone(),
+                verdict: verdict::of_workload(&task.title, &phases, &contenders),
+                phases,
+            }
+        })
+        .collect();
+    let warnings = warnings::of_run(run, &arranged, &contenders, &workloads);
+    Analysis {
+        alpha: figures::ALPHA,
+        confidence: figures::CONFIDENCE,
+        equivalence_margin: figures::EQUIVALENCE_MARGIN,
+        trials: count(run),
+        contenders,
+        workloads,
+        warnings,
+    }
+}
+
+fn count(run: &StoredRun) -> TrialCounts {
+    let mut counts = TrialCounts { planned: run.trials.len(), ..TrialCounts::default() };
+    for trial in &run.trials {
+        *match &trial.outcome {
+            None => &mut counts.outstanding,
+            Some(Outcome::Done) => &mut counts.done,
+            Some(Outcome::Refused { .. }) => &mut counts.refused,
+            Some(Outcome::Failed { .. }) => &mut counts.failed,
+            Some(Outcome::TimedOut { .. }) => &mut counts.timed_out,
+            Some(Outcome::GuestDied { .. }) => &mut counts.died,
+        } += 1;
+    }
+    counts
+}

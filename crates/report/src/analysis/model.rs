@@ -1,0 +1,299 @@
+//! What an analysis consists of. Serialised as it stands into the JSON report, so every
+//! number is finite and what is missing is `None`.
+
+use serde::Serialize;
+use stack::Durability;
+
+use super::{Metric, Unit};
+
+/// A run, analysed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// Error rate of all comparisons of one table together.
+    pub alpha: f64,
+    /// Confidence of a contender's own interval.
+    pub confidence: f64,
+    /// Up to this difference (0.05: 5 %) two contenders count as equal, if shown.
+    pub equivalence_margin: f64,
+    /// How the trials ended.
+    pub trials: TrialCounts,
+    /// The contenders, sorted by name; every list of cells is in this order.
+    pub contenders: Vec<Conditions>,
+    /// The workloads in the order they were run.
+    pub workloads: Vec<WorkloadAnalysis>,
+    /// What limits the use of these figures.
+    pub warnings: Vec<String>,
+}
+
+/// How many trials ended how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[expect(missing_docs, reason = "each is the number of trials with that outcome")]
+pub struct TrialCounts {
+    pub planned: usize,
+    pub done: usize,
+    pub refused: usize,
+    pub failed: usize,
+    pub timed_out: usize,
+    pub died: usize,
+    pub outstanding: usize,
+}
+
+/// A contender and what it really ran on. Lists hold one entry unless trials differed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Conditions {
+    /// Its name in tables.
+    pub name: String,
+    /// As written on the command line.
+    pub written: String,
+    /// Kernel release.
+    pub kernel: Vec<String>,
+    /// The driver that served.
+    pub served_by: Vec<String>,
+    /// Feature flags.
+    pub features: Vec<String>,
+    /// Mount options as the kernel shows them.
+    pub mount_options: Vec<String>,
+    /// What is under it.
+    pub device: Vec<String>,
+    /// Size of the new filesystem in bytes.
+    pub size_bytes: Option<u64>,
+    /// What an fsync promises; `None` where nothing was made.
+    pub durability: Option<Durability>,
+    /// Versions of the tools used.
+    pub tools: Vec<(String, String)>,
+    /// Trials planned for it.
+    pub trials: usize,
+    /// Trials that were done.
+    pub done: usize,
+}
+
+impl Conditions {
+    /// A word of warning to stand beside its name where an fsync promises less than usual.
+    pub fn durability_flag(&self) -> Option<&'static str> {
+        match self.durability? {
+            Durability::Full => None,
+            Durability::NoBarriers => Some("no barriers: synced data may be lost"),
+            Durability::None => Some("not durable: nothing survives a power failure"),
+        }
+    }
+
+    /// The same in two words.
+    pub fn durability_word(&self) -> Option<&'static str> {
+        match self.durability? {
+            Durability::Full => None,
+            Durability::NoBarriers => Some("no barriers"),
+            Durability::None => Some("not durable"),
+        }
+    }
+}
+
+/// A workload with its parameters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkloadAnalysis {
+    /// Its name in the catalogue.
+    pub name: String,
+    /// Its name in this report: with what sets it apart, where it occurs several times.
+    pub title: String,
+    /// What it does; empty where this version does not know it.
+    pub summary: String,
+    /// Its parameters, scale applied.
+    pub parameters: Vec<(String, String)>,
+    /// A sentence for each phase.
+    pub verdict: Vec<String>,
+    /// Its phases in order.
+    pub phases: Vec<PhaseAnalysis>,
+}
+
+/// A phase over all contenders.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseAnalysis {
+    /// Its name in the workload's description.
+    pub name: String,
+    /// What is done.
+    pub summary: String,
+    /// What is inside its clock.
+    pub clock: String,
+    /// Its kinds of op and what their latencies span.
+    pub ops: Vec<OpKind>,
+    /// State of the cache when it began: one entry unless trials differed.
+    pub cache: Vec<CacheUse>,
+    /// What it says about wall time, one sentence.
+    pub verdict: String,
+    /// A table for each metric.
+    pub tables: Vec<MetricTable>,
+    /// Reasons for what is missing and remarks, numbered from 1 as the cells refer to them.
+    pub footnotes: Vec<Footnote>,
+    /// The smallest difference these repeats would show at the spread seen (0.1: 10 %).
+    pub smallest_difference: Option<f64>,
+}
+
+impl PhaseAnalysis {
+    /// The table of this metric.
+    pub fn table(&self, id: &str) -> Option<&MetricTable> {
+        self.tables.iter().find(|table| table.metric.id == id)
+    }
+}
+
+/// A kind of op.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OpKind {
+    /// Name.
+    pub name: String,
+    /// Which system calls its latency spans.
+    pub span: String,
+}
+
+/// A state of the cache and who had it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CacheUse {
+    /// `cold (remount)`, `warm (follows another phase)`.
+    pub words: String,
+    /// Indices of the contenders.
+    pub contenders: Vec<usize>,
+}
+
+/// A remark on a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Footnote {
+    /// The contenders it concerns.
+    pub contenders: Vec<usize>,
+    /// The remark.
+    pub text: String,
+}
+
+/// One metric of one phase over all contenders.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricTable {
+    /// What is shown.
+    pub metric: Metric,
+    /// A cell for each contender.
+    pub cells: Vec<Cell>,
+    /// Every pair compared; empty for metrics of which neither end is better.
+    pub pairs: Vec<PairResult>,
+}
+
+impl MetricTable {
+    /// Indices of the contenders that have a figure, best mean first (smallest first where
+    /// neither is better).
+    pub fn order(&self) -> Vec<usize> {
+        let mut with: Vec<(usize, f64)> = self
+            .cells
+            .iter()
+            .enumerate()
+            .filter_map(|(index, cell)| cell.mean.map(|mean| (index, mean)))
+            .collect();
+        with.sort_by(|a, b| a.1.total_cmp(&b.1));
+        if self.metric.higher_is_better == Some(true) {
+            with.reverse();
+        }
+        with.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// Its unit.
+    pub fn unit(&self) -> Unit {
+        self.metric.unit
+    }
+}
+
+/// One contender's figure in a table.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Cell {
+    /// The figures of single trials it rests on.
+    pub figures: Vec<TrialFigure>,
+    /// Geometric mean (arithmetic where a figure is 0), in the metric's unit.
+    pub mean: Option<f64>,
+    /// Lower end of the mean's interval; missing below two figures.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Spread of single figures relative to the mean.
+    pub spread: Option<f64>,
+    /// The ranks it may hold.
+    pub rank: Option<Rank>,
+    /// How many times worse than the contender with the best mean.
+    pub against_best: Option<AgainstBest>,
+    /// Best or worst, by significance.
+    pub mark: Option<Mark>,
+    /// Numbers (from 1) of the footnotes that concern it.
+    pub footnotes: Vec<usize>,
+}
+
+/// A trial's figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TrialFigure {
+    /// The trial's place in the order of execution.
+    pub trial: u32,
+    /// Its block.
+    pub block: u32,
+    /// The figure in the metric's unit.
+    pub value: f64,
+}
+
+/// Possible ranks, both included; 1 is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "said above")]
+pub struct Rank {
+    pub best: usize,
+    pub worst: usize,
+}
+
+impl std::fmt::Display for Rank {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        stats::RankInterval { best: self.best, worst: self.worst }.fmt(f)
+    }
+}
+
+/// How many times worse than the best: as long, or as slow. Above 1 is worse, for every
+/// metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AgainstBest {
+    /// The factor.
+    pub ratio: f64,
+    /// Lower end of its interval; `None` where it is not bounded or not known.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Whether the difference is significant in the table.
+    pub separated: bool,
+    /// Whether both are shown to be equal within the margin.
+    pub equivalent: bool,
+}
+
+/// By significance only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// Nobody is shown to be better, and it is shown to be better than somebody.
+    Best,
+    /// Nobody is shown to be worse, and somebody is shown to be better.
+    Worst,
+}
+
+/// Two contenders compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PairResult {
+    /// Index of one.
+    pub a: usize,
+    /// Index of the other.
+    pub b: usize,
+    /// a's figure divided by b's.
+    pub ratio: f64,
+    /// Lower end of the ratio's interval, at the confidence of this pair's step.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// p value, uncorrected.
+    pub p: f64,
+    /// p value after Holm's correction over the table.
+    pub p_adjusted: f64,
+    /// Hedges' g; `None` where nothing varies.
+    pub effect: Option<f64>,
+    /// Whether they were compared within blocks.
+    pub paired: bool,
+    /// Blocks compared.
+    pub n: usize,
+    /// Whether they differ.
+    pub separated: bool,
+    /// Whether they are equal within the margin.
+    pub equivalent: bool,
+}

@@ -1,0 +1,116 @@
+//! What limits the use of a run's figures.
+
+use std::collections::BTreeSet;
+
+use stack::Durability;
+use store::{RunState, StoredRun};
+
+use super::arrange::Arranged;
+use super::{Conditions, WorkloadAnalysis};
+use crate::wording::{and, counted};
+
+pub(super) fn of_run(
+    run: &StoredRun,
+    arranged: &Arranged<'_>,
+    contenders: &[Conditions],
+    workloads: &[WorkloadAnalysis],
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let outstanding = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
+    if outstanding > 0 || run.header.state == RunState::Open {
+        warnings.push(format!(
+            "The run is not complete: {} of {} not run yet. `fstrial run --resume {}` goes on.",
+            outstanding,
+            counted(run.trials.len(), "trial"),
+            run.header.id
+        ));
+    }
+    warnings.extend(of_repeats(run, contenders));
+    warnings.extend(of_durability(contenders));
+    warnings.extend(of_kernels(contenders));
+    warnings.extend(of_failures(contenders));
+    for (workload, phase, block) in arranged.unequal_work() {
+        warnings.push(format!(
+            "In {workload} ({phase}) the contenders did not do the same ops though they had the \
+             same seed (first seen in block {block}); their figures do not belong together."
+        ));
+    }
+    warnings.extend(of_caches(workloads, contenders));
+    warnings
+}
+
+fn of_repeats(run: &StoredRun, contenders: &[Conditions]) -> Option<String> {
+    if run.header.repeats >= 2 || contenders.len() < 2 {
+        return None;
+    }
+    // The sentence that is also shown before a run; the spread plays no part in it.
+    let reason = stats::Plan::new(contenders.len(), 1, 0.0).undecidable()?;
+    let reason = reason.to_string();
+    let mut letters = reason.chars();
+    let first = letters.next()?.to_uppercase();
+    Some(format!("{first}{}.", letters.as_str()))
+}
+
+fn of_durability(contenders: &[Conditions]) -> Option<String> {
+    let levels: BTreeSet<Durability> = contenders.iter().filter_map(|c| c.durability).collect();
+    if levels.len() < 2 {
+        return None;
+    }
+    let flagged: Vec<String> = contenders
+        .iter()
+        .filter_map(|c| Some(format!("{} ({})", c.name, c.durability_flag()?)))
+        .collect();
+    let verb = if flagged.len() == 1 { "promises" } else { "promise" };
+    Some(format!(
+        "Unequal durability: {} {verb} less after an fsync than the others. Being faster is \
+         what one pays for with safety here.",
+        and(&flagged.iter().map(String::as_str).collect::<Vec<_>>())
+    ))
+}
+
+fn of_kernels(contenders: &[Conditions]) -> Option<String> {
+    let kernels: BTreeSet<&str> =
+        contenders.iter().flat_map(|c| &c.kernel).map(String::as_str).collect();
+    (kernels.len() > 1).then(|| {
+        let kernels: Vec<&str> = kernels.into_iter().collect();
+        format!("Trials ran on different kernels: {}.", and(&kernels))
+    })
+}
+
+fn of_failures(contenders: &[Conditions]) -> Option<String> {
+    let partly: Vec<String> = contenders
+        .iter()
+        .filter(|c| 0 < c.done && c.done < c.trials)
+        .map(|c| format!("{} ({} of {})", c.name, c.done, c.trials))
+        .collect();
+    (!partly.is_empty()).then(|| {
+        format!(
+            "Not every trial was done: {}. Means rest on those that were.",
+            and(&partly.iter().map(String::as_str).collect::<Vec<_>>())
+        )
+    })
+}
+
+fn of_caches(workloads: &[WorkloadAnalysis], contenders: &[Conditions]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for workload in workloads {
+        for phase in workload.phases.iter().filter(|phase| phase.cache.len() > 1) {
+            let parts: Vec<String> = phase
+                .cache
+                .iter()
+                .map(|state| {
+                    let names: Vec<&str> =
+                        state.contenders.iter().map(|i| contenders[*i].name.as_str()).collect();
+                    format!("{} for {}", state.words, and(&names))
+                })
+                .collect();
+            warnings.push(format!(
+                "{} ({}) began with different caches: {}.",
+                workload.title,
+                phase.name,
+                parts.join("; ")
+            ));
+        }
+    }
+    warnings
+}

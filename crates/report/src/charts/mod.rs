@@ -1,0 +1,39 @@
+//! Charts as SVG that needs no script and no scaling of text: horizontal positions are
+//! percentages of whatever width there is, so a chart is as readable at 400 pixels as at
+//! 1400. Colours are the style sheet's classes `k0` to `k9`.
+
+mod axis;
+mod curves;
+mod forest;
+mod traffic;
+
+pub(crate) use curves::{Curve, curves};
+pub(crate) use forest::forest;
+pub(crate) use traffic::bar;
+
+/// The class of a contender's colour.
+pub(crate) fn colour(contender: usize) -> String {
+    format!("k{}", contender % 10)
+}
+
+/// Text that is nothing but text within SVG or HTML.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A coordinate with as many digits as a screen can show.
+fn percent(position: f64) -> String {
+    format!("{:.2}", position.clamp(-1.0, 101.0))
+}

@@ -1,0 +1,413 @@
+//! Workloads and their phases: charts and tables.
+
+use measure::Latencies;
+use serde::Serialize;
+use store::StoredRun;
+use trial::Outcome;
+
+use crate::analysis::{
+    Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
+};
+use crate::charts::{Curve, bar, colour, curves, forest};
+use crate::wording::{and, factors, figure, number, spread};
+
+#[derive(Serialize)]
+pub(super) struct Workload {
+    title: String,
+    summary: String,
+    parameters: Vec<(String, String)>,
+    phases: Vec<Phase>,
+}
+
+#[derive(Serialize)]
+struct Phase {
+    anchor: String,
+    name: String,
+    verdict: String,
+    summary: String,
+    clock: String,
+    cache: String,
+    on: String,
+    rows: Vec<Row>,
+    axis: String,
+    axis_note: &'static str,
+    columns: Vec<String>,
+    others: Vec<OtherRow>,
+    latencies: Vec<Latency>,
+    traffic: Vec<Traffic>,
+    footnotes: Vec<(usize, String, String)>,
+}
+
+/// A contender's strip.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    colour: String,
+    flag: Option<&'static str>,
+    served_by: String,
+    strip: Option<String>,
+    mean: String,
+    interval: String,
+    factor: String,
+    rank: String,
+    n: usize,
+    mark: Option<Mark>,
+    notes: Vec<usize>,
+}
+
+/// A contender's other figures.
+#[derive(Serialize)]
+struct OtherRow {
+    name: String,
+    colour: String,
+    cells: Vec<OtherCell>,
+}
+
+#[derive(Serialize)]
+struct OtherCell {
+    value: String,
+    spread: String,
+    mark: Option<Mark>,
+    notes: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct Latency {
+    op: String,
+    span: String,
+    chart: String,
+    columns: Vec<String>,
+    rows: Vec<OtherRow>,
+}
+
+#[derive(Serialize)]
+struct Traffic {
+    name: String,
+    colour: String,
+    written: String,
+    read: String,
+    written_words: String,
+    read_words: String,
+}
+
+/// The fragment identifier of a phase: names from outside need not be one.
+pub(super) fn anchor(workload: usize, phase: &str) -> String {
+    let phase: String = phase.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    format!("w{workload}-{phase}")
+}
+
+pub(super) fn workloads(analysis: &Analysis, run: &StoredRun) -> Vec<Workload> {
+    analysis
+        .workloads
+        .iter()
+        .enumerate()
+        .map(|(at, workload)| Workload {
+            title: workload.title.clone(),
+            summary: sentence(&workload.summary),
+            parameters: workload.parameters.clone(),
+            phases: workload
+                .phases
+                .iter()
+                .map(|of| phase(at, workload, of, &analysis.contenders, run))
+                .collect(),
+        })
+        .collect()
+}
+
+fn phase(
+    at: usize,
+    workload: &WorkloadAnalysis,
+    phase: &PhaseAnalysis,
+    contenders: &[Conditions],
+    run: &StoredRun,
+) -> Phase {
+    let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+    let wall = phase.table("wall");
+    let chart = wall.and_then(|table| forest(table, &names));
+    // Best first; those without a figure last, in their own order.
+    let mut order = wall.map(MetricTable::order).unwrap_or_default();
+    order.extend((0..contenders.len()).filter(|index| !order.contains(index)).collect::<Vec<_>>());
+    let others: Vec<&MetricTable> = phase
+        .tables
+        .iter()
+        .filter(|table| matches!(table.metric.group, Group::Speed | Group::Cpu | Group::Other))
+        .filter(|table| table.metric.id != "wall")
+        .collect();
+    let cache: Vec<&str> = phase.cache.iter().map(|state| state.words.as_str()).collect();
+    Phase {
+        anchor: anchor(at, &phase.name),
+        name: phase.name.clone(),
+        verdict: sentence(&phase.verdict),
+        summary: sentence(&phase.summary),
+        clock: sentence(&phase.clock),
+        cache: and(&cache),
+        on: on(contenders),
+        rows: order
+            .iter()
+            .map(|index| Row {
+                strip: chart.as_ref().and_then(|chart| chart.strips[*index].clone()),
+                ..row(*index, &contenders[*index], wall, phase)
+            })
+            .collect(),
+        axis_note: match &chart {
+            Some(chart) if chart.logarithmic => "wall time, logarithmic axis",
+            _ => "wall time",
+        },
+        axis: chart.map(|chart| chart.axis).unwrap_or_default(),
+        columns: others.iter().map(|table| table.metric.label.clone()).collect(),
+        others: other_rows(&order, &others, contenders),
+        latencies: latencies(workload, phase, &order, contenders, run),
+        traffic: traffic(phase, &order, contenders),
+        footnotes: phase
+            .footnotes
+            .iter()
+            .enumerate()
+            .map(|(index, note)| {
+                let who: Vec<&str> = note.contenders.iter().map(|i| names[*i]).collect();
+                (index + 1, and(&who), note.text.clone())
+            })
+            .collect(),
+    }
+}
+
+/// A fragment as a sentence.
+fn sentence(fragment: &str) -> String {
+    let trimmed = fragment.trim_end_matches('.');
+    let mut letters = trimmed.chars();
+    match letters.next() {
+        None => String::new(),
+        // A contender's name keeps its spelling; other words begin in upper case.
+        Some(first) if first.is_lowercase() && !fragment.contains(" fastest") => {
+            format!("{}{}.", first.to_uppercase(), letters.as_str())
+        }
+        Some(_) => format!("{trimmed}."),
+    }
+}
+
+/// What every table names: kernel and device, where all contenders share them.
+fn on(contenders: &[Conditions]) -> String {
+    let shared = |of: &dyn Fn(&Conditions) -> &Vec<String>| {
+        let mut all: Vec<&str> = Vec::new();
+        for value in contenders.iter().flat_map(of) {
+            if !all.contains(&value.as_str()) {
+                all.push(value);
+            }
+        }
+        and(&all)
+    };
+    let (kernel, device) = (shared(&|c| &c.kernel), shared(&|c| &c.device));
+    [("kernel ", kernel), ("", device)]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("{name}{value}"))
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
+fn row(
+    index: usize,
+    contender: &Conditions,
+    wall: Option<&MetricTable>,
+    phase: &PhaseAnalysis,
+) -> Row {
+    let cell = wall.map(|table| &table.cells[index]);
+    let empty = Cell::default();
+    let cell = cell.unwrap_or(&empty);
+    let unit = crate::Unit::Seconds;
+    // Without any table the footnotes still say who is missing and why.
+    let notes = if wall.is_some() {
+        cell.footnotes.clone()
+    } else {
+        let concerns = |note: &crate::Footnote| note.contenders.contains(&index);
+        (1..=phase.footnotes.len()).filter(|n| concerns(&phase.footnotes[n - 1])).collect()
+    };
+    Row {
+        name: contender.name.clone(),
+        colour: colour(index),
+        flag: contender.durability_word(),
+        served_by: contender.served_by.join(" or "),
+        strip: None,
+        mean: cell.mean.map_or_else(|| "missing".to_owned(), |mean| figure(mean, unit)),
+        interval: match (cell.low, cell.high) {
+            (Some(low), Some(high)) => format!("{} to {}", figure(low, unit), figure(high, unit)),
+            _ if cell.mean.is_some() => "one figure, no interval".to_owned(),
+            _ => String::new(),
+        },
+        factor: match (cell.mean, cell.against_best) {
+            (None, _) => String::new(),
+            (Some(_), None) => "1".to_owned(),
+            (Some(_), Some(against)) => match (against.low, against.high) {
+                (Some(low), Some(high)) => factors(low, high),
+                _ => factors(against.ratio, against.ratio),
+            },
+        },
+        rank: cell.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+        n: cell.figures.len(),
+        mark: cell.mark,
+        notes,
+    }
+}
+
+fn other_rows(
+    order: &[usize],
+    tables: &[&MetricTable],
+    contenders: &[Conditions],
+) -> Vec<OtherRow> {
+    if tables.is_empty() {
+        return Vec::new();
+    }
+    order
+        .iter()
+        .map(|index| OtherRow {
+            name: contenders[*index].name.clone(),
+            colour: colour(*index),
+            cells: tables
+                .iter()
+                .map(|table| {
+                    let cell = &table.cells[*index];
+                    OtherCell {
+                        value: match cell.mean {
+                            Some(mean) => figure(mean, table.unit()),
+                            None => "–".to_owned(),
+                        },
+                        spread: spread(cell).unwrap_or_default(),
+                        mark: cell.mark,
+                        notes: cell.footnotes.clone(),
+                    }
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn latencies(
+    workload: &WorkloadAnalysis,
+    phase: &PhaseAnalysis,
+    order: &[usize],
+    contenders: &[Conditions],
+    run: &StoredRun,
+) -> Vec<Latency> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for table in phase.tables.iter().filter(|table| table.metric.group == Group::Latency) {
+        // `latency.deliver.p99.9`: the kind is what stands between the first two words.
+        let kind = table.metric.label.rsplit_once(' ').map_or("", |(kind, _)| kind);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+        .into_iter()
+        .filter_map(|kind| {
+            let tables: Vec<&MetricTable> = phase
+                .tables
+                .iter()
+                .filter(|table| table.metric.id.starts_with(&format!("latency.{kind}.")))
+                .collect();
+            let drawn: Vec<Curve<'_>> = order
+                .iter()
+                .map(|index| Curve {
+                    contender: *index,
+                    name: &contenders[*index].name,
+                    latencies: merged(run, workload, phase, kind, &contenders[*index].name),
+                })
+                .collect();
+            let what = format!("Latency of {kind} in {} by percentile", phase.name);
+            let span = phase.ops.iter().find(|op| op.name == kind);
+            Some(Latency {
+                op: kind.to_owned(),
+                span: span.map(|op| op.span.clone()).unwrap_or_default(),
+                chart: curves(&drawn, &what)?,
+                columns: tables
+                    .iter()
+                    .map(|table| {
+                        let label = &table.metric.label;
+                        label.strip_prefix(kind).unwrap_or(label).trim().to_owned()
+                    })
+                    .collect(),
+                rows: other_rows(order, &tables, contenders),
+            })
+        })
+        .collect()
+}
+
+/// One distribution over all the contender's trials that took part.
+fn merged(
+    run: &StoredRun,
+    workload: &WorkloadAnalysis,
+    phase: &PhaseAnalysis,
+    kind: &str,
+    contender: &str,
+) -> Latencies {
+    let counted = phase
+        .table("wall")
+        .map(|table| table.cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.trial));
+    let ordinals: Vec<u32> = counted.into_iter().flatten().collect();
+    let mut all = Latencies::new();
+    run.trials
+        .iter()
+        .filter(|trial| trial.spec.contender.name == contender)
+        .filter(|trial| trial.outcome.as_ref().is_some_and(Outcome::is_done))
+        .filter(|trial| ordinals.contains(&trial.ordinal))
+        .flat_map(|trial| &trial.phases)
+        .filter(|result| result.workload == workload.name && result.phase == phase.name)
+        .filter_map(|result| result.latencies.get(kind))
+        .for_each(|latencies| all.merge(latencies));
+    all
+}
+
+fn traffic(phase: &PhaseAnalysis, order: &[usize], contenders: &[Conditions]) -> Vec<Traffic> {
+    let mean = |id: &str, index: usize| phase.table(id).and_then(|t| t.cells[index].mean);
+    let most = |id: &str| {
+        phase.table(id).map_or(0.0, |table| {
+            table.cells.iter().filter_map(|cell| cell.mean).fold(0.0, f64::max)
+        })
+    };
+    let scale = most("device_write_bytes").max(most("device_read_bytes"));
+    if scale <= 0.0 {
+        return Vec::new();
+    }
+    order
+        .iter()
+        .filter_map(|index| {
+            let written = mean("device_write_bytes", *index)?;
+            let read = mean("device_read_bytes", *index)?;
+            // What the workload itself moved: rate times wall time.
+            let own = |id: &str| Some(mean(id, *index)? * mean("wall", *index)?);
+            let (own_written, own_read) = (own("write_rate"), own("read_rate"));
+            let count = |id: &str, what: &str| {
+                mean(id, *index).map_or_else(String::new, |n| format!(" · {} {what}", number(n)))
+            };
+            let share = |moved: f64, own: Option<f64>| match own {
+                Some(own) if own > 0.0 => {
+                    format!(" · {} × the workload's own", units::significant(moved / own, 3))
+                }
+                _ => String::new(),
+            };
+            let bytes = |value: f64| figure(value, crate::Unit::Bytes);
+            let written_words = format!(
+                "{} written{}{}{}",
+                bytes(written),
+                share(written, own_written),
+                count("device_writes", "requests"),
+                count("device_flushes", "flushes")
+            );
+            let read_words = format!(
+                "{} read{}{}",
+                bytes(read),
+                share(read, own_read),
+                count("device_reads", "requests")
+            );
+            let name = &contenders[*index].name;
+            let title = |words: &str| format!("{name}: {words}");
+            let class = colour(*index);
+            Some(Traffic {
+                written: bar(written, scale, own_written, &class, &title(&written_words)),
+                read: bar(read, scale, own_read, &format!("{class} light"), &title(&read_words)),
+                name: name.clone(),
+                colour: class,
+                written_words,
+                read_words,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,65 @@
+//! The report formats. One file each; [`FORMATS`] is the only list of them.
+
+mod csv;
+mod html;
+mod json;
+mod markdown;
+mod terminal;
+
+use store::StoredRun;
+
+use crate::{Analysis, analyse, redacted};
+
+pub use json::SCHEMA_VERSION;
+
+/// Every format, in the order help shows them.
+pub static FORMATS: &[&dyn Format] =
+    &[&terminal::Terminal, &html::Html, &markdown::Markdown, &csv::Csv, &json::Json];
+
+/// The format of this name.
+pub fn find(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Leave out what names a person, a machine or a device.
+    pub redact: bool,
+    /// Mark best and worst with colours, for terminals.
+    pub color: bool,
+    /// Columns to stay within, for terminals; below 60 it is taken as 60.
+    pub width: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { redact: false, color: false, width: 100 }
+    }
+}
+
+/// A way to write down a run.
+pub trait Format: Sync {
+    /// Name on the command line, kebab-case.
+    fn name(&self) -> &'static str;
+
+    /// One line for help.
+    fn summary(&self) -> &'static str;
+
+    /// A file's extension, without the dot.
+    fn extension(&self) -> &'static str;
+
+    /// Writes it down; `options.redact` is already done. Callers use [`Format::render`].
+    fn write(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String;
+
+    /// The document. Ends with a line feed.
+    fn render(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String {
+        if options.redact {
+            // Analysed anew: reasons and remarks are quoted in the analysis too.
+            let run = redacted(run);
+            self.write(&analyse(&run), &run, options)
+        } else {
+            self.write(analysis, run, options)
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! The terminal table: one column a contender, several tables beneath each other where they
+//! do not fit. Best and worst are marked by significance alone, in colour where asked for
+//! and always by a sign, since colour is neither everywhere nor for everybody.
+//!
+//! Names and messages come from outside: control characters never reach the terminal.
+
+use store::StoredRun;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{Format, Options};
+use crate::analysis::{
+    Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
+};
+use crate::wording::{and, counted, factors, figure, spread};
+
+/// See the module's own words.
+pub(super) struct Terminal;
+
+const WIDTH_MIN: usize = 60;
+const GAP: usize = 2;
+/// Latencies in the terminal; the other formats have all of them.
+const LATENCIES: [&str; 3] = ["p50", "p99", "max"];
+
+impl Format for Terminal {
+    fn name(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn summary(&self) -> &'static str {
+        "tables for a terminal"
+    }
+
+    fn extension(&self) -> &'static str {
+        "txt"
+    }
+
+    fn write(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String {
+        let mut page =
+            Page { text: String::new(), width: options.width.max(WIDTH_MIN), color: options.color };
+        if analysis.workloads.is_empty() {
+            page.line("Nothing was planned, so nothing was measured.");
+        }
+        for workload in &analysis.workloads {
+            page.workload(workload, &analysis.contenders);
+        }
+        page.conditions(&analysis.contenders);
+        page.run(analysis, run);
+        for warning in &analysis.warnings {
+            page.wrapped("! ", warning);
+        }
+        page.text
+    }
+}
+
+/// How a piece of text is emphasised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    Strong,
+    Faint,
+    Best,
+    Worst,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Style::Plain => "",
+            Style::Strong => "\x1b[1m",
+            Style::Faint => "\x1b[2m",
+            Style::Best => "\x1b[1;32m",
+            Style::Worst => "\x1b[31m",
+        }
+    }
+}
+
+/// One row of a table: its label and a text for each contender.
+struct Row {
+    label: String,
+    cells: Vec<(String, Style)>,
+}
+
+struct Page {
+    text: String,
+    width: usize,
+    color: bool,
+}
+
+impl Page {
+    fn workload(&mut self, workload: &WorkloadAnalysis, contenders: &[Conditions]) {
+        self.styled(&workload.title, Style::Strong);
+        if !workload.summary.is_empty() {
+            self.wrapped("  ", &workload.summary);
+        }
+        let parameters: Vec<String> =
+            workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if !parameters.is_empty() {
+            self.wrapped("  ", &parameters.join(" "));
+        }
+        self.line("");
+        for sentence in &workload.verdict {
+            self.wrapped("  ", sentence);
+        }
+        for phase in &workload.phases {
+            self.line("");
+            self.phase(workload, phase, contenders);
+        }
+        self.line("");
+    }
+
+    fn phase(
+        &mut self,
+        workload: &WorkloadAnalysis,
+        phase: &PhaseAnalysis,
+        contenders: &[Conditions],
+    ) {
+        self.styled(&format!("{} · {}", workload.title, phase.name), Style::Strong);
+        if !phase.clock.is_empty() {
+            self.wrapped("  clock: ", &phase.clock);
+        }
+        let cache: Vec<&str> = phase.cache.iter().map(|state| state.words.as_str()).collect();
+        if !cache.is_empty() {
+            self.wrapped("  cache: ", &and(&cache));
+        }
+        let rows = rows(phase);
+        if !rows.is_empty() {
+            self.table(&rows, contenders);
+        }
+        for (index, footnote) in phase.footnotes.iter().enumerate() {
+            let names: Vec<&str> =
+                footnote.contenders.iter().map(|at| contenders[*at].name.as_str()).collect();
+            let prefix = format!("  [{}] ", index + 1);
+            self.wrapped(&prefix, &format!("{}: {}", and(&names), footnote.text));
+        }
+    }
+
+    /// Writes the rows, as many contenders beside each other as fit.
+    fn table(&mut self, rows: &[Row], contenders: &[Conditions]) {
+        let label_width = rows.iter().map(|row| row.label.width()).max().unwrap_or(0).min(28);
+        let label_width = label_width.min(self.width / 3);
+        let column_max = (self.width - label_width - GAP).min(30);
+        // As wide as the widest figure; names fold.
+        let widths: Vec<usize> = (0..contenders.len())
+            .map(|at| {
+                let figures = rows.iter().map(|row| row.cells[at].0.width()).max().unwrap_or(0);
+                figures.max(contenders[at].name.width().min(18)).max(8).min(column_max)
+            })
+            .collect();
+        let mut from = 0;
+        while from < contenders.len() {
+            let mut to = from + 1;
+            let mut used = label_width + GAP + widths[from];
+            while to < contenders.len() && used + GAP + widths[to] <= self.width {
+                used += GAP + widths[to];
+                to += 1;
+            }
+            if from > 0 {
+                self.line("");
+            }
+            self.table_part(rows, contenders, &widths, label_width, from..to);
+            from = to;
+        }
+    }
+
+    fn table_part(
+        &mut self,
+        rows: &[Row],
+        contenders: &[Conditions],
+        widths: &[usize],
+        label_width: usize,
+        columns: std::ops::Range<usize>,
+    ) {
+        let heads: Vec<Vec<(String, Style)>> = columns
+            .clone()
+            .map(|at| {
+                let flag = contenders[at].durability_word().map(|word| format!("({word})"));
+                let name = folded(&contenders[at].name, widths[at], 4);
+                let served = folded(&contenders[at].served_by.join("; "), widths[at], 3);
+                let named = name.into_iter().map(|line| (line, Style::Strong));
+                let flag = flag.into_iter().map(|flag| (fitted(&flag, widths[at]), Style::Worst));
+                named
+                    .chain(flag)
+                    .chain(served.into_iter().map(|line| (line, Style::Faint)))
+                    .collect()
+            })
+            .collect();
+        let empty = (String::new(), Style::Plain);
+        for line in 0..heads.iter().map(Vec::len).max().unwrap_or(0) {
+            let cells = columns
+                .clone()
+                .zip(&heads)
+                .map(|(at, head)| (head.get(line).unwrap_or(&empty), widths[at]));
+            self.row("", label_width, cells);
+        }
+        for row in rows {
+            let cells = columns.clone().map(|at| (&row.cells[at], widths[at]));
+            self.row(&row.label, label_width, cells);
+        }
+    }
+
+    fn row<'c>(
+        &mut self,
+        label: &str,
+        label_width: usize,
+        cells: impl Iterator<Item = (&'c (String, Style), usize)>,
+    ) {
+        let label = fitted(label, label_width);
+        let mut line = format!("{label}{}", " ".repeat(label_width - label.width()));
+        for ((text, style), width) in cells {
+            let text = fitted(text, width);
+            line.push_str(&" ".repeat(GAP + width - text.width()));
+            line.push_str(&self.paint(&text, *style));
+        }
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// What each contender really ran on.
+    fn conditions(&mut self, contenders: &[Conditions]) {
+        if contenders.is_empty() {
+            return;
+        }
+        self.styled("What it ran on", Style::Strong);
+        for contender in contenders {
+            let mut parts: Vec<String> = Vec::new();
+            let mut add = |name: &str, values: &[String]| {
+                if !values.is_empty() {
+                    parts.push(format!("{name} {}", values.join(" or ")));
+                }
+            };
+            add("served by", &contender.served_by);
+            add("kernel", &contender.kernel);
+            add("on", &contender.device);
+            add("mounted", &contender.mount_options);
+            add("features", &contender.features);
+            if let Some(flag) = contender.durability_flag() {
+                parts.push(flag.to_owned());
+            }
+            if parts.is_empty() {
+                parts.push("never got as far as a filesystem".to_owned());
+            }
+            self.wrapped("  ", &format!("{}: {}", contender.written, parts.join("; ")));
+        }
+        self.line("");
+    }
+
+    fn run(&mut self, analysis: &Analysis, run: &StoredRun) {
+        let header = &run.header;
+        let counts = &analysis.trials;
+        let kinds = [
+            (counts.refused, "refused"),
+            (counts.failed, "failed"),
+            (counts.timed_out, "timed out"),
+            (counts.died, "died"),
+            (counts.outstanding, "not run yet"),
+        ];
+        let mut trials = format!("{} of {} done", counts.done, counted(counts.planned, "trial"));
+        for (count, word) in kinds.into_iter().filter(|(count, _)| *count > 0) {
+            trials += &format!(", {count} {word}");
+        }
+        self.wrapped(
+            "",
+            &format!(
+                "Run {}: {trials}; testbed {}, seed {}, {}, scale {}, fstrial {}, {}.",
+                header.id,
+                header.testbed,
+                header.seed,
+                counted(header.repeats as usize, "repeat"),
+                header.scale,
+                header.fstrial_version,
+                header.created
+            ),
+        );
+        if analysis.workloads.is_empty() {
+            return;
+        }
+        self.wrapped(
+            "",
+            &format!(
+                "Figures: geometric mean and half its {:.0} % interval. ▲ best, ▼ worst, by \
+                 significance over all pairs of a row (Holm, {:.0} %); who cannot be told apart \
+                 shares a rank. – is missing, see [n].",
+                analysis.confidence * 100.0,
+                analysis.alpha * 100.0
+            ),
+        );
+    }
+
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    /// A heading.
+    fn styled(&mut self, text: &str, style: Style) {
+        for line in folded(text, self.width, usize::MAX) {
+            let line = self.paint(&line, style);
+            self.line(&line);
+        }
+    }
+
+    /// A paragraph behind `prefix`, its further lines indented as far.
+    fn wrapped(&mut self, prefix: &str, text: &str) {
+        let indent = prefix.width();
+        for (index, line) in folded(text, self.width - indent, usize::MAX).iter().enumerate() {
+            let start = if index == 0 { prefix.to_owned() } else { " ".repeat(indent) };
+            self.text.push_str(&format!("{start}{line}\n"));
+        }
+    }
+
+    fn paint(&self, text: &str, style: Style) -> String {
+        if self.color && style != Style::Plain && !text.is_empty() {
+            format!("{}{text}\x1b[0m", style.code())
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in &phase.tables {
+        let word = table.metric.id.rsplit('.').next().unwrap_or_default();
+        // `p99.9` ends in `9` when split at its last point.
+        let latency = table.metric.group == Group::Latency;
+        if latency && !LATENCIES.contains(&word) {
+            continue;
+        }
+        rows.push(Row {
+            label: table.metric.label.clone(),
+            cells: table.cells.iter().map(|cell| shown(cell, table)).collect(),
+        });
+        if table.metric.id == "wall" && table.cells.iter().any(|cell| cell.rank.is_some()) {
+            rows.extend(ranks(table));
+        }
+    }
+    // A contender that has no figure anywhere is shown with its reason.
+    if rows.is_empty() && !phase.footnotes.is_empty() {
+        let contenders = phase.footnotes.iter().flat_map(|note| &note.contenders).max();
+        let count = contenders.map_or(0, |last| last + 1);
+        let cell = |at: usize| {
+            let notes: String = phase
+                .footnotes
+                .iter()
+                .enumerate()
+                .filter(|(_, note)| note.contenders.contains(&at))
+                .map(|(index, _)| format!(" [{}]", index + 1))
+                .collect();
+            (format!("–{notes}"), Style::Faint)
+        };
+        rows.push(Row { label: "wall time".to_owned(), cells: (0..count).map(cell).collect() });
+    }
+    rows
+}
+
+fn shown(cell: &Cell, table: &MetricTable) -> (String, Style) {
+    let notes: String = cell.footnotes.iter().map(|number| format!(" [{number}]")).collect();
+    let Some(mean) = cell.mean else { return (format!("–{notes}"), Style::Faint) };
+    let (sign, style) = match cell.mark {
+        Some(Mark::Best) => ("▲ ", Style::Best),
+        Some(Mark::Worst) => ("▼ ", Style::Worst),
+        None => ("", Style::Plain),
+    };
+    let spread = spread(cell).map(|spread| format!(" {spread}")).unwrap_or_default();
+    (format!("{sign}{}{spread}{notes}", figure(mean, table.unit())), style)
+}
+
+fn ranks(table: &MetricTable) -> [Row; 2] {
+    let of = |label: &str, text: &dyn Fn(&Cell) -> Option<String>| Row {
+        label: label.to_owned(),
+        cells: table
+            .cells
+            .iter()
+            .map(|cell| (text(cell).unwrap_or_else(|| "–".to_owned()), Style::Plain))
+            .collect(),
+    };
+    [
+        of("  times the best", &|cell| {
+            cell.mean?;
+            let Some(against) = cell.against_best else { return Some("1".to_owned()) };
+            Some(match (against.low, against.high) {
+                (Some(low), Some(high)) => factors(low, high),
+                _ => factors(against.ratio, against.ratio),
+            })
+        }),
+        of("  rank", &|cell| cell.rank.map(|rank| rank.to_string())),
+    ]
+}
+
+/// Control characters (of which an escape sequence begins with one) become spaces; so do
+/// the marks that turn the direction of writing.
+fn tame(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
+}
+
+/// The text, cut with an ellipsis where it is wider.
+fn fitted(text: &str, width: usize) -> String {
+    let text = tame(text);
+    if text.width() <= width {
+        return text;
+    }
+    let mut cut = String::new();
+    for c in text.chars() {
+        if cut.width() + c.width().unwrap_or(0) + 1 > width {
+            break;
+        }
+        cut.push(c);
+    }
+    cut + "…"
+}
+
+/// The text in lines of at most `width`, broken at spaces or after `:` and `,`, within a
+/// word only where it must be; what exceeds `lines_max` is cut.
+fn folded(text: &str, width: usize, lines_max: usize) -> Vec<String> {
+    let tamed = tame(text);
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    let long_only = |piece: &str| piece.trim_end().width() > width;
+    for word in tamed.split_inclusive(' ') {
+        let pieces: Vec<&str> = if long_only(word) {
+            word.split_inclusive([':', ',', '=', '/', '-', '_']).collect()
+        } else {
+            vec![word]
+        };
+        for piece in pieces {
+            if !line.trim().is_empty() && (line.clone() + piece.trim_end()).width() > width {
+                lines.push(std::mem::take(&mut line).trim_end().to_owned());
+            }
+            for c in piece.chars() {
+                let fits = line.width() + c.width().unwrap_or(0) <= width;
+                if !fits && c != ' ' {
+                    lines.push(std::mem::take(&mut line).trim_end().to_owned());
+                }
+                if fits || c != ' ' {
+                    line.push(c);
+                }
+            }
+        }
+    }
+    if !line.trim().is_empty() {
+        lines.push(line.trim_end().to_owned());
+    }
+    if lines.len() > lines_max {
+        lines.truncate(lines_max);
+        if let Some(last) = lines.last_mut() {
+            *last = fitted(&format!("{last}  …"), width);
+        }
+    }
+    lines
+}

@@ -1,0 +1,157 @@
+//! How figures and lists are put into words, the same in every format.
+
+use units::{Bytes, Nanos, significant};
+
+use crate::analysis::{Cell, Unit};
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn and(parts: &[&str]) -> String {
+    match parts {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
+/// `1 trial`, `3 trials`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count as f64)) }
+}
+
+/// A figure with its unit: `1.40 s`, `12,345 /s`, `85.3 MiB/s`, `412 MiB`.
+pub(crate) fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Seconds if value == 0.0 => "0 s".to_owned(),
+        Unit::Seconds if value < 1e-9 => "< 1 ns".to_owned(),
+        Unit::Seconds => Nanos::from_secs_f64(value).to_string(),
+        Unit::PerSecond => format!("{} /s", number(value)),
+        Unit::BytesPerSecond => {
+            let mib = value / 1_048_576.0;
+            if mib != 0.0 && mib < 0.001 {
+                "< 0.001 MiB/s".to_owned()
+            } else {
+                format!("{} MiB/s", number(mib))
+            }
+        }
+        Unit::Bytes => Bytes(value.round().max(0.0) as u64).to_string(),
+        Unit::Count | Unit::Named => number(value),
+    }
+}
+
+/// Three significant digits, whole numbers in full, thousands apart; an exponent only where
+/// nobody could count the digits.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        "0".to_owned()
+    } else if size >= 1e15 || size < 1e-6 {
+        format!("{value:.2e}")
+    } else if size >= 1000.0 || value.fract() == 0.0 {
+        grouped(value)
+    } else {
+        significant(value, 3)
+    }
+}
+
+/// A whole number with its thousands apart.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 { format!("−{text}") } else { text }
+}
+
+/// Half the width of a cell's interval: `±3%`; `×/÷2.1` where it is wider than the figure;
+/// nothing where its figures do not vary at all.
+pub(crate) fn spread(cell: &Cell) -> Option<String> {
+    let (mean, high) = (cell.mean?, cell.high?);
+    if mean <= 0.0 || cell.low == cell.high {
+        return None;
+    }
+    let half = high / mean - 1.0;
+    Some(match half * 100.0 {
+        percent if percent < 0.05 => "±<0.1%".to_owned(),
+        percent if percent < 9.95 => format!("±{percent:.1}%"),
+        percent if percent < 99.5 => format!("±{percent:.0}%"),
+        _ if half < 99.0 => format!("×/÷{}", significant(half + 1.0, 2)),
+        _ => "×/÷>99".to_owned(),
+    })
+}
+
+/// A range of factors: `1.3–1.5 times`, or one where both ends read the same.
+pub(crate) fn times(low: f64, high: f64) -> String {
+    format!("{} times", factors(low, high))
+}
+
+/// The same without the word.
+pub(crate) fn factors(low: f64, high: f64) -> String {
+    // As many digits as it takes for the ends to differ from 1 and from each other, up to
+    // four.
+    for digits in 2..=4 {
+        let (low_text, high_text) = (factor(low, digits), factor(high, digits));
+        let shows_one = (low_text == factor(1.0, digits) && low != 1.0)
+            || (high_text == factor(1.0, digits) && high != 1.0);
+        if !shows_one && low_text != high_text {
+            return format!("{low_text}–{high_text}");
+        }
+    }
+    let (low, high) = (factor(low, 4), factor(high, 4));
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
+/// One factor with so many significant digits.
+pub(crate) fn factor(value: f64, digits: usize) -> String {
+    if value >= 10_000.0 { "> 9999".to_owned() } else { significant(value, digits) }
+}
+
+/// A relative difference, rounded up: `9 %`, or `2.3 times` from 100 % on.
+pub(crate) fn percent_up(difference: f64) -> String {
+    let percent = difference * 100.0;
+    if percent < 1.0 {
+        format!("{:.1} %", (percent * 10.0).ceil().max(1.0) / 10.0)
+    } else if percent < 100.0 {
+        format!("{:.0} %", percent.ceil())
+    } else if difference < 1000.0 {
+        format!("{} times", significant(1.0 + difference, 2))
+    } else {
+        "1000 times".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_every_size() {
+        assert_eq!(figure(1.4, Unit::Seconds), "1.40 s");
+        assert_eq!(figure(0.0, Unit::Seconds), "0 s");
+        assert_eq!(figure(12345.4, Unit::PerSecond), "12,345 /s");
+        assert_eq!(figure(89_443_532.8, Unit::BytesPerSecond), "85.3 MiB/s");
+        assert_eq!(figure(3.0, Unit::Count), "3");
+        assert_eq!(number(1e300), "1.00e300");
+        assert_eq!(number(1e-12), "1.00e-12");
+        assert_eq!(number(-1234567.0), "−1,234,567");
+    }
+
+    #[test]
+    fn factors_show_as_many_digits_as_they_need() {
+        assert_eq!(factors(1.31, 1.48), "1.3–1.5");
+        assert_eq!(factors(1.012, 1.034), "1.01–1.03");
+        assert_eq!(factors(2.0, 2.0), "2.000");
+        assert_eq!(factors(0.998, 1.2), "0.998–1.20");
+        assert_eq!(factors(12.0, 2e9), "12–> 9999");
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(and(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(and(&["a"]), "a");
+        assert_eq!(counted(1, "trial"), "1 trial");
+    }
+}
