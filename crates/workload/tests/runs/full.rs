@@ -3,18 +3,18 @@
 
 use std::process::Command;
 
-use crate::support::{corpus, example};
+use crate::support::{corpus, program};
 
-/// Runs the example on a tmpfs with these mount options; its events and its error.
+/// Runs a workload on a tmpfs with these mount options; its events and its error.
 fn run_on_tmpfs(options: &str, workload: &str) -> (Vec<serde_json::Value>, String) {
     let home = tempfile::tempdir().unwrap();
     let pack = corpus(home.path()).path().display().to_string();
     let mount = home.path().join("mnt");
     std::fs::create_dir(&mount).unwrap();
     let script = format!(
-        "mount -t tmpfs -o {options} none {mount} && exec {example} {workload}",
+        "mount -t tmpfs -o {options} none {mount} && exec {program} {workload}",
         mount = mount.display(),
-        example = example().display(),
+        program = program().display(),
         workload = workload.replace("DIR", &format!("{} {pack}", mount.display())),
     );
     let output = Command::new("unshare")

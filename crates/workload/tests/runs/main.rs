@@ -1,5 +1,7 @@
-//! Workloads run for real, in temporary directories and on filesystems that fill up.
+//! Workloads run for real, in temporary directories and on filesystems that fill up, and
+//! traced.
 
 mod full;
 mod maildir;
 mod support;
+mod trace;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use measure::DeviceId;
 use workload::corpora::{Fingerprint, MailCorpus, PackWriter};
@@ -112,9 +112,7 @@ pub(crate) fn run(name: &str, target: &Path, inputs: &Inputs, seed: u64, setting
     Ran { ended, phases }
 }
 
-/// The example that runs a workload in a process of its own; cargo builds it with the tests.
-pub(crate) fn example() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).expect("deps/ lies in the build directory");
-    built.join("examples/run_workload")
+/// The program that runs a workload in a process of its own.
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_run-workload"))
 }

@@ -2,7 +2,7 @@
 //! workload, tracing its system calls, or running it where fstrial's testbeds do not go.
 //!
 //! ```text
-//! cargo run --release -p workload --example run_workload -- \
+//! cargo run --release -p workload --bin run-workload -- \
 //!     maildir-write DIRECTORY PACK seed=1 verify=on ops=1000 maildirs=200
 //! ```
 //!
@@ -23,7 +23,7 @@ struct Printer;
 
 impl Host for Printer {
     fn make_cold(&self) -> Cache {
-        Cache::Warm { why: "this example cannot drop caches".to_owned() }
+        Cache::Warm { why: "this program cannot drop caches".to_owned() }
     }
 
     fn check_target(&self) -> Result<(), String> {
@@ -64,7 +64,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
         pack.into()
     } else {
         let choice: CorpusChoice = pack.parse().map_err(|error: CorpusError| error.to_string())?;
-        let cache = std::env::temp_dir().join("fstrial-example-mail");
+        let cache = std::env::temp_dir().join("fstrial-run-workload");
         choice.ensure(&cache).map_err(|error| error.to_string())?
     };
     let mail = MailCorpus::open(&pack).map_err(|error| error.to_string())?;
