@@ -19,7 +19,7 @@ static DESCRIPTION: Description = Description {
     kernel_type: "btrfs",
     module: "btrfs",
     package: Some("btrfs-progs"),
-    programs: &["mkfs.btrfs", "btrfs"],
+    programs: &["mkfs.btrfs", "btrfs", "wipefs"],
     options: &[
         ATIME.here("when reading updates the access time"),
         SYNC.here("synchronous writing"),
@@ -46,11 +46,28 @@ static DESCRIPTION: Description = Description {
     needs_device: true,
 };
 
+/// The least mkfs.btrfs takes, as it says itself (btrfs-progs 6.2), whatever the node size:
+/// with two copies of metadata, with one, and for each of several devices.
+const DEVICE_MIN: Bytes = Bytes::from_mib(109);
+const DEVICE_MIN_ONE_COPY: Bytes = Bytes::from_mib(45);
+const MEMBER_MIN: Bytes = Bytes::from_mib(125);
+
+fn node_size(options: &Options<'_>) -> Result<Bytes, Refusal> {
+    Ok(options.power_of_two(&NODE_SIZE, 4096, 65536)?.unwrap_or(Bytes::from_kib(16)))
+}
+
+/// The profile of a layout over several disks.
+fn profile(contender: &Contender) -> Option<&str> {
+    contender.layout.name.strip_prefix("btrfs-")
+}
+
 fn minimum(options: &Options<'_>) -> Result<Bytes, Refusal> {
-    let node = options.power_of_two(&NODE_SIZE, 4096, 65536)?.unwrap_or(Bytes::from_kib(16));
-    // Measured with btrfs-progs 6.2: 109 MiB with its defaults. Smaller nodes and a single
-    // copy take less, larger nodes no more than the next step.
-    Ok(if node > Bytes::from_kib(16) { Bytes::from_mib(128) } else { Bytes::from_mib(109) })
+    node_size(options)?;
+    Ok(match options.text(&METADATA_COPIES) {
+        _ if profile(options.contender()).is_some() => MEMBER_MIN,
+        Some("1") => DEVICE_MIN_ONE_COPY,
+        _ => DEVICE_MIN,
+    })
 }
 
 fn mount_options(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
@@ -114,7 +131,7 @@ impl Filesystem for Btrfs {
         options.no_journal_disk(request)?;
         let device = options.device(request, minimum(&options)?)?;
 
-        let node = options.size(&NODE_SIZE).unwrap_or(Bytes::from_kib(16)).0.to_string();
+        let node = node_size(&options)?.0.to_string();
         let mut args: Vec<String> =
             ["-q", "-f", "-K", "-U", &request.uuid, "-s", "4096", "-n", &node]
                 .map(str::to_owned)
@@ -129,7 +146,7 @@ impl Filesystem for Btrfs {
                 })
             })
             .collect::<Result<_, _>>()?;
-        let profile = request.contender.layout.name.strip_prefix("btrfs-").unwrap_or("single");
+        let profile = profile(request.contender).unwrap_or("single");
         let metadata = if !members.is_empty() {
             if options.text(&METADATA_COPIES).is_some() {
                 let rule = "over several disks the layout decides, which mirrors metadata";
@@ -155,8 +172,16 @@ impl Filesystem for Btrfs {
             members.iter().map(|member| format!("device={member}")).collect();
         own.extend(mount_options(&options)?);
         let mount = options.mount(own);
+        // mkfs.btrfs refuses a UUID that any device carries, this very one included: the
+        // second trial of a seed on the same device would fail. So the device is wiped first,
+        // and libblkid's cache, which may not have noticed, is kept out. A UUID that another
+        // device carries is still refused, and rightly: the kernel could not tell them apart.
+        let devices = ["-a", "-q", device].into_iter().chain(members.iter().copied());
+        let make =
+            Command::new("mkfs.btrfs", args).with_env("BLKID_FILE", "/nonexistent/blkid.tab");
+        let wipe = Command::new("wipefs", devices);
         Ok(Plan {
-            make: vec![Command::new("mkfs.btrfs", args).destructive()],
+            make: vec![wipe.destructive(), make.destructive()],
             durability: options.durability(&mount),
             mount: Mount {
                 kernel_type: "btrfs".to_owned(),

@@ -37,7 +37,7 @@ fn cluster(options: &Options<'_>) -> Result<Option<Bytes>, Refusal> {
 fn minimum(options: &Options<'_>) -> Result<Bytes, Refusal> {
     // Bitmap, upper-case table and root take a cluster each; as many are left for files.
     let clusters = cluster(options)?.map_or(0, |cluster| cluster.0 * 8);
-    Ok(DEVICE_MIN + Bytes(clusters))
+    Ok((DEVICE_MIN + Bytes(clusters)).round_up(64 << 10))
 }
 
 impl Filesystem for Exfat {

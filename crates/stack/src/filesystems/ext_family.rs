@@ -127,6 +127,10 @@ impl Member {
         set("extent", options.switch(&EXTENTS));
         set("inline_data", options.switch(&INLINE_DATA));
         set("metadata_csum", options.switch(&METADATA_CHECKSUM));
+        if options.switch(&EXTENTS) == Some(false) {
+            // Block numbers of 64 bits have no place in indirect blocks.
+            set("64bit", Some(false));
+        }
         if geometry.inode == Bytes(128) {
             // An inode of 128 bytes has no room for what the flag promises.
             set("extra_isize", Some(false));
@@ -193,23 +197,13 @@ impl Member {
         request: &Request<'_>,
         journal: &str,
     ) -> Command {
-        let block = geometry.block.0.to_string();
-        let uuid = derived_uuid(&request.uuid, 1);
-        let mut args: Vec<String> = [
-            "-q",
-            "-F",
-            "-O",
-            "journal_dev",
-            "-b",
-            &block,
-            "-U",
-            &uuid,
-            "-E",
-            "nodiscard",
-            journal,
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        let mut args: Vec<String> =
+            ["-q", "-F", "-O", "journal_dev", "-b"].map(str::to_owned).to_vec();
+        args.push(geometry.block.0.to_string());
+        args.extend(["-U".to_owned(), derived_uuid(&request.uuid, 1)]);
+        // It has no directories, and mke2fs would draw a seed for them all the same.
+        args.extend(["-E".to_owned(), format!("nodiscard,hash_seed={}", request.hash_seed)]);
+        args.push(journal.to_owned());
         if let Some(size) = options.size(&JOURNAL_SIZE) {
             args.push((size.0 / geometry.block.0).to_string());
         }
@@ -385,12 +379,16 @@ fn outside_configuration(command: Command) -> Command {
         .with_env("E2FSPROGS_FAKE_TIME", MADE_AT)
 }
 
-/// The feature flags in the output of `dumpe2fs -h`.
+/// The feature flags in the output of `dumpe2fs -h`, without those that say how it is at the
+/// moment (mounted, that is) rather than what it is.
 pub(super) fn features_in(inspected: &[(String, String)]) -> Vec<String> {
     let dumps = inspected.iter().filter(|(command, _)| command.starts_with("dumpe2fs"));
     let mut lines = dumps.flat_map(|(_, output)| output.lines());
     lines
         .find_map(|line| line.strip_prefix("Filesystem features:"))
-        .map(|features| features.split_whitespace().map(str::to_owned).collect())
+        .map(|features| {
+            let features = features.split_whitespace();
+            features.filter(|feature| *feature != "needs_recovery").map(str::to_owned).collect()
+        })
         .unwrap_or_default()
 }

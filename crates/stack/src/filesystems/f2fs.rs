@@ -80,14 +80,18 @@ impl Filesystem for F2fs {
                 .map(str::to_owned)
                 .to_vec();
         let compression = compression(&options)?;
+        let checksums = options.switch(&METADATA_CHECKSUM) == Some(true);
         let mut features = Vec::new();
+        if checksums || !compression.is_empty() {
+            // Both need the longer inode.
+            features.push("extra_attr");
+        }
         if !compression.is_empty() {
-            features.extend(["extra_attr", "compression"]);
+            features.push("compression");
         }
-        if options.switch(&METADATA_CHECKSUM) == Some(true) {
-            features.extend(["extra_attr", "inode_checksum", "sb_checksum"]);
+        if checksums {
+            features.extend(["inode_checksum", "sb_checksum"]);
         }
-        features.dedup();
         if !features.is_empty() {
             args.extend(["-O".to_owned(), features.join(",")]);
         }

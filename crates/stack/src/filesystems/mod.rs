@@ -96,7 +96,7 @@ pub struct Description {
     pub module: &'static str,
     /// The Debian package of its tools, if it needs any.
     pub package: Option<&'static str>,
-    /// The programs it needs from that package.
+    /// The programs it needs, from that package or from util-linux.
     pub programs: &'static [&'static str],
     /// Options by meaning.
     pub options: &'static [OptionDescription],

@@ -36,9 +36,10 @@ fn block(options: &Options<'_>) -> Result<Bytes, Refusal> {
     Ok(options.power_of_two(&BLOCK_SIZE, 1024, 4096)?.unwrap_or(Bytes::from_kib(4)))
 }
 
-/// Sixteen segments of 2048 blocks, and the block of the second superblock.
+/// Sixteen segments of 2048 blocks, and room for the second superblock, which lies at a
+/// multiple of 4 KiB before the end.
 fn minimum(block: Bytes) -> Bytes {
-    block * (16 * 2048 + 1)
+    block * (16 * 2048) + Bytes::from_kib(64)
 }
 
 impl Filesystem for Nilfs2 {

@@ -98,12 +98,16 @@ impl Filesystem for Reiserfs {
         let journal = options.journal(request)?;
 
         // Said twice, -f also answers the question about the journal's device.
-        let mut args: Vec<String> =
-            ["-q", "-f", "-f", "-u", &request.uuid].map(str::to_owned).to_vec();
+        let mut args: Vec<String> = ["-q", "-f", "-f"].map(str::to_owned).to_vec();
         let mut option = |flag: &str, value: &str| args.extend([flag.to_owned(), value.to_owned()]);
+        let format = options.text(&FORMAT).unwrap_or("3.6");
+        if format != "3.5" {
+            // The superblock of 3.5 has no room for a UUID.
+            option("-u", &request.uuid);
+        }
         option("-b", &geometry.block.0.to_string());
         option("-h", options.text(&DIRECTORY_HASH).unwrap_or("r5"));
-        option("--format", options.text(&FORMAT).unwrap_or("3.6"));
+        option("--format", format);
         if let Some(blocks) = geometry.journal_blocks {
             option("-s", &blocks.to_string());
         }

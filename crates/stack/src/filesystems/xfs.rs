@@ -91,8 +91,7 @@ fn geometry(options: &Options<'_>, journal_disk: bool) -> Result<Geometry, Refus
     if let Some(size) = log
         && (size < LOG_MIN || size > LOG_MAX || !size.0.is_multiple_of(block.0))
     {
-        let rule = format!("a log is whole blocks, {LOG_MIN} to {LOG_MAX}");
-        return Err(options.refuse(&JOURNAL_SIZE, rule));
+        return Err(options.refuse(&JOURNAL_SIZE, "a log is whole blocks, 64M to 2047M"));
     }
     let width = options.number_within(&STRIPE_WIDTH, 1, 1024)?;
     let stripe = match (options.size(&STRIPE_UNIT), width) {
@@ -122,7 +121,9 @@ impl Geometry {
             Placement::Internal => self.log.unwrap_or(LOG_MIN) + Bytes::from_mib(1),
             Placement::External | Placement::None => Bytes::from_mib(16),
         };
-        DEVICE_MIN.max(Bytes(within.0.saturating_mul(groups)))
+        let least = DEVICE_MIN.max(Bytes(within.0.saturating_mul(groups)));
+        // The end that fills no stripe is left unused.
+        least + self.stripe.map_or(Bytes::ZERO, |(unit, width)| unit * width)
     }
 }
 
@@ -190,7 +191,10 @@ impl Filesystem for Xfs {
             settle: Vec::new(),
             check: Some(Command::new("xfs_repair", check)),
             // What the script xfs_info runs, without its need for a shell.
-            inspect: vec![Command::new("xfs_db", ["-r", "-c", "info", "-c", "version", device])],
+            inspect: vec![Command::new(
+                "xfs_db",
+                ["-r", "-c", "info", "-c", "version", "-c", "uuid", device],
+            )],
             served_by: if geometry.v4 { "xfs.ko, format v4" } else { "xfs.ko" }.to_owned(),
         })
     }

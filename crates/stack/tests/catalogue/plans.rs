@@ -1,0 +1,52 @@
+//! The exact commands and mount options of every contender, held against `plans.txt`. After
+//! a wanted change: `FSTRIAL_ACCEPT=1 cargo test -p stack --test catalogue`, and read the diff.
+
+use std::fmt::Write;
+
+use units::Bytes;
+
+use crate::contenders::{all, one, request};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/catalogue/plans.txt");
+
+/// The plan, a line a step.
+fn steps(text: &str) -> Vec<String> {
+    let contender = one(text);
+    let filesystem = stack::filesystems::find(&contender.filesystem).unwrap();
+    let plan = match filesystem.plan(&request(&contender, Bytes::from_gib(64))) {
+        Err(refusal) => return vec![format!("refused  {refusal}")],
+        Ok(plan) => plan,
+    };
+    let minimum = filesystem.minimum_size(&contender).unwrap();
+    let mount = &plan.mount;
+    let mut steps: Vec<_> = plan.make.iter().map(|command| format!("make     {command}")).collect();
+    let options = mount.options.join(",");
+    steps.push(format!("mount    -t {} {} {options}", mount.kernel_type, mount.source));
+    steps.extend(plan.settle.iter().map(|settle| format!("settle   {settle:?}")));
+    steps.extend(plan.check.iter().map(|command| format!("check    {command}")));
+    steps.extend(plan.inspect.iter().map(|command| format!("inspect  {command}")));
+    steps.push(format!("served   {}; {:?}; from {minimum}", plan.served_by, plan.durability));
+    steps
+}
+
+/// The plan with defaults in full, of the others what differs from it.
+fn rendered(text: &str) -> String {
+    let filesystem = one(text).filesystem;
+    let default = if text == filesystem { Vec::new() } else { steps(&filesystem) };
+    let mut out = format!("{text}\n");
+    for step in steps(text).iter().filter(|step| !default.contains(step)) {
+        writeln!(out, "    {step}").unwrap();
+    }
+    out
+}
+
+#[test]
+fn every_plan_is_as_written_down() {
+    let plans: String = all().iter().map(|text| rendered(text)).collect();
+    if std::env::var_os("FSTRIAL_ACCEPT").is_some() {
+        std::fs::write(GOLDEN, &plans).unwrap();
+    }
+    let golden = std::fs::read_to_string(GOLDEN).unwrap_or_default();
+    let first = plans.lines().zip(golden.lines()).find(|(now, then)| now != then);
+    assert!(plans == golden, "plans.txt differs (then FSTRIAL_ACCEPT=1), first in {first:#?}");
+}

@@ -1,0 +1,178 @@
+//! One contender on devices of its own.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use stack::filesystems::{Plan, Request};
+use stack::{Contender, Filesystem};
+use units::Bytes;
+
+use crate::machine::{LoopDevice, in_private_namespace, run};
+
+pub(crate) const HASH_SEED: &str = "0d6b4f6e-54f3-47a5-8b1d-ba9876543210";
+const FILES: usize = 200;
+
+/// A contender with its devices and its plan.
+pub(crate) struct Staged {
+    pub(crate) filesystem: &'static dyn Filesystem,
+    pub(crate) plan: Plan,
+    pub(crate) devices: Vec<LoopDevice>,
+    pub(crate) uuid: String,
+}
+
+/// What was seen of a mounted one.
+pub(crate) struct Seen {
+    pub(crate) features: Vec<String>,
+    pub(crate) dump: String,
+    pub(crate) uuid: String,
+    /// Mount options as the kernel shows them, both kinds.
+    pub(crate) mount_options: String,
+}
+
+/// Devices and plan for a contender. Layouts that need md or device-mapper have no place here.
+pub(crate) fn stage(text: &str, size: Bytes) -> Staged {
+    // Tests run beside each other, and neither kernel nor mkfs take one UUID twice.
+    static STAGED: AtomicU16 = AtomicU16::new(0);
+    let number = STAGED.fetch_add(1, Ordering::Relaxed);
+    let uuid = format!("6f7374f5-1a4e-4b7a-9c51-0123{number:04x}89a0");
+    let contender: Contender = Contender::parse_list(text).unwrap().remove(0);
+    contender.validate().unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
+    let filesystem = stack::filesystems::find(&contender.filesystem).unwrap();
+    let layout = contender.layout.layout().unwrap();
+    let roles = if filesystem.describe().needs_device {
+        layout.disks(&contender.layout).unwrap()
+    } else {
+        Vec::new()
+    };
+    let journal = Bytes::from_mib(160);
+    let devices: Vec<_> = roles
+        .iter()
+        .map(|role| match role {
+            stack::layouts::Role::Data => LoopDevice::new(size),
+            stack::layouts::Role::Journal => LoopDevice::new(journal),
+        })
+        .collect();
+    let paths: Vec<PathBuf> = devices.iter().map(|device| device.path.clone()).collect();
+    let (data, members, journal) = if paths.is_empty() {
+        (None, Vec::new(), None)
+    } else {
+        let plan = layout.plan(&contender.layout, &paths).unwrap();
+        assert!(plan.assemble.is_empty(), "{text}: nothing to assemble");
+        (Some(plan.data), plan.members, plan.journal)
+    };
+    let plan = filesystem
+        .plan(&Request {
+            contender: &contender,
+            data,
+            members,
+            journal,
+            size,
+            uuid: uuid.clone(),
+            hash_seed: HASH_SEED.to_owned(),
+        })
+        .unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
+    Staged { filesystem, plan, devices, uuid }
+}
+
+impl Staged {
+    /// Carries out mkfs.
+    pub(crate) fn make(&self) {
+        for command in &self.plan.make {
+            run(command);
+        }
+    }
+
+    /// Carries out the check.
+    pub(crate) fn check(&self) {
+        if let Some(command) = &self.plan.check {
+            run(command);
+        }
+    }
+
+    /// Carries out inspection.
+    pub(crate) fn inspect(&self) -> Vec<(String, String)> {
+        self.plan.inspect.iter().map(|command| (command.to_string(), run(command))).collect()
+    }
+
+    /// Makes, mounts, writes files with fsync, checks, reads them back, and says what it saw.
+    pub(crate) fn run_mounted(&self) -> Seen {
+        self.make();
+        in_private_namespace(|| {
+            let mount_point = tempfile::tempdir().unwrap();
+            self.mount(mount_point.path());
+            write_files(mount_point.path());
+            let mount_options = mount_options_of(mount_point.path());
+            let inspected = self.inspect();
+            let durable = self.plan.make.is_empty();
+            if durable {
+                read_files(mount_point.path());
+            }
+            unmount(mount_point.path());
+            self.check();
+            if !durable {
+                self.mount(mount_point.path());
+                read_files(mount_point.path());
+                unmount(mount_point.path());
+            }
+            Seen {
+                features: self.filesystem.features(&inspected),
+                dump: inspected.into_iter().map(|(_, output)| output).collect(),
+                mount_options,
+                uuid: self.uuid.clone(),
+            }
+        })
+    }
+
+    fn mount(&self, point: &Path) {
+        let mount = &self.plan.mount;
+        let options = mount.options.join(",");
+        let point = point.to_str().unwrap();
+        // -i: no helper of user space, as trials mount.
+        let args = ["-i", "-t", &mount.kernel_type, "-o", &options, &mount.source, point];
+        run(&stack::Command::new("mount", args));
+    }
+}
+
+fn unmount(point: &Path) {
+    run(&stack::Command::new("umount", [point.to_str().unwrap()]));
+}
+
+/// Whole blocks and ends of blocks, in a few directories.
+fn content(number: usize) -> Vec<u8> {
+    (0..number * 97 + 1).map(|at| (at * 31 + number) as u8).collect()
+}
+
+fn path_of(root: &Path, number: usize) -> PathBuf {
+    root.join(format!("directory-{}", number % 7)).join(format!("file-{number}"))
+}
+
+fn write_files(root: &Path) {
+    for number in 0..FILES {
+        let path = path_of(root, number);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut file = File::create(path).unwrap();
+        file.write_all(&content(number)).unwrap();
+        file.sync_all().unwrap();
+    }
+}
+
+fn read_files(root: &Path) {
+    for number in 0..FILES {
+        let mut bytes = Vec::new();
+        File::open(path_of(root, number)).unwrap().read_to_end(&mut bytes).unwrap();
+        assert!(bytes == content(number), "file {number} differs");
+    }
+}
+
+fn mount_options_of(point: &Path) -> String {
+    let table = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
+    let line = table
+        .lines()
+        .find(|line| line.split(' ').nth(4) == point.to_str())
+        .expect("the mount is in mountinfo");
+    let generic = line.split(' ').nth(5).unwrap();
+    let own = line.rsplit(' ').next().unwrap();
+    format!("{generic},{own}")
+}

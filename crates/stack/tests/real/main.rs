@@ -1,0 +1,8 @@
+//! Plans carried out on loop devices: made, mounted, written to, checked, inspected. Needs
+//! root and the tools of every filesystem; says so where it cannot run.
+
+mod contender;
+mod machine;
+mod made;
+mod mounted;
+mod repeatable;
