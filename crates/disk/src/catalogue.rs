@@ -24,7 +24,20 @@ macro_rules! shipped {
 pub const DISKS: &[Shipped] = shipped![
     "ideal",
     "seagate-st32171w",
+    "seagate-st32171w-validation",
+    "ide-2gb-1998",
+    "ibm-travelstar-20gn",
     "maxtor-atlas-10k-v",
+    "adaptec-2010s",
+    "hitachi-7k500-400gb",
+    "hitachi-travelstar-5k160",
+    "areca-arc-1220",
+    "hitachi-7k1000c-1tb",
+    "samsung-970-pro",
+    "samsung-pm883",
+    "samsung-870-evo",
+    "samsung-pm9a3",
+    "seagate-exos-x20-20tb",
 ];
 
 /// The shipped device of that name.
@@ -33,9 +46,7 @@ pub const DISKS: &[Shipped] = shipped![
 /// When there is none; the message lists those there are.
 pub(crate) fn find(name: &str) -> Result<DiskDescription, DescriptionError> {
     match DISKS.iter().find(|shipped| shipped.name == name) {
-        Some(shipped) => {
-            DiskDescription::parse(&format!("{}.toml", shipped.name), shipped.text)
-        }
+        Some(shipped) => DiskDescription::parse(&format!("{}.toml", shipped.name), shipped.text),
         None => Err(DescriptionError::Unknown {
             name: name.to_owned(),
             known: DISKS.iter().map(|shipped| shipped.name).collect::<Vec<_>>().join(", "),

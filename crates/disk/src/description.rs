@@ -9,8 +9,11 @@ use units::{Bytes, Nanos, SECTOR_BYTES};
 use crate::Model;
 use crate::catalogue;
 use crate::models::Scheduler;
+use crate::models::draw::Draw;
+use crate::models::flash::{Ssd, SsdParameters};
 use crate::models::ideal::{Ideal, IdealParameters};
 use crate::models::mechanical::{Drive, DriveParameters};
+use crate::models::raid::{Controller, ControllerParameters};
 use crate::published::Published;
 
 /// Which figures of a device its parameters were made to agree with.
@@ -32,6 +35,10 @@ pub enum Variant {
 pub enum Device {
     /// A mechanical drive.
     Drive(Box<DriveParameters>),
+    /// A solid-state drive.
+    Ssd(Box<SsdParameters>),
+    /// A RAID controller and the device that each member is.
+    Controller(Box<ControllerParameters>, Box<DiskDescription>),
     /// A device of constant latency.
     Ideal(IdealParameters),
 }
@@ -143,6 +150,8 @@ struct File {
     variant: Variant,
     year: Option<u32>,
     drive: Option<DriveParameters>,
+    ssd: Option<SsdParameters>,
+    controller: Option<ControllerParameters>,
     ideal: Option<IdealParameters>,
     #[serde(default)]
     source: Vec<Source>,
@@ -173,9 +182,7 @@ impl DiskDescription {
     /// When it cannot be read or does not describe a device; the message names file, line
     /// and key.
     pub fn load(path: &Path) -> Result<DiskDescription, DescriptionError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| DescriptionError::Read { path: path.to_owned(), source })?;
-        DiskDescription::parse(&path.display().to_string(), &text)
+        DiskDescription::parse(&path.display().to_string(), &read(path)?)
     }
 
     /// Finds a device: the name of a shipped one, or the path of a file ending in `.toml`.
@@ -194,6 +201,14 @@ impl DiskDescription {
     /// # Errors
     /// As [`DiskDescription::load`].
     pub fn parse(file: &str, text: &str) -> Result<DiskDescription, DescriptionError> {
+        DiskDescription::parse_as(file, text, false)
+    }
+
+    fn parse_as(
+        file: &str,
+        text: &str,
+        as_member: bool,
+    ) -> Result<DiskDescription, DescriptionError> {
         let syntax = |error: toml::de::Error| DescriptionError::Syntax {
             file: file.to_owned(),
             message: error.to_string().trim_end().to_owned(),
@@ -205,15 +220,38 @@ impl DiskDescription {
             key: key.to_owned(),
             problem,
         };
-        let (section, device) = match (parsed.drive, parsed.ideal) {
-            (Some(drive), None) => ("drive", Device::Drive(Box::new(drive))),
-            (None, Some(ideal)) => ("ideal", Device::Ideal(ideal)),
+        let checked = |section: &'static str, check: Result<(), (&'static str, String)>| {
+            check.map_err(|(key, problem)| at(section, key, problem))
+        };
+        let File { drive, ssd, controller, ideal, .. } = parsed;
+        let (section, device) = match (drive, ssd, controller, ideal) {
+            (Some(drive), None, None, None) => {
+                checked("drive", drive.check())?;
+                ("drive", Device::Drive(Box::new(drive)))
+            }
+            (None, Some(ssd), None, None) => {
+                checked("ssd", ssd.check())?;
+                ("ssd", Device::Ssd(Box::new(ssd)))
+            }
+            (None, None, Some(_), None) if as_member => {
+                let problem = "cannot be the member of another controller: name a drive";
+                return Err(at("controller", "controller", problem.to_owned()));
+            }
+            (None, None, Some(controller), None) => {
+                checked("controller", controller.check())?;
+                let member = Box::new(member_of(file, &controller.member)?);
+                ("controller", Device::Controller(Box::new(controller), member))
+            }
+            (None, None, None, Some(ideal)) => {
+                checked("ideal", ideal.check())?;
+                ("ideal", Device::Ideal(ideal))
+            }
             _ => {
-                let problem = "is missing or one of two: give exactly one of [drive], [ideal]";
+                let problem =
+                    "must be one: give exactly one of [drive], [ssd], [controller], [ideal]";
                 return Err(at("", "drive", problem.to_owned()));
             }
         };
-        device.check().map_err(|(key, problem)| at(section, key, problem))?;
         let sources = parsed.source.into_iter().map(|source| Provenance {
             of: source.of,
             text: source.from,
@@ -244,6 +282,23 @@ impl DiskDescription {
     pub fn build(&self, seed: u64, options: &Options) -> Box<dyn Model> {
         match &self.device {
             Device::Drive(drive) => Box::new(Drive::new(drive, seed, options)),
+            Device::Ssd(ssd) => Box::new(Ssd::new(ssd, options)),
+            Device::Controller(controller, member) => {
+                let cache = options.write_cache.unwrap_or(controller.member_write_cache);
+                let member_options = Options {
+                    write_cache: Some(cache),
+                    queue_depth: options.queue_depth,
+                    scheduler: options.scheduler,
+                    read_ahead: options.read_ahead,
+                    ..Options::default()
+                };
+                // Every member's platter stands somewhere else.
+                let mut draw = Draw::new(seed, "members");
+                let members = (0..controller.members)
+                    .map(|_| member.build(draw.bits(), &member_options))
+                    .collect();
+                Box::new(Controller::new(controller, members, options))
+            }
             Device::Ideal(ideal) => Box::new(Ideal::new(ideal, options)),
         }
     }
@@ -252,7 +307,7 @@ impl DiskDescription {
     pub fn zones(&self) -> Vec<(u64, u32)> {
         match &self.device {
             Device::Drive(drive) => Drive::new(drive, 0, &Options::default()).zone_starts(),
-            Device::Ideal(_) => Vec::new(),
+            Device::Ssd(_) | Device::Controller(..) | Device::Ideal(_) => Vec::new(),
         }
     }
 
@@ -260,21 +315,23 @@ impl DiskDescription {
     pub fn revolution(&self) -> Option<Nanos> {
         match &self.device {
             Device::Drive(drive) => Some(Nanos(60_000_000_000 / u64::from(drive.rpm))),
-            Device::Ideal(_) => None,
+            Device::Ssd(_) | Device::Controller(..) | Device::Ideal(_) => None,
         }
     }
 }
 
-impl Device {
-    fn check(&self) -> Result<(), (&'static str, String)> {
-        match self {
-            Device::Drive(drive) => drive.check(),
-            Device::Ideal(ideal) if ideal.sectors == 0 => {
-                Err(("sectors", "a device needs at least one sector".to_owned()))
-            }
-            Device::Ideal(_) => Ok(()),
-        }
+/// The description of a controller's member: a shipped device, or a file beside `file`.
+fn member_of(file: &str, member: &str) -> Result<DiskDescription, DescriptionError> {
+    if !member.ends_with(".toml") {
+        return catalogue::find(member);
     }
+    let beside = Path::new(file).parent().unwrap_or(Path::new("")).join(member);
+    DiskDescription::parse_as(&beside.display().to_string(), &read(&beside)?, true)
+}
+
+fn read(path: &Path) -> Result<String, DescriptionError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| DescriptionError::Read { path: path.to_owned(), source })
 }
 
 /// Every parameter has a source or is called an assumption, once; nothing else is named.

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
+mod check;
 mod demerit;
 mod description;
 mod model;
@@ -20,10 +21,9 @@ mod replay;
 mod request;
 
 pub use catalogue::{DISKS, Shipped};
+pub use check::{Check, CheckRow, SeekPoint, ZoneRate, check};
 pub use demerit::{Agreement, Measured, TraceError, agreement, demerit, read_trace};
-pub use description::{
-    DescriptionError, Device, DiskDescription, Options, Provenance, Variant,
-};
+pub use description::{DescriptionError, Device, DiskDescription, Options, Provenance, Variant};
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
 pub use published::{Figure, Published};

@@ -20,6 +20,16 @@ pub struct IdealParameters {
     pub latency: Nanos,
 }
 
+impl IdealParameters {
+    /// Checks the whole; the error is the offending key and what is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.sectors == 0 {
+            return Err(("sectors", "a device needs at least one sector".to_owned()));
+        }
+        Ok(())
+    }
+}
+
 /// The model of [`IdealParameters`]: everything is durable when it completes.
 pub(crate) struct Ideal {
     sectors: u64,

@@ -1,10 +1,13 @@
 //! The kinds of device. Each is parameters (what a TOML file may say), a check of them, and
 //! a [`crate::Model`] built from them.
 
+pub(crate) mod dirty;
 pub(crate) mod draw;
+pub mod flash;
 pub mod ideal;
 pub mod mechanical;
 mod outbox;
 pub(crate) mod queue;
+pub mod raid;
 
 pub use queue::{AGE_LIMIT, Scheduler};

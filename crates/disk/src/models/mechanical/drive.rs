@@ -9,14 +9,18 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
-use super::dirty::{DirtyExtents, EXTENTS_MAX, Extent};
 use super::motion::{Head, Motion};
 use super::parameters::{DriveParameters, Overhead};
 use super::segments::ReadSegments;
 use crate::description::Options;
+use crate::models::dirty::{DirtyExtents, Extent};
 use crate::models::outbox::Outbox;
 use crate::models::queue::{Scheduler, Waiting};
 use crate::{Activity, Completion, Destaged, Model, Operation, Request};
+
+/// Extents a cache keeps account of; beyond that it is full, whatever their size. An
+/// assumption: drives do not publish the size of their tables.
+const EXTENTS_MAX: usize = 1024;
 
 /// Sectors one destage writes at most, so that a read never waits for more than a few tracks.
 const DESTAGE_SECTORS_MAX: u64 = 1024;
@@ -113,7 +117,7 @@ impl Drive {
             link_free: Nanos::ZERO,
             segments: ReadSegments::new(read_ahead, drive.read_segment.0 / SECTOR_BYTES),
             stream: None,
-            dirty: DirtyExtents::new(),
+            dirty: DirtyExtents::new(EXTENTS_MAX),
             arriving_sectors: 0,
             destaging: VecDeque::with_capacity(EXTENTS_MAX),
             destaged_last: false,
@@ -229,8 +233,7 @@ impl Drive {
                 if let Some(segment) = hit {
                     self.extend_stream(segment, end, ready);
                 }
-                self.link_free =
-                    self.link_free.max(ready) + Nanos(self.link_time(request.sectors));
+                self.link_free = self.link_free.max(ready) + Nanos(self.link_time(request.sectors));
                 Stage::Done(self.link_free)
             }
             Operation::Write => {

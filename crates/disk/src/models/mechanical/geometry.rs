@@ -130,9 +130,8 @@ fn zones(drive: &DriveParameters) -> (Vec<ZoneParameters>, u32) {
     // Whole sums, so that the same file gives the same zones everywhere.
     let steps = u64::from(ramp.zones.max(2) - 1);
     let fall = u64::from(ramp.outer - ramp.inner);
-    let slots = |index: u32| {
-        ramp.outer - ((fall * u64::from(index) + steps / 2) / steps).min(fall) as u32
-    };
+    let slots =
+        |index: u32| ramp.outer - ((fall * u64::from(index) + steps / 2) / steps).min(fall) as u32;
     let per_cylinder_of_each: u64 =
         (0..ramp.zones).map(|index| u64::from(slots(index)) * u64::from(drive.heads)).sum();
     let width = drive.sectors.div_ceil(per_cylinder_of_each) as u32;

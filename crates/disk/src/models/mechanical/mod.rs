@@ -1,8 +1,7 @@
 //! Mechanical drives: [`parameters`] says what a drive is, [`geometry`] where its sectors
-//! lie, [`seek`] and [`motion`] what moving costs, [`segments`] and [`dirty`] what its
-//! caches hold, [`drive`] in which order things happen.
+//! lie, [`seek`] and [`motion`] what moving costs, [`segments`] and [`super::dirty`] what
+//! its caches hold, [`drive`] in which order things happen.
 
-mod dirty;
 mod drive;
 mod geometry;
 mod motion;
@@ -11,9 +10,7 @@ mod seek;
 mod segments;
 
 pub(crate) use drive::Drive;
-pub use parameters::{
-    DriveParameters, Layout, Overhead, Ramp, SeekParameters, ZoneParameters,
-};
+pub use parameters::{DriveParameters, Layout, Overhead, Ramp, SeekParameters, ZoneParameters};
 
 impl Drive {
     /// First sector and sectors per track of every zone.

@@ -50,7 +50,8 @@ impl ReadSegments {
         self.uses += 1;
         let (index, segment) =
             self.segments.iter_mut().enumerate().min_by_key(|(_, segment)| segment.used)?;
-        *segment = Segment { start: start.max(end.saturating_sub(self.sectors)), end, used: self.uses };
+        *segment =
+            Segment { start: start.max(end.saturating_sub(self.sectors)), end, used: self.uses };
         Some(index)
     }
 

@@ -14,10 +14,6 @@ impl Extent {
     }
 }
 
-/// Extents a cache keeps account of; beyond that it is full, whatever their size. An
-/// assumption: drives do not publish the size of their tables.
-pub(crate) const EXTENTS_MAX: usize = 1024;
-
 /// Dirty extents, disjoint, not adjacent, ascending.
 #[derive(Debug, Clone)]
 pub(crate) struct DirtyExtents {
@@ -26,8 +22,9 @@ pub(crate) struct DirtyExtents {
 }
 
 impl DirtyExtents {
-    pub(crate) fn new() -> DirtyExtents {
-        DirtyExtents { extents: Vec::with_capacity(EXTENTS_MAX + 1), sectors: 0 }
+    /// None yet; room for `extents` without asking for memory.
+    pub(crate) fn new(extents: usize) -> DirtyExtents {
+        DirtyExtents { extents: Vec::with_capacity(extents + 1), sectors: 0 }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -103,6 +100,12 @@ impl DirtyExtents {
         self.extents.get(index).is_some_and(|extent| extent.start <= start && end <= extent.end)
     }
 
+    /// The first extent that ends after `lba`, or the very first where none does.
+    pub(crate) fn at_or_after(&self, lba: u64) -> Option<Extent> {
+        let index = self.extents.partition_point(|extent| extent.end <= lba);
+        self.extents.get(index).or_else(|| self.extents.first()).copied()
+    }
+
     /// The extents nearest to `lba`: up to `each` on either side.
     pub(crate) fn near(&self, lba: u64, each: usize) -> &[Extent] {
         let middle = self.extents.partition_point(|extent| extent.start < lba);
@@ -125,7 +128,7 @@ mod tests {
             steps in prop::collection::vec((any::<bool>(), 0u64..200, 1u64..40), 1..60),
             probe in (0u64..200, 1u64..40),
         ) {
-            let mut extents = DirtyExtents::new();
+            let mut extents = DirtyExtents::new(8);
             let mut set = std::collections::BTreeSet::new();
             for (insert, start, len) in steps {
                 if insert {

@@ -1,0 +1,110 @@
+//! When channels and dies are free. Reservations are made at once and in order: what a
+//! command will meet is known when it comes.
+
+use std::collections::VecDeque;
+
+use units::Nanos;
+
+use super::parameters::SsdParameters;
+
+#[derive(Debug, Default)]
+struct Die {
+    free: Nanos,
+    /// Pages being programmed, and when each is done; ascending.
+    programming: VecDeque<(u64, Nanos)>,
+}
+
+/// The flash behind the controller.
+#[derive(Debug)]
+pub(crate) struct Dies {
+    dies: Vec<Die>,
+    channels: Vec<Nanos>,
+    read: Nanos,
+    program: Nanos,
+    erase: Nanos,
+    suspend: Option<Nanos>,
+    channel_ns_per_mib: u64,
+}
+
+impl Dies {
+    pub(crate) fn new(ssd: &SsdParameters) -> Dies {
+        let mut dies = Vec::new();
+        dies.resize_with(ssd.dies() as usize, Die::default);
+        Dies {
+            dies,
+            channels: vec![Nanos::ZERO; ssd.channels as usize],
+            read: ssd.read,
+            program: ssd.program,
+            erase: ssd.erase,
+            suspend: ssd.suspend,
+            channel_ns_per_mib: (1_048_576.0 * 1e3 / ssd.channel_mb_per_s) as u64,
+        }
+    }
+
+    /// Moves `bytes` over a die's channel, wanted from `from`; returns when they are over.
+    /// A channel is accounted by its work, not by the moment: a transfer that comes late
+    /// does not hold up one that could go before it.
+    fn channel(&mut self, die: u32, bytes: u64, from: Nanos, ready: Nanos) -> Nanos {
+        let channel = die as usize % self.channels.len();
+        let time = Nanos(bytes * self.channel_ns_per_mib >> 20);
+        let free = self.channels[channel].max(from) + time;
+        self.channels[channel] = free;
+        free.max(ready + time)
+    }
+
+    /// Reads `bytes` of a page, asked for at `now`; returns when they are in the controller.
+    pub(crate) fn read(&mut self, die: u32, bytes: u64, now: Nanos) -> Nanos {
+        let suspend = self.suspend;
+        let read = self.read;
+        let state = &mut self.dies[die as usize];
+        let programming = state.programming.back().is_some_and(|(_, done)| *done > now);
+        let ready = match suspend {
+            // The program goes on after the read, as much later.
+            Some(wait) if programming && state.free > now + wait => {
+                state.free += wait + read;
+                now + wait + read
+            }
+            _ => {
+                state.free = state.free.max(now) + read;
+                state.free
+            }
+        };
+        self.channel(die, bytes, now, ready)
+    }
+
+    /// Programs a page whose data is in the controller at `now`; returns when it is durable.
+    pub(crate) fn program(&mut self, die: u32, page: u64, bytes: u64, now: Nanos) -> Nanos {
+        let loaded = self.channel(die, bytes, now, now);
+        let program = self.program;
+        let state = &mut self.dies[die as usize];
+        while state.programming.front().is_some_and(|(_, done)| *done <= now) {
+            state.programming.pop_front();
+        }
+        state.free = state.free.max(loaded) + program;
+        state.programming.push_back((page, state.free));
+        state.free
+    }
+
+    /// What collecting garbage keeps a die busy with: `reads` and `programs` of its own pages
+    /// and `erases`, begun at `now` or when it is free.
+    pub(crate) fn collect(&mut self, die: u32, reads: u32, programs: u32, erases: u32, now: Nanos) {
+        let times = |time: Nanos, count: u32| Nanos(time.0 * u64::from(count));
+        let busy =
+            times(self.read, reads) + times(self.program, programs) + times(self.erase, erases);
+        let state = &mut self.dies[die as usize];
+        state.free = state.free.max(now) + busy;
+    }
+
+    /// When a page is durable, if it was not at `now`.
+    pub(crate) fn pending(&self, die: u32, page: u64, now: Nanos) -> Option<Nanos> {
+        let state = &self.dies[die as usize];
+        let found = state.programming.iter().rev().find(|(number, _)| *number == page);
+        found.map(|(_, done)| *done).filter(|done| *done > now)
+    }
+
+    /// When everything that is being programmed will be durable.
+    pub(crate) fn all_programmed(&self, now: Nanos) -> Nanos {
+        let last = self.dies.iter().filter_map(|die| die.programming.back());
+        last.map(|(_, done)| *done).fold(now, Nanos::max)
+    }
+}

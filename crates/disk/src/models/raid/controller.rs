@@ -1,0 +1,491 @@
+//! A RAID controller as its host sees it: memory that a battery keeps alive, and members
+//! behind it that are models themselves.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
+
+use super::jobs::stripe_write;
+use super::parameters::ControllerParameters;
+use super::striping::{Piece, Striping};
+use crate::description::Options;
+use crate::models::dirty::{DirtyExtents, Extent};
+use crate::models::outbox::Outbox;
+use crate::{Activity, Completion, Destaged, Model, Operation, Request, RequestId};
+
+/// How long part of a stripe waits in the memory for the rest of it. An assumption.
+const PARTIAL_STRIPE_WAIT: Nanos = Nanos::from_millis(20);
+
+/// Extents the memory keeps account of. An assumption.
+const EXTENTS_MAX: usize = 16_384;
+
+/// A simulated controller and its members.
+pub(crate) struct Controller {
+    striping: Striping,
+    sectors: u64,
+    command: Nanos,
+    link_ns_per_mib: u64,
+    parity_ns_per_mib: u64,
+    write_back: bool,
+    member_cache: bool,
+    memory_sectors: u64,
+    member_queue_depth: usize,
+
+    members: Vec<Member>,
+    jobs: Vec<Job>,
+    free_jobs: Vec<usize>,
+    operations: u64,
+    /// Commands that are done but for the link or the controller, soonest first.
+    finishing: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
+    for_room: VecDeque<usize>,
+    outbox: Outbox,
+    completed: Vec<Completion>,
+
+    clock: Nanos,
+    link_free: Nanos,
+    dirty: DirtyExtents,
+    arriving_sectors: u64,
+    destaging: Vec<Extent>,
+    reads: usize,
+    cursor: u64,
+    last_write: Nanos,
+    record: Option<Vec<Destaged>>,
+    activity: Activity,
+}
+
+struct Member {
+    model: Box<dyn Model>,
+    queue: VecDeque<Request>,
+    outstanding: usize,
+    next_lba: u64,
+}
+
+/// Something that takes several steps; other jobs and member operations count down to it.
+#[derive(Debug, Default)]
+struct Job {
+    what: What,
+    remaining: u32,
+    /// What follows when all of the first step is done.
+    then: Vec<Piece>,
+    fua: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+enum What {
+    #[default]
+    Nothing,
+    /// A host's request.
+    Host(Request),
+    /// One stripe of another job.
+    Part(usize),
+    /// Dirty sectors on their way to the members.
+    Destage(Extent, Nanos),
+}
+
+impl Controller {
+    /// Builds a controller over `members`, which are all alike.
+    pub(crate) fn new(
+        controller: &ControllerParameters,
+        members: Vec<Box<dyn Model>>,
+        options: &Options,
+    ) -> Controller {
+        let each = members.iter().map(|member| member.capacity().0 / SECTOR_BYTES).min();
+        let striping = Striping {
+            level: controller.level,
+            members: controller.members,
+            unit: controller.stripe_unit.0 / SECTOR_BYTES,
+        };
+        let ns_per_mib = |mb_per_s: f64| (1_048_576.0 * 1e3 / mb_per_s) as u64;
+        let member = |model| Member { model, queue: VecDeque::new(), outstanding: 0, next_lba: 0 };
+        Controller {
+            sectors: options.sectors_of(striping.capacity(each.unwrap_or(0))),
+            striping,
+            command: controller.command,
+            link_ns_per_mib: ns_per_mib(controller.link_mb_per_s),
+            parity_ns_per_mib: ns_per_mib(controller.parity_mb_per_s),
+            write_back: options.battery.unwrap_or(controller.battery),
+            member_cache: options.write_cache.unwrap_or(controller.member_write_cache),
+            memory_sectors: controller.write_memory.0 / SECTOR_BYTES,
+            member_queue_depth: controller.member_queue_depth as usize,
+            members: members.into_iter().map(member).collect(),
+            jobs: Vec::new(),
+            free_jobs: Vec::new(),
+            operations: 0,
+            finishing: BinaryHeap::new(),
+            for_room: VecDeque::new(),
+            outbox: Outbox::default(),
+            completed: Vec::with_capacity(64),
+            clock: Nanos::ZERO,
+            link_free: Nanos::ZERO,
+            dirty: DirtyExtents::new(1024),
+            arriving_sectors: 0,
+            destaging: Vec::new(),
+            reads: 0,
+            cursor: 0,
+            last_write: Nanos::ZERO,
+            record: options.record_destaging.then(Vec::new),
+            activity: Activity::default(),
+        }
+    }
+
+    fn link(&mut self, sectors: u64, from: Nanos) -> Nanos {
+        let time = Nanos(sectors * SECTOR_BYTES * self.link_ns_per_mib >> 20);
+        self.link_free = self.link_free.max(from) + time;
+        self.link_free
+    }
+
+    fn work_until(&mut self, now: Nanos) {
+        while let Some(event) = self.internal_event()
+            && event <= now
+        {
+            self.step(event.max(self.clock));
+        }
+        self.step(now);
+    }
+
+    fn internal_event(&self) -> Option<Nanos> {
+        let members = self.members.iter().filter_map(|member| member.model.next_event());
+        let finishing = self.finishing.peek().map(|Reverse((at, ..))| *at);
+        let partial = self.last_write + PARTIAL_STRIPE_WAIT;
+        let partial = (!self.dirty.is_empty() && partial > self.clock).then_some(partial);
+        members.chain(finishing).chain(partial).min()
+    }
+
+    fn step(&mut self, now: Nanos) {
+        self.clock = now;
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            if member.model.next_event().is_some_and(|event| event <= now) {
+                let mut completed = std::mem::take(&mut self.completed);
+                member.model.advance(now, &mut completed);
+                for completion in completed.drain(..) {
+                    self.members[index].outstanding -= 1;
+                    self.count_down((completion.id.0 & 0xff_ffff) as usize, completion.at);
+                }
+                self.completed = completed;
+                self.feed(index, now);
+            }
+        }
+        while let Some(Reverse((at, _, job))) = self.finishing.peek().copied()
+            && at <= now
+        {
+            self.finishing.pop();
+            self.answer(job, at);
+        }
+        self.give_room(now);
+        self.destage(now);
+    }
+
+    fn new_job(&mut self, what: What, fua: bool) -> usize {
+        let job = Job { what, remaining: 0, then: Vec::new(), fua };
+        match self.free_jobs.pop() {
+            Some(index) => {
+                self.jobs[index] = job;
+                index
+            }
+            None => {
+                self.jobs.push(job);
+                self.jobs.len() - 1
+            }
+        }
+    }
+
+    /// Gives a member something to do for `job`.
+    fn send(&mut self, job: usize, piece: Piece, operation: Operation, fua: bool, now: Nanos) {
+        self.jobs[job].remaining += 1;
+        self.operations += 1;
+        let id = RequestId((self.operations << 24) | job as u64);
+        let request = Request { id, operation, lba: Lba(piece.lba), sectors: piece.sectors, fua };
+        let index = piece.member as usize;
+        self.members[index].queue.push_back(request);
+        self.feed(index, now);
+    }
+
+    fn feed(&mut self, index: usize, now: Nanos) {
+        let depth = self.member_queue_depth;
+        let member = &mut self.members[index];
+        while member.outstanding < depth
+            && let Some(request) = member.queue.pop_front()
+        {
+            member.outstanding += 1;
+            member.next_lba = request.lba.0 + request.sectors;
+            member.model.submit(now, request);
+        }
+    }
+
+    /// One step of a job is done; what follows from it is begun.
+    fn count_down(&mut self, index: usize, now: Nanos) {
+        let job = &mut self.jobs[index];
+        job.remaining -= 1;
+        if job.remaining > 0 {
+            return;
+        }
+        if !job.then.is_empty() {
+            let (then, fua) = (std::mem::take(&mut job.then), job.fua);
+            for piece in then {
+                self.send(index, piece, Operation::Write, fua, now);
+            }
+            return;
+        }
+        match self.jobs[index].what {
+            What::Nothing => {}
+            What::Part(parent) => {
+                self.free_jobs.push(index);
+                self.count_down(parent, now);
+            }
+            What::Destage(extent, started) => {
+                self.free_jobs.push(index);
+                self.destaging.retain(|held| *held != extent);
+                if let Some(record) = &mut self.record {
+                    let (lba, sectors) = (Lba(extent.start), extent.sectors());
+                    record.push(Destaged { lba, sectors, started, finished: now });
+                }
+            }
+            What::Host(request) => {
+                // The controller's own time is added at the end; for the sum it is the same.
+                let ready = now + self.command;
+                let at = match request.operation {
+                    Operation::Read => {
+                        self.reads -= 1;
+                        self.link(request.sectors, ready)
+                    }
+                    Operation::Write => {
+                        let bytes = request.sectors * SECTOR_BYTES;
+                        ready + Nanos(bytes * self.parity_ns_per_mib >> 20)
+                    }
+                    _ => ready,
+                };
+                self.finish_at(index, at);
+            }
+        }
+    }
+
+    fn finish_at(&mut self, job: usize, at: Nanos) {
+        self.operations += 1;
+        self.finishing.push(Reverse((at, self.operations, job)));
+    }
+
+    /// Tells the host that its request is done.
+    fn answer(&mut self, index: usize, at: Nanos) {
+        if let What::Host(request) = std::mem::take(&mut self.jobs[index].what) {
+            match request.operation {
+                Operation::Write if self.write_back => {
+                    self.arriving_sectors -= request.sectors;
+                    self.dirty.insert(request.lba.0, request.lba.0 + request.sectors);
+                    self.last_write = at;
+                }
+                Operation::Flush => self.activity.flushes += 1,
+                _ => {}
+            }
+            self.outbox.push(request.id, at);
+        }
+        self.free_jobs.push(index);
+    }
+
+    fn begin(&mut self, request: Request, now: Nanos) {
+        let job = self.new_job(What::Host(request), request.fua && self.member_cache);
+        let ready = now + self.command;
+        match request.operation {
+            Operation::Read if request.sectors > 0 => self.begin_read(job, request, ready, now),
+            Operation::Write if request.sectors > 0 => {
+                self.activity.host_written_sectors += request.sectors;
+                if self.write_back {
+                    self.for_room.push_back(job);
+                    self.give_room(now);
+                } else {
+                    self.write_members(job, request.lba.0, request.sectors, now);
+                }
+            }
+            Operation::Flush if !self.write_back && self.member_cache => {
+                for member in 0..self.striping.members {
+                    let piece = Piece { member, lba: 0, sectors: 0 };
+                    self.send(job, piece, Operation::Flush, false, now);
+                }
+            }
+            _ => self.finish_at(job, ready),
+        }
+    }
+
+    fn begin_read(&mut self, job: usize, request: Request, ready: Nanos, now: Nanos) {
+        self.activity.host_read_sectors += request.sectors;
+        let (start, end) = (request.lba.0, request.lba.0 + request.sectors);
+        let held = self.dirty.covers(start, end)
+            || self.destaging.iter().any(|held| held.start <= start && end <= held.end);
+        if held {
+            self.activity.read_hits += 1;
+            let at = self.link(request.sectors, ready);
+            self.finish_at(job, at);
+            return;
+        }
+        self.reads += 1;
+        // Held by one more, so that it cannot end before all pieces are sent.
+        self.jobs[job].remaining = 1;
+        let striping = self.striping;
+        for piece in striping.pieces(start, request.sectors) {
+            let member = self.copy_to_read(&piece);
+            self.send(job, Piece { member, ..piece }, Operation::Read, false, now);
+        }
+        self.count_down(job, now);
+    }
+
+    /// The copy whose head is in the right place, or whose queue is the shortest.
+    fn copy_to_read(&self, piece: &Piece) -> u32 {
+        let copies = piece.member..piece.member + self.striping.copies();
+        let cost = |copy: &u32| {
+            let member = &self.members[*copy as usize];
+            let away = member.next_lba.abs_diff(piece.lba);
+            (away != 0, member.outstanding + member.queue.len(), away)
+        };
+        copies.min_by_key(cost).unwrap_or(piece.member)
+    }
+
+    /// Sends a run of sectors to the members, stripe by stripe.
+    fn write_members(&mut self, job: usize, lba: u64, sectors: u64, now: Nanos) {
+        let fua = self.jobs[job].fua;
+        let whole = self.striping.stripe_sectors();
+        // Held by one more, so that it cannot end before all stripes are begun.
+        self.jobs[job].remaining = 1;
+        let (mut lba, end) = (lba, lba + sectors);
+        while lba < end {
+            let here = (end - lba).min(whole - lba % whole);
+            let plan = stripe_write(&self.striping, lba, here);
+            self.jobs[job].remaining += 1;
+            let part = self.new_job(What::Part(job), fua);
+            if plan.reads.is_empty() {
+                for piece in plan.writes {
+                    self.send(part, piece, Operation::Write, fua, now);
+                }
+            } else {
+                self.jobs[part].then = plan.writes;
+                for piece in plan.reads {
+                    self.send(part, piece, Operation::Read, false, now);
+                }
+            }
+            lba += here;
+        }
+        self.count_down(job, now);
+    }
+
+    /// Takes waiting writes into the memory as far as there is room.
+    fn give_room(&mut self, now: Nanos) {
+        while let Some(job) = self.for_room.front().copied() {
+            let What::Host(request) = self.jobs[job].what else { return };
+            let held = self.held_sectors();
+            // A request beyond the whole memory flows through when it is empty.
+            if held > 0 && held + request.sectors > self.memory_sectors
+                || self.dirty.len() >= EXTENTS_MAX
+            {
+                return;
+            }
+            self.for_room.pop_front();
+            self.arriving_sectors += request.sectors;
+            let at = self.link(request.sectors, now + self.command);
+            self.finish_at(job, at);
+        }
+    }
+
+    fn held_sectors(&self) -> u64 {
+        let destaging: u64 = self.destaging.iter().map(|extent| extent.sectors()).sum();
+        self.dirty.sectors() + self.arriving_sectors + destaging
+    }
+
+    /// Starts moving dirty sectors to the members: whole stripes at once, parts after a wait,
+    /// anything when room is short.
+    fn destage(&mut self, now: Nanos) {
+        if self.dirty.is_empty() {
+            return;
+        }
+        let short = !self.for_room.is_empty()
+            || self.held_sectors() * 4 > self.memory_sectors * 3
+            || self.dirty.len() * 4 > EXTENTS_MAX * 3;
+        let patient = now < self.last_write + PARTIAL_STRIPE_WAIT;
+        let at_once = self.members.len() * if short { 8 } else { 2 };
+        if self.reads > 0 && !short {
+            return;
+        }
+        while self.destaging.len() < at_once
+            && let Some(extent) = self.next_extent(short || !patient)
+        {
+            self.cursor = extent.end;
+            self.dirty.remove(extent.start, extent.end);
+            self.destaging.push(extent);
+            // What only the battery protected must not become less durable on a member.
+            let job = self.new_job(What::Destage(extent, now), self.member_cache);
+            self.write_members(job, extent.start, extent.sectors(), now);
+        }
+    }
+
+    /// The next dirty sectors upwards from the last, within one stripe. Not those of a
+    /// stripe that is being written.
+    fn next_extent(&self, parts: bool) -> Option<Extent> {
+        let whole = self.striping.stripe_sectors();
+        let mut from = self.cursor;
+        for _ in 0..16 {
+            let extent = self.dirty.at_or_after(from)?;
+            let start = extent.start.max(if extent.end > from { from } else { 0 });
+            let full = start.next_multiple_of(whole);
+            let found = if full + whole <= extent.end {
+                Extent { start: full, end: full + whole }
+            } else {
+                Extent { start, end: extent.end.min((start / whole + 1) * whole) }
+            };
+            let allowed = parts || found.sectors() == whole;
+            let busy = |held: &Extent| held.start / whole == found.start / whole;
+            if allowed && !self.destaging.iter().any(busy) {
+                return Some(found);
+            }
+            from = extent.end;
+        }
+        None
+    }
+}
+
+impl Model for Controller {
+    fn capacity(&self) -> Bytes {
+        Bytes(self.sectors * SECTOR_BYTES)
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.work_until(now);
+        let lba = request.lba.0.min(self.sectors);
+        let sectors = request.sectors.min(self.sectors - lba);
+        self.begin(Request { lba: Lba(lba), sectors, ..request }, now);
+        self.destage(now);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.outbox.first().or_else(|| self.internal_event())
+    }
+
+    fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
+        self.work_until(now);
+        self.outbox.take(completed);
+    }
+
+    fn is_durable(&self, lba: Lba, sectors: u64) -> bool {
+        if self.write_back {
+            return true;
+        }
+        let sectors = sectors.min(self.sectors.saturating_sub(lba.0));
+        self.striping.pieces(lba.0, sectors).all(|piece| {
+            (piece.member..piece.member + self.striping.copies()).all(|member| {
+                self.members[member as usize].model.is_durable(Lba(piece.lba), piece.sectors)
+            })
+        })
+    }
+
+    fn take_destaged(&mut self, destaged: &mut Vec<Destaged>) {
+        if let Some(record) = &mut self.record {
+            destaged.append(record);
+        }
+    }
+
+    fn activity(&self) -> Activity {
+        let mut activity = self.activity;
+        for member in &self.members {
+            activity.add_medium_of(&member.model.activity());
+        }
+        activity
+    }
+}

@@ -1,0 +1,83 @@
+//! What a RAID controller's parameter file may say, and what must fit together.
+
+use serde::Deserialize;
+use units::{Bytes, Nanos};
+
+/// The `[controller]` table of a parameter file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerParameters {
+    /// The drive each member is: a shipped name, or the path of a file, relative to this one.
+    pub member: String,
+    /// How many members.
+    pub members: u32,
+    /// How data is spread over them.
+    pub level: Level,
+    /// What lies on one member before the next is used.
+    pub stripe_unit: Bytes,
+    /// Whether the members' own write caches are on.
+    pub member_write_cache: bool,
+    /// Memory for written data.
+    pub write_memory: Bytes,
+    /// Whether a battery keeps that memory alive; without it every write goes through.
+    pub battery: bool,
+    /// The controller's own time for a command.
+    pub command: Nanos,
+    /// Rate of the host's link in 10⁶ bytes a second.
+    pub link_mb_per_s: f64,
+    /// Rate at which it computes parity, in 10⁶ bytes a second.
+    pub parity_mb_per_s: f64,
+    /// Commands it gives one member at a time.
+    pub member_queue_depth: u32,
+}
+
+/// How data is spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Striped, nothing redundant.
+    Raid0,
+    /// Every member holds everything.
+    Raid1,
+    /// Striped with one rotating parity unit a stripe (left-symmetric, as Linux's md).
+    Raid5,
+    /// Striped over mirrored pairs.
+    Raid10,
+}
+
+impl ControllerParameters {
+    /// Checks the whole; the error is the offending key and what is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+        let fail = |key, problem: &str| Err((key, problem.to_owned()));
+        let least = match self.level {
+            Level::Raid0 => 1,
+            Level::Raid1 => 2,
+            Level::Raid5 => 3,
+            Level::Raid10 => 2,
+        };
+        if !(least..=32).contains(&self.members) {
+            return Err(("members", format!("must be between {least} and 32 for this level")));
+        }
+        if self.level == Level::Raid10 && self.members % 2 != 0 {
+            return fail("members", "must be even: pairs are mirrored");
+        }
+        if !self.stripe_unit.0.is_power_of_two() || !(4096..=1 << 24).contains(&self.stripe_unit.0)
+        {
+            return fail("stripe_unit", "must be a power of two from 4K to 16M");
+        }
+        for (key, rate) in
+            [("link_mb_per_s", self.link_mb_per_s), ("parity_mb_per_s", self.parity_mb_per_s)]
+        {
+            if !(rate > 0.01 && rate < 1e6) {
+                return fail(key, "must be above 0.01 and below 1000000");
+            }
+        }
+        if self.member_queue_depth == 0 || self.member_queue_depth > 256 {
+            return fail("member_queue_depth", "must be between 1 and 256");
+        }
+        if self.battery && self.write_memory.0 < self.stripe_unit.0 * u64::from(self.members) {
+            return fail("write_memory", "must hold at least one whole stripe");
+        }
+        Ok(())
+    }
+}
