@@ -8,11 +8,12 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stack::Refusal;
 
 use crate::loop_file::LoopError;
+use crate::patience::patiently;
 use crate::sysfs::Entry;
 use crate::{ioctl, usage};
 
@@ -63,8 +64,16 @@ pub(crate) fn detach(device: File, number: u32, own: bool) {
     let _ = ioctl::detach_loop(&device);
     drop(device);
     if own && let Ok(control) = control() {
-        // Still mounted: then it stays, without a file in the end, until a later sweep.
-        let _ = ioctl::remove_loop(&control, number);
+        // Someone may be looking at it at this moment. Still mounted, it stays, without a file
+        // in the end, until the next loop file takes its number or a sweep finds it.
+        let node = PathBuf::from(format!("/dev/loop{number}"));
+        let _ = patiently(
+            || ioctl::remove_loop(&control, number),
+            |removed| {
+                let busy = removed.as_ref().err()?.raw_os_error() == Some(libc::EBUSY);
+                busy.then(|| node.clone())
+            },
+        );
     }
 }
 

@@ -36,6 +36,7 @@ use stack::Refusal;
 use units::Bytes;
 
 use crate::contents::{self, Contents};
+use crate::patience::patiently;
 use crate::sysfs::Entry;
 use crate::{DeviceNumber, ToolPath, Use, ioctl, usage};
 
@@ -317,23 +318,6 @@ fn shown(asked: &Path, node: &Path, number: DeviceNumber) -> String {
     }
 }
 
-/// Looks again after a moment while `passing` says that the use may be someone's passing
-/// look: udev after a close, losetup trying a loop device. A use that stays is refused.
-fn patiently<T, E>(
-    mut look: impl FnMut() -> Result<T, E>,
-    passing: impl Fn(&Result<T, E>) -> bool,
-) -> Result<T, E> {
-    let mut seen = look();
-    for wait_ms in [5, 20, 50, 100, 200] {
-        if !passing(&seen) {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
-        seen = look();
-    }
-    seen
-}
-
 fn refuse_if_used(
     node: &Path,
     name: &str,
@@ -342,7 +326,10 @@ fn refuse_if_used(
 ) -> Result<(), Refusal> {
     let found = patiently(
         || usage::find(number, own),
-        |found| matches!(found, Ok(Some(Use::Writer { .. }))),
+        |found| match found {
+            Ok(Some(Use::Writer { node, .. })) => Some(node.clone()),
+            _ => None,
+        },
     );
     match found {
         Ok(None) => Ok(()),
@@ -370,7 +357,10 @@ fn open_node(node: &Path, name: &str, number: DeviceNumber, flags: i32) -> Resul
                 .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | flags)
                 .open(node)
         },
-        |opened| matches!(opened, Err(error) if error.raw_os_error() == Some(libc::EBUSY)),
+        |opened| {
+            let error = opened.as_ref().err()?;
+            (error.raw_os_error() == Some(libc::EBUSY)).then(|| node.to_owned())
+        },
     );
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(libc::EBUSY) => Refusal::new(name, format!("{} is held by someone", node.display()))
@@ -421,13 +411,17 @@ fn lock(
     };
     // A process of ours that was just forked shares our locks until it executes its program,
     // and udev locks a disk while it looks at it: both for a moment.
-    let flock = |file: &File, operation: FlockOperation| {
-        patiently(|| flock(file, operation), |locked| *locked == Err(Errno::WOULDBLOCK))
+    let flock = |file: &File, node: &Path, operation: FlockOperation| {
+        patiently(
+            || flock(file, operation),
+            |locked| (*locked == Err(Errno::WOULDBLOCK)).then(|| node.to_owned()),
+        )
+        .map_err(|_| locked(node))
     };
-    flock(device, FlockOperation::NonBlockingLockExclusive).map_err(|_| locked(node))?;
+    flock(device, node, FlockOperation::NonBlockingLockExclusive)?;
     let Some(disk) = disk_of_partition(name, number)? else { return Ok(None) };
     let file = open_node(&disk.node(), name, disk.number, 0)?;
-    flock(&file, FlockOperation::NonBlockingLockShared).map_err(|_| locked(&disk.node()))?;
+    flock(&file, &disk.node(), FlockOperation::NonBlockingLockShared)?;
     Ok(Some(file))
 }
 

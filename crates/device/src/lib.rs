@@ -17,6 +17,7 @@ mod loop_file;
 mod number;
 mod owned;
 mod owner;
+mod patience;
 mod proc_tables;
 mod removal;
 mod sweep;

@@ -182,7 +182,7 @@ fn unmount_all(
     ours: impl Fn(&crate::Mount) -> bool,
     report: &mut SweepReport,
 ) -> Result<(), String> {
-    let table = std::fs::read("/proc/self/mountinfo").map_err(|error| error.to_string())?;
+    let table = std::fs::read("/proc/thread-self/mountinfo").map_err(|error| error.to_string())?;
     for mount in parse_mountinfo(&table).into_iter().rev().filter(ours) {
         let point = mount.point.display();
         unmount(&mount.point, UnmountFlags::NOFOLLOW)

@@ -161,3 +161,40 @@ pub(crate) fn btrfs_members() -> io::Result<Vec<(String, DeviceNumber)>> {
     }
     Ok(members)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk of md and dm as sysfs shows it: this machine may have neither.
+    #[test]
+    fn holders_members_partitions_and_serials() {
+        let root = tempfile::tempdir().unwrap();
+        let disk = root.path().join("nvme0n1");
+        for directory in ["holders/md0", "slaves", "device", "nvme0n1p1/holders/dm-3"] {
+            std::fs::create_dir_all(disk.join(directory)).unwrap();
+        }
+        for (file, text) in [
+            ("dev", "259:0\n"),
+            ("wwid", "eui.0025\n"),
+            ("device/serial", "S4 \n"),
+            ("nvme0n1p1/dev", "259:1\n"),
+            ("nvme0n1p1/partition", "1\n"),
+            ("nvme0n1p1/start", "2048\n"),
+        ] {
+            std::fs::write(disk.join(file), text).unwrap();
+        }
+        let disk = Entry::at(&disk).unwrap();
+        assert_eq!(disk.node(), Path::new("/dev/nvme0n1"));
+        assert_eq!(disk.holders().unwrap(), ["md0"]);
+        assert_eq!(disk.members().unwrap(), [] as [&str; 0]);
+        let [part] = disk.partitions().unwrap().try_into().unwrap();
+        assert_eq!(part.holders().unwrap(), ["dm-3"]);
+        assert_eq!(part.whole_disk().unwrap().number, disk.number);
+        let family: Vec<_> = part.family().unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(family, ["259:0", "259:1"]);
+        assert_eq!(disk.serials().unwrap()["device/serial"], "S4");
+        let serials = part.serials().unwrap();
+        assert_eq!((&*serials["wwid"], &*serials["start"]), ("eui.0025", "2048"));
+    }
+}

@@ -296,14 +296,15 @@ fn mounted(nodes: &BTreeMap<DeviceNumber, PathBuf>) -> Result<Option<Use>, Unrea
             nodes.get(&block_number(&mount.source)?).cloned()
         })
     };
-    let own = must("/proc/self/mountinfo", std::fs::read("/proc/self/mountinfo"))?;
+    // The thread's own view: threads of one process can be in different namespaces.
+    let own = must("mountinfo", std::fs::read("/proc/thread-self/mountinfo"))?;
     for mount in parse_mountinfo(&own) {
         if let Some(node) = of_family(&mount) {
             return Ok(Some(Use::Mounted { node, point: mount.point, namespace_of: None }));
         }
     }
     let mut seen = BTreeSet::new();
-    seen.extend(std::fs::read_link("/proc/self/ns/mnt").ok());
+    seen.extend(std::fs::read_link("/proc/thread-self/ns/mnt").ok());
     for pid in processes()? {
         // Processes end while they are looked at, and an ordinary user may not look at
         // others': what cannot be read here the exclusive open still finds.

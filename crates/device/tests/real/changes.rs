@@ -2,11 +2,11 @@
 
 use device::Claim;
 
-use crate::scratch::{Disk, Mounted, attempt, is_root, run};
+use crate::scratch::{Disk, Mounted, attempt, enters_as_root, run};
 
 #[test]
 fn our_own_mkfs_is_noted_and_a_strangers_is_not() {
-    if !is_root("our_own_mkfs_is_noted_and_a_strangers_is_not") {
+    if !enters_as_root("our_own_mkfs_is_noted_and_a_strangers_is_not") {
         return;
     }
     let disk = Disk::blank(32);
@@ -30,7 +30,7 @@ fn our_own_mkfs_is_noted_and_a_strangers_is_not() {
 
 #[test]
 fn a_single_byte_in_a_sampled_area_is_noticed() {
-    if !is_root("a_single_byte_in_a_sampled_area_is_noticed") {
+    if !enters_as_root("a_single_byte_in_a_sampled_area_is_noticed") {
         return;
     }
     let disk = Disk::blank(16);
@@ -41,7 +41,7 @@ fn a_single_byte_in_a_sampled_area_is_noticed() {
 
 #[test]
 fn another_size() {
-    if !is_root("another_size") {
+    if !enters_as_root("another_size") {
         return;
     }
     let disk = Disk::blank(16);
@@ -55,7 +55,7 @@ fn another_size() {
 
 #[test]
 fn another_disk_under_the_same_number() {
-    if !is_root("another_disk_under_the_same_number") {
+    if !enters_as_root("another_disk_under_the_same_number") {
         return;
     }
     let disk = Disk::blank(16);
@@ -80,7 +80,7 @@ fn another_disk_under_the_same_number() {
 
 #[test]
 fn put_to_use_after_the_claim() {
-    if !is_root("put_to_use_after_the_claim") {
+    if !enters_as_root("put_to_use_after_the_claim") {
         return;
     }
     let disk = Disk::blank(16);

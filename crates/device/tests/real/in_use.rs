@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 
 use device::Claim;
 
-use crate::scratch::{Disk, Mounted, is_root, losetup, refused_whatever_is_said, run};
+use crate::scratch::{Disk, Mounted, enters_as_root, losetup, refused_whatever_is_said, run};
 
 #[test]
 fn mounted() {
-    if !is_root("mounted") {
+    if !enters_as_root("mounted") {
         return;
     }
     let disk = Disk::blank(32);
     run("mkfs.ext4", &["-q", disk.text()]);
-    let mount = Mounted::on(&disk.node, disk.mount_point());
+    let mount = Mounted::read_only(&disk.node, disk.mount_point());
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     assert!(refusal.rule.contains("is mounted on"), "{refusal}");
     assert!(refusal.rule.contains(mount.0.to_str().unwrap()), "{refusal}");
@@ -23,13 +23,16 @@ fn mounted() {
 
 #[test]
 fn mounted_in_another_namespace() {
-    if !is_root("mounted_in_another_namespace") {
+    if !enters_as_root("mounted_in_another_namespace") {
         return;
     }
     let disk = Disk::blank(32);
     run("mkfs.ext4", &["-q", disk.text()]);
-    let script =
-        format!("mount {} {} && echo mounted && cat", disk.text(), disk.mount_point().display());
+    let script = format!(
+        "mount -o ro {} {} && echo mounted && cat",
+        disk.text(),
+        disk.mount_point().display()
+    );
     let mut child = Command::new("unshare")
         .args(["--mount", "--propagation", "private", "sh", "-c", &script])
         .stdin(Stdio::piped())
@@ -48,7 +51,7 @@ fn mounted_in_another_namespace() {
 
 #[test]
 fn active_swap() {
-    if !is_root("active_swap") {
+    if !enters_as_root("active_swap") {
         return;
     }
     struct Swap<'a>(&'a Disk);
@@ -69,7 +72,7 @@ fn active_swap() {
 
 #[test]
 fn held_exclusively() {
-    if !is_root("held_exclusively") {
+    if !enters_as_root("held_exclusively") {
         return;
     }
     let disk = Disk::blank(16);
@@ -83,7 +86,7 @@ fn held_exclusively() {
 
 #[test]
 fn open_for_writing_elsewhere() {
-    if !is_root("open_for_writing_elsewhere") {
+    if !enters_as_root("open_for_writing_elsewhere") {
         return;
     }
     let disk = Disk::blank(16);
@@ -106,13 +109,13 @@ fn open_for_writing_elsewhere() {
 
 #[test]
 fn mounted_btrfs_of_two() {
-    if !is_root("mounted_btrfs_of_two") {
+    if !enters_as_root("mounted_btrfs_of_two") {
         return;
     }
     let (first, second) = (Disk::blank(128), Disk::blank(128));
     run("mkfs.btrfs", &["-q", "-f", "-d", "raid1", "-m", "raid1", first.text(), second.text()]);
     run("btrfs", &["device", "scan", first.text(), second.text()]);
-    let mount = Mounted::on(&first.node, first.mount_point());
+    let mount = Mounted::read_only(&first.node, first.mount_point());
     // mountinfo names one of the two only.
     for disk in [&first, &second] {
         let refusal = refused_whatever_is_said(disk, &disk.node);
@@ -132,7 +135,7 @@ fn mounted_btrfs_of_two() {
 
 #[test]
 fn under_a_loop_device() {
-    if !is_root("under_a_loop_device") {
+    if !enters_as_root("under_a_loop_device") {
         return;
     }
     let disk = Disk::blank(16);
@@ -144,13 +147,13 @@ fn under_a_loop_device() {
 
 #[test]
 fn on_a_device_that_is_mounted() {
-    if !is_root("on_a_device_that_is_mounted") {
+    if !enters_as_root("on_a_device_that_is_mounted") {
         return;
     }
     let disk = Disk::blank(32);
     run("mkfs.ext4", &["-q", disk.text()]);
     let above = losetup(&disk.node, &[]);
-    let mount = Mounted::on(&disk.node, disk.mount_point());
+    let mount = Mounted::read_only(&disk.node, disk.mount_point());
     let refusal = refused_whatever_is_said(&disk, &above);
     drop(mount);
     run("losetup", &["-d", above.to_str().unwrap()]);
@@ -159,7 +162,7 @@ fn on_a_device_that_is_mounted() {
 
 #[test]
 fn a_file_attached_twice() {
-    if !is_root("a_file_attached_twice") {
+    if !enters_as_root("a_file_attached_twice") {
         return;
     }
     let disk = Disk::blank(16);
@@ -171,7 +174,7 @@ fn a_file_attached_twice() {
 
 #[test]
 fn partitions_and_their_disk() {
-    if !is_root("partitions_and_their_disk") {
+    if !enters_as_root("partitions_and_their_disk") {
         return;
     }
     // The kernel may have no reader for any partition table: addpart names the places.
@@ -194,7 +197,7 @@ fn partitions_and_their_disk() {
         .expect_err("--destroy names the disk, not the partition");
     assert_eq!(before, disk.checksum());
 
-    let mount = Mounted::on(Path::new(&part(1)), disk.mount_point());
+    let mount = Mounted::read_only(Path::new(&part(1)), disk.mount_point());
     for node in [disk.text(), &part(1), &part(2)] {
         let refusal = refused_whatever_is_said(&disk, Path::new(node));
         assert!(refusal.rule.contains("p1 is mounted on"), "{refusal}");
@@ -206,7 +209,7 @@ fn partitions_and_their_disk() {
 
 #[test]
 fn a_symlink_is_resolved_and_shown() {
-    if !is_root("a_symlink_is_resolved_and_shown") {
+    if !enters_as_root("a_symlink_is_resolved_and_shown") {
         return;
     }
     let disk = Disk::blank(32);
@@ -218,7 +221,7 @@ fn a_symlink_is_resolved_and_shown() {
         assert_eq!(claim.state().asked, link);
     }
     run("mkfs.ext4", &["-q", disk.text()]);
-    let mount = Mounted::on(&disk.node, disk.mount_point());
+    let mount = Mounted::read_only(&disk.node, disk.mount_point());
     let refusal = refused_whatever_is_said(&disk, &link);
     assert!(refusal.rule.contains("is mounted on"), "{refusal}");
     assert!(refusal.what.contains("by-id →"), "{refusal}");
@@ -230,10 +233,10 @@ fn a_symlink_is_resolved_and_shown() {
 
 #[test]
 fn the_disk_under_the_root_filesystem() {
-    if !is_root("the_disk_under_the_root_filesystem") {
+    if !enters_as_root("the_disk_under_the_root_filesystem") {
         return;
     }
-    let table = std::fs::read("/proc/self/mountinfo").unwrap();
+    let table = std::fs::read("/proc/thread-self/mountinfo").unwrap();
     let root = device::parse_mountinfo(&table)
         .into_iter()
         .rfind(|mount| mount.point == Path::new("/"))
@@ -250,7 +253,7 @@ fn the_disk_under_the_root_filesystem() {
 
 #[test]
 fn claimed_twice() {
-    if !is_root("claimed_twice") {
+    if !enters_as_root("claimed_twice") {
         return;
     }
     let disk = Disk::blank(16);
@@ -263,7 +266,7 @@ fn claimed_twice() {
 
 #[test]
 fn read_only_small_and_not_a_device() {
-    if !is_root("read_only_small_and_not_a_device") {
+    if !enters_as_root("read_only_small_and_not_a_device") {
         return;
     }
     let disk = Disk::with(16, &["--read-only"]);

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use device::{Ledger, MARKER};
 use units::Bytes;
 
-use crate::scratch::{Mounted, is_root, losetup, run};
+use crate::scratch::{Mounted, enters_as_root, losetup, run};
 
 const SIZE: Bytes = Bytes::from_mib(64);
 const VICTIM: &str = "FSTRIAL_TEST_VICTIM";
@@ -109,7 +109,7 @@ fn nothing_left(place: &Path) {
     assert_eq!(entries(place), [] as [PathBuf; 0]);
     let text = place.to_str().unwrap();
     assert!(!run("losetup", &["-n", "-l", "-O", "BACK-FILE"]).contains(text));
-    assert!(!std::fs::read_to_string("/proc/self/mountinfo").unwrap().contains(text));
+    assert!(!std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap().contains(text));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn killed_with_a_directory_of_an_ordinary_user() {
 
 #[test]
 fn killed_while_mounted_in_a_private_namespace() {
-    if !is_root("killed_while_mounted_in_a_private_namespace") {
+    if !enters_as_root("killed_while_mounted_in_a_private_namespace") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn killed_while_mounted_in_a_private_namespace() {
 
 #[test]
 fn killed_while_mounted_for_everyone() {
-    if !is_root("killed_while_mounted_for_everyone") {
+    if !enters_as_root("killed_while_mounted_for_everyone") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn killed_while_mounted_for_everyone() {
     let mut victim = Victim::at("mounted", place.path(), false);
     victim.kill();
     drop(victim);
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let table = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
     assert!(table.contains(place.path().to_str().unwrap()), "the mount outlives its process");
     let report = Ledger::open(&place.path().join("ledger")).unwrap().sweep().unwrap();
     assert!(report.left.is_empty(), "{report}");
@@ -177,7 +177,7 @@ fn losetup_of_somebody_else(place: &Path) -> PathBuf {
 
 #[test]
 fn killed_with_a_loop_file() {
-    if !is_root("killed_with_a_loop_file") {
+    if !enters_as_root("killed_with_a_loop_file") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ fn what_does_not_prove_to_be_ours_is_left() {
 
 #[test]
 fn another_file_under_the_images_name_is_left() {
-    if !is_root("another_file_under_the_images_name_is_left") {
+    if !enters_as_root("another_file_under_the_images_name_is_left") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -282,7 +282,7 @@ fn another_file_under_the_images_name_is_left() {
 
 #[test]
 fn a_strangers_mount_inside_stops_the_removal() {
-    if !is_root("a_strangers_mount_inside_stops_the_removal") {
+    if !enters_as_root("a_strangers_mount_inside_stops_the_removal") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -312,7 +312,7 @@ fn a_strangers_mount_inside_stops_the_removal() {
 
 #[test]
 fn dropping_removes_what_was_made_and_its_entries() {
-    if !is_root("dropping_removes_what_was_made_and_its_entries") {
+    if !enters_as_root("dropping_removes_what_was_made_and_its_entries") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -331,7 +331,7 @@ fn dropping_removes_what_was_made_and_its_entries() {
 
 #[test]
 fn a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not() {
-    if !is_root("a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not") {
+    if !enters_as_root("a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -354,7 +354,7 @@ fn a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not() {
     std::fs::write(ledger_directory.join(name), text).unwrap();
     let report = ledger.sweep().unwrap();
     assert_eq!((report.cleaned.len(), report.left.len()), (1, 0), "{report}");
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let table = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
     assert!(!table.contains(ours.to_str().unwrap()));
     assert!(table.contains(theirs.to_str().unwrap()));
     drop(Mounted(theirs));

@@ -5,13 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use device::{Claim, LoopError, LoopFile};
 use units::Bytes;
 
-use crate::scratch::{Mounted, attempt, is_root, run};
+use crate::scratch::{Mounted, attempt, enters_as_root, run};
 
 const SIZE: Bytes = Bytes::from_mib(64);
 
 #[test]
 fn made_claimed_and_gone() {
-    if !is_root("made_claimed_and_gone") {
+    if !enters_as_root("made_claimed_and_gone") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -33,7 +33,7 @@ fn made_claimed_and_gone() {
 
 #[test]
 fn larger_blocks() {
-    if !is_root("larger_blocks") {
+    if !enters_as_root("larger_blocks") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ fn larger_blocks() {
 /// the host's allocator's.
 #[test]
 fn neither_discard_nor_zeroing_punches_it() {
-    if !is_root("neither_discard_nor_zeroing_punches_it") {
+    if !enters_as_root("neither_discard_nor_zeroing_punches_it") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn neither_discard_nor_zeroing_punches_it() {
 
 #[test]
 fn a_punched_file_is_found_and_filled() {
-    if !is_root("a_punched_file_is_found_and_filled") {
+    if !enters_as_root("a_punched_file_is_found_and_filled") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn a_punched_file_is_found_and_filled() {
 /// others get to use.
 #[test]
 fn its_loop_device_goes_with_it() {
-    if !is_root("its_loop_device_goes_with_it") {
+    if !enters_as_root("its_loop_device_goes_with_it") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -110,7 +110,7 @@ fn its_loop_device_goes_with_it() {
 
 #[test]
 fn too_little_room_says_how_much() {
-    if !is_root("too_little_room_says_how_much") {
+    if !enters_as_root("too_little_room_says_how_much") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -124,7 +124,7 @@ fn too_little_room_says_how_much() {
 
 #[test]
 fn a_directory_that_others_write_to_and_a_name_that_is_taken() {
-    if !is_root("a_directory_that_others_write_to_and_a_name_that_is_taken") {
+    if !enters_as_root("a_directory_that_others_write_to_and_a_name_that_is_taken") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ fn a_directory_that_others_write_to_and_a_name_that_is_taken() {
 
 #[test]
 fn a_mounted_one_goes_when_it_is_unmounted() {
-    if !is_root("a_mounted_one_goes_when_it_is_unmounted") {
+    if !enters_as_root("a_mounted_one_goes_when_it_is_unmounted") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

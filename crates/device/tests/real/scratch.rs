@@ -4,15 +4,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use device::Claim;
+use rustix::mount::MountPropagationFlags;
 use stack::Refusal;
 
-/// Whether this process may make devices. Prints why a test is skipped.
-pub(crate) fn is_root(test: &str) -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
+/// Gives the test's thread a mount namespace of its own; `false`, with the reason printed,
+/// where it has to be skipped. In the namespace of the machine, any process that makes one
+/// for itself at the wrong moment would take a copy of our mounts along and keep our devices
+/// busy.
+pub(crate) fn enters_as_root(test: &str) -> bool {
+    if !rustix::process::geteuid().is_root() {
         println!("{test}: skipped: loop devices need root");
+        return false;
     }
-    root
+    // SAFETY: only this thread's view of mounts changes; no memory or descriptor is shared
+    // differently from before.
+    let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+    assert_eq!(unshared, 0, "{}", std::io::Error::last_os_error());
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", private).unwrap();
+    true
 }
 
 /// Runs a program that has to succeed; returns its standard output.
@@ -111,6 +121,15 @@ pub(crate) struct Mounted(pub(crate) PathBuf);
 impl Mounted {
     pub(crate) fn on(node: &Path, point: PathBuf) -> Mounted {
         run("mount", &[node.to_str().unwrap(), point.to_str().unwrap()]);
+        Mounted(point)
+    }
+}
+
+impl Mounted {
+    /// Mounted so that the filesystem itself writes nothing either: whoever compares
+    /// checksums sees only what others write.
+    pub(crate) fn read_only(node: &Path, point: PathBuf) -> Mounted {
+        run("mount", &["-o", "ro", node.to_str().unwrap(), point.to_str().unwrap()]);
         Mounted(point)
     }
 }
