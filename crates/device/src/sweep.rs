@@ -14,6 +14,7 @@ use rustix::mount::{UnmountFlags, unmount};
 use crate::ledger::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
 use crate::owned::{MARKER, directory_name, image_name, remove_directory};
 use crate::proc_tables::parse_mountinfo;
+use crate::sysfs::Entry;
 use crate::usage::{Loop, attached_loops};
 use crate::{DeviceNumber, ProcessIdentity, attachment, ioctl};
 
@@ -235,7 +236,12 @@ fn sweep_loop_file(
             report.cleaned.push(format!("loop device {} of {shown}", node.display()));
         }
         if let Some(attached) = loops_of(image)?.first() {
-            return Err(format!("{shown}: {} is still in use", attached.node.display()));
+            let holders = Entry::of(attached.number).and_then(|entry| entry.holders());
+            let by = match holders.unwrap_or_default() {
+                holders if holders.is_empty() => "a process or another mount namespace".into(),
+                holders => holders.join(", "),
+            };
+            return Err(format!("{shown}: {} is still in use by {by}", attached.node.display()));
         }
     }
     if let Some(number) = loop_device

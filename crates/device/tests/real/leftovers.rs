@@ -190,6 +190,30 @@ fn killed_with_a_loop_file() {
 }
 
 #[test]
+fn a_loop_file_that_someone_still_uses_waits_for_the_next_time() {
+    if !enters_as_root("a_loop_file_that_someone_still_uses_waits_for_the_next_time") {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let mut victim = Victim::at("image", place.path(), false);
+    let text = place.path().to_str().unwrap();
+    let attached = run("losetup", &["-n", "-l", "-O", "NAME,BACK-FILE"]);
+    let line = attached.lines().find(|line| line.contains(text)).unwrap();
+    let held = std::fs::File::open(line.split_whitespace().next().unwrap()).unwrap();
+    victim.kill();
+    drop(victim);
+    let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
+    let report = ledger.sweep().unwrap();
+    assert!(report.left.iter().any(|what| what.contains("still in use by")), "{report}");
+    assert!(report.left.iter().any(|what| what.contains("it holds what was left")), "{report}");
+    assert_eq!(names(place.path()).len(), 1, "neither image nor directory is gone");
+    drop(held);
+    let report = ledger.sweep().unwrap();
+    assert!(report.left.is_empty(), "{report}");
+    nothing_left(place.path());
+}
+
+#[test]
 fn a_zombie_is_gone_and_a_living_neighbour_is_not() {
     let place = tempfile::tempdir().unwrap();
     let alive = Victim::at("directory", place.path(), false);
