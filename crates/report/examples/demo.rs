@@ -1,5 +1,5 @@
 //! Writes a report of invented figures, to look at a format while working on it:
-//! `cargo run -p report --example demo -- html > demo.html`.
+//! `cargo run -p report --example demo -- html > demo.html`; with `--small`, `--redact` or `--color`.
 
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
@@ -17,7 +17,8 @@ fn main() -> ExitCode {
         eprintln!("there is no format `{name}`; there are: {}", known.join(", "));
         return ExitCode::FAILURE;
     };
-    let mut synthetic = Synthetic::quickstart();
+    let small = std::env::args().any(|argument| argument == "--small");
+    let mut synthetic = if small { Synthetic::small() } else { Synthetic::quickstart() };
     let mut without = planted("ext4:barrier=off", "ext4", 1.1, 0.03);
     without.contender.options.insert("barrier".to_owned(), "off".to_owned());
     without.durability = Durability::NoBarriers;

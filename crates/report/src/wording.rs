@@ -85,14 +85,18 @@ pub(crate) fn spread(cell: &Cell) -> Option<String> {
 
 /// A range of factors: `1.3–1.5 times`, or one where both ends read the same.
 pub(crate) fn times(low: f64, high: f64) -> String {
-    format!("{} times", factors(low, high))
+    format!("{} times", range(low, high, 2))
 }
 
-/// The same without the word.
+/// The same without the word and with a digit more, for tables.
 pub(crate) fn factors(low: f64, high: f64) -> String {
-    // As many digits as it takes for the ends to differ from 1 and from each other, up to
-    // four.
-    for digits in 2..=4 {
+    range(low, high, 3)
+}
+
+/// With as many digits as it takes for the ends to differ from 1 and from each other, up to
+/// four.
+fn range(low: f64, high: f64, least: usize) -> String {
+    for digits in least..=4 {
         let (low_text, high_text) = (factor(low, digits), factor(high, digits));
         let shows_one = (low_text == factor(1.0, digits) && low != 1.0)
             || (high_text == factor(1.0, digits) && high != 1.0);
@@ -141,11 +145,12 @@ mod tests {
 
     #[test]
     fn factors_show_as_many_digits_as_they_need() {
-        assert_eq!(factors(1.31, 1.48), "1.3–1.5");
-        assert_eq!(factors(1.012, 1.034), "1.01–1.03");
+        assert_eq!(times(1.31, 1.48), "1.3–1.5 times");
+        assert_eq!(times(1.012, 1.034), "1.01–1.03 times");
+        assert_eq!(factors(1.31, 1.48), "1.31–1.48");
         assert_eq!(factors(2.0, 2.0), "2.000");
         assert_eq!(factors(0.998, 1.2), "0.998–1.20");
-        assert_eq!(factors(12.0, 2e9), "12–> 9999");
+        assert_eq!(factors(12.0, 2e9), "12.0–> 9999");
     }
 
     #[test]

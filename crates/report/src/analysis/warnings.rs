@@ -29,6 +29,7 @@ pub(super) fn of_run(
     warnings.extend(of_durability(contenders));
     warnings.extend(of_kernels(contenders));
     warnings.extend(of_failures(contenders));
+    warnings.extend(of_absentees(run, contenders));
     for (workload, phase, block) in arranged.unequal_work() {
         warnings.push(format!(
             "In {workload} ({phase}) the contenders did not do the same ops though they had the \
@@ -89,6 +90,29 @@ fn of_failures(contenders: &[Conditions]) -> Option<String> {
             and(&partly.iter().map(String::as_str).collect::<Vec<_>>())
         )
     })
+}
+
+/// Who could not be run at all, and why.
+fn of_absentees(run: &StoredRun, contenders: &[Conditions]) -> Vec<String> {
+    contenders
+        .iter()
+        .filter(|contender| contender.done == 0)
+        .filter_map(|contender| {
+            let mut reasons: Vec<String> = run
+                .trials
+                .iter()
+                .filter(|trial| trial.spec.contender.name == contender.name)
+                .filter_map(|trial| trial.outcome.as_ref().map(ToString::to_string))
+                .collect();
+            reasons.dedup();
+            let first = reasons.first()?;
+            let more = match reasons.len() {
+                1 => String::new(),
+                count => format!(" (and {})", counted(count - 1, "other reason")),
+            };
+            Some(format!("{} could not be measured: {first}{more}.", contender.name))
+        })
+        .collect()
 }
 
 fn of_caches(workloads: &[WorkloadAnalysis], contenders: &[Conditions]) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use super::axis::Axis;
 use super::{colour, escaped, percent};
-use crate::analysis::MetricTable;
+use crate::analysis::{Cell, MetricTable, Unit};
 use crate::wording::figure;
 
 /// A chart in parts, so that each strip can stand in its contender's row.
@@ -15,8 +15,6 @@ pub(crate) struct Forest {
     /// Whether the axis is logarithmic.
     pub(crate) logarithmic: bool,
 }
-
-const HEIGHT: u32 = 28;
 
 /// Draws a table; `None` where it has no figure.
 pub(crate) fn forest(table: &MetricTable, names: &[&str]) -> Option<Forest> {
@@ -41,55 +39,14 @@ pub(crate) fn forest(table: &MetricTable, names: &[&str]) -> Option<Forest> {
         .iter()
         .map(|tick| {
             let x = percent(axis.place(*tick));
-            format!(r#"<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="{HEIGHT}"/>"#)
+            format!(r#"<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>"#)
         })
         .collect();
     let strips = table
         .cells
         .iter()
         .enumerate()
-        .map(|(index, cell)| {
-            let mean = cell.mean?;
-            let middle = HEIGHT / 2;
-            let mut words = format!("{}: {}", names[index], figure(mean, unit));
-            let mut marks = String::new();
-            if let (Some(low), Some(high)) = (cell.low, cell.high) {
-                words += &format!(" ({} to {})", figure(low, unit), figure(high, unit));
-                let (x1, x2) = (percent(axis.place(low)), percent(axis.place(high)));
-                marks += &format!(
-                    r#"<line class="whisker" x1="{x1}%" x2="{x2}%" y1="{middle}" y2="{middle}"/>"#
-                );
-                for x in [x1, x2] {
-                    let (top, bottom) = (middle - 5, middle + 5);
-                    marks += &format!(
-                        r#"<line class="whisker" x1="{x}%" x2="{x}%" y1="{top}" y2="{bottom}"/>"#
-                    );
-                }
-            }
-            for single in &cell.figures {
-                let x = percent(axis.place(single.value));
-                let title = format!(
-                    "{}, trial {}, block {}: {}",
-                    names[index],
-                    single.trial,
-                    single.block,
-                    figure(single.value, unit)
-                );
-                let title = escaped(&title);
-                marks += &format!(
-                    r#"<circle class="single" cx="{x}%" cy="{middle}" r="3"><title>{title}</title></circle>"#
-                );
-            }
-            let x = percent(axis.place(mean));
-            let words = escaped(&words);
-            marks += &format!(
-                r#"<circle class="mean" cx="{x}%" cy="{middle}" r="5"><title>{words}</title></circle>"#
-            );
-            Some(format!(
-                r#"<svg class="strip {}" width="100%" height="{HEIGHT}" role="img" aria-label="{words}">{grid}{marks}</svg>"#,
-                colour(index)
-            ))
-        })
+        .map(|(index, cell)| strip(index, cell, names[index], unit, &axis, &grid))
         .collect();
     let labels: String = ticks
         .iter()
@@ -111,4 +68,45 @@ pub(crate) fn forest(table: &MetricTable, names: &[&str]) -> Option<Forest> {
     let axis_svg =
         format!(r#"<svg class="axis" width="100%" height="16" aria-hidden="true">{labels}</svg>"#);
     Some(Forest { strips, axis: axis_svg, logarithmic: axis.logarithmic })
+}
+
+/// One contender's strip. It is as high as its row; its marks keep their size around the
+/// middle: mean and interval above, single trials beneath.
+fn strip(
+    index: usize,
+    cell: &Cell,
+    name: &str,
+    unit: Unit,
+    axis: &Axis,
+    grid: &str,
+) -> Option<String> {
+    let mean = cell.mean?;
+    let mut words = format!("{name}: {}", figure(mean, unit));
+    let mut marks = String::new();
+    if let (Some(low), Some(high)) = (cell.low, cell.high) {
+        words += &format!(" ({} to {})", figure(low, unit), figure(high, unit));
+        let (x1, x2) = (percent(axis.place(low)), percent(axis.place(high)));
+        marks += &format!(r#"<line class="whisker" x1="{x1}%" x2="{x2}%" y1="-4" y2="-4"/>"#);
+        for x in [x1, x2] {
+            marks += &format!(r#"<line class="whisker" x1="{x}%" x2="{x}%" y1="-9" y2="1"/>"#);
+        }
+    }
+    for single in &cell.figures {
+        let x = percent(axis.place(single.value));
+        let (trial, block) = (single.trial, single.block);
+        let value = figure(single.value, unit);
+        let title = escaped(&format!("{name}, trial {trial}, block {block}: {value}"));
+        marks += &format!(
+            r#"<circle class="single" cx="{x}%" cy="9" r="2.6"><title>{title}</title></circle>"#
+        );
+    }
+    let x = percent(axis.place(mean));
+    let words = escaped(&words);
+    let colour = colour(index);
+    marks += &format!(
+        r#"<circle class="mean" cx="{x}%" cy="-4" r="5.5"><title>{words}</title></circle>"#
+    );
+    Some(format!(
+        r#"<svg class="strip {colour}" width="100%" height="100%" role="img" aria-label="{words}">{grid}<svg y="50%" width="100%" height="1" overflow="visible">{marks}</svg></svg>"#
+    ))
 }

@@ -11,38 +11,38 @@ use workload::{Cache, Draw, Parameters, PhaseResult, PhaseStatus, Seed};
 
 /// A contender with what is planted on it.
 #[derive(Clone)]
-pub struct Planted {
-    pub contender: Contender,
+pub(crate) struct Planted {
+    pub(crate) contender: Contender,
     /// How many times as long everything takes.
-    pub factor: f64,
+    pub(crate) factor: f64,
     /// Relative spread of its trials.
-    pub spread: f64,
-    pub durability: Durability,
-    pub served_by: String,
-    pub features: Vec<String>,
+    pub(crate) spread: f64,
+    pub(crate) durability: Durability,
+    pub(crate) served_by: String,
+    pub(crate) features: Vec<String>,
 }
 
 /// A phase: workload, name, typical wall time, ops of each kind.
 #[derive(Clone)]
-pub struct PlantedPhase {
-    pub workload: &'static str,
-    pub name: &'static str,
-    pub wall: f64,
-    pub ops: Vec<(&'static str, u64)>,
-    pub cold: bool,
+pub(crate) struct PlantedPhase {
+    pub(crate) workload: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) wall: f64,
+    pub(crate) ops: Vec<(&'static str, u64)>,
+    pub(crate) cold: bool,
 }
 
 /// Builds a run; change its fields, or the run's, to plant more.
-pub struct Synthetic {
-    pub contenders: Vec<Planted>,
-    pub phases: Vec<PlantedPhase>,
-    pub repeats: u32,
-    pub seed: u64,
+pub(crate) struct Synthetic {
+    pub(crate) contenders: Vec<Planted>,
+    pub(crate) phases: Vec<PlantedPhase>,
+    pub(crate) repeats: u32,
+    pub(crate) seed: u64,
     /// Ops whose latencies are recorded, at most, for each kind.
-    pub latencies: u64,
+    pub(crate) latencies: u64,
 }
 
-pub fn planted(name: &str, filesystem: &str, factor: f64, spread: f64) -> Planted {
+pub(crate) fn planted(name: &str, filesystem: &str, factor: f64, spread: f64) -> Planted {
     let served_by = match filesystem {
         "ext2" | "ext3" => format!("ext4.ko, feature set of {filesystem}"),
         other => format!("{other}.ko"),
@@ -57,7 +57,7 @@ pub fn planted(name: &str, filesystem: &str, factor: f64, spread: f64) -> Plante
     }
 }
 
-pub fn phase(
+pub(crate) fn phase(
     workload: &'static str,
     name: &'static str,
     wall: f64,
@@ -68,7 +68,7 @@ pub fn phase(
 
 impl Synthetic {
     /// Three contenders a fifth and a half apart, five repeats of one small workload.
-    pub fn small() -> Synthetic {
+    pub(crate) fn small() -> Synthetic {
         Synthetic {
             contenders: vec![
                 planted("ext4", "ext4", 1.0, 0.02),
@@ -83,7 +83,7 @@ impl Synthetic {
     }
 
     /// What `quickstart` would show: five filesystems, two workloads.
-    pub fn quickstart() -> Synthetic {
+    pub(crate) fn quickstart() -> Synthetic {
         Synthetic {
             contenders: vec![
                 planted("ext2", "ext2", 1.0, 0.02),
@@ -104,7 +104,7 @@ impl Synthetic {
         }
     }
 
-    pub fn run(&self) -> StoredRun {
+    pub(crate) fn run(&self) -> StoredRun {
         let mut workloads: Vec<&'static str> = Vec::new();
         for phase in &self.phases {
             if !workloads.contains(&phase.workload) {
@@ -233,13 +233,13 @@ impl Synthetic {
     }
 }
 
-pub fn parameters(values: &[(&str, &str)]) -> Parameters {
+pub(crate) fn parameters(values: &[(&str, &str)]) -> Parameters {
     let map: BTreeMap<&str, &str> = values.iter().copied().collect();
     serde_json::from_value(serde_json::to_value(map).unwrap()).unwrap()
 }
 
 /// Fails every trial of a contender at a step.
-pub fn fail(run: &mut StoredRun, contender: &str, step: Step, reason: &str) {
+pub(crate) fn fail(run: &mut StoredRun, contender: &str, step: Step, reason: &str) {
     for trial in &mut run.trials {
         if trial.spec.contender.name == contender {
             trial.outcome = Some(Outcome::Failed { step, reason: reason.to_owned() });

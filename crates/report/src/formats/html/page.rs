@@ -70,8 +70,11 @@ pub(super) fn page(analysis: &Analysis, run: &StoredRun) -> Page {
     let titles: Vec<&str> = analysis.workloads.iter().map(|w| w.title.as_str()).collect();
     let title = match (titles.is_empty(), analysis.contenders.len()) {
         (true, _) => "Nothing was planned".to_owned(),
-        (false, 1) => format!("{} on {}", and(&titles), analysis.contenders[0].name),
-        (false, count) => format!("{} on {count} filesystems", and(&titles)),
+        (false, 0..=5) => {
+            let names: Vec<&str> = analysis.contenders.iter().map(|c| c.name.as_str()).collect();
+            format!("{} on {}", and(&titles), and(&names))
+        }
+        (false, count) => format!("{} on {count} contenders", and(&titles)),
     };
     Page {
         title,

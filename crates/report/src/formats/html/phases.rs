@@ -76,8 +76,16 @@ struct Latency {
     op: String,
     span: String,
     chart: String,
+    legend: Vec<LegendEntry>,
     columns: Vec<String>,
     rows: Vec<OtherRow>,
+}
+
+#[derive(Serialize)]
+struct LegendEntry {
+    name: String,
+    colour: String,
+    dashed: bool,
 }
 
 #[derive(Serialize)]
@@ -229,7 +237,7 @@ fn row(
         strip: None,
         mean: cell.mean.map_or_else(|| "missing".to_owned(), |mean| figure(mean, unit)),
         interval: match (cell.low, cell.high) {
-            (Some(low), Some(high)) => format!("{} to {}", figure(low, unit), figure(high, unit)),
+            (Some(low), Some(high)) => interval(low, high),
             _ if cell.mean.is_some() => "one figure, no interval".to_owned(),
             _ => String::new(),
         },
@@ -245,6 +253,17 @@ fn row(
         n: cell.figures.len(),
         mark: cell.mark,
         notes,
+    }
+}
+
+/// Both ends, the unit once where they share it.
+fn interval(low: f64, high: f64) -> String {
+    let [low, high] = [low, high].map(|end| figure(end, crate::Unit::Seconds));
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((start, unit)), Some((_, same))) if unit == same && !start.contains(' ') => {
+            format!("{start}–{high}")
+        }
+        _ => format!("{low} – {high}"),
     }
 }
 
@@ -317,6 +336,15 @@ fn latencies(
                 op: kind.to_owned(),
                 span: span.map(|op| op.span.clone()).unwrap_or_default(),
                 chart: curves(&drawn, &what)?,
+                legend: drawn
+                    .iter()
+                    .filter(|curve| curve.latencies.count() > 0)
+                    .map(|curve| LegendEntry {
+                        name: curve.name.to_owned(),
+                        colour: colour(curve.contender),
+                        dashed: curve.dashed(),
+                    })
+                    .collect(),
                 columns: tables
                     .iter()
                     .map(|table| {
@@ -379,7 +407,7 @@ fn traffic(phase: &PhaseAnalysis, order: &[usize], contenders: &[Conditions]) ->
             };
             let share = |moved: f64, own: Option<f64>| match own {
                 Some(own) if own > 0.0 => {
-                    format!(" · {} × the workload's own", units::significant(moved / own, 3))
+                    format!(" ({} × own)", units::significant(moved / own, 3))
                 }
                 _ => String::new(),
             };

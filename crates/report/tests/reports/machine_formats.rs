@@ -1,0 +1,144 @@
+//! JSON, CSV and Markdown.
+
+use report::{FORMATS, Options, SCHEMA_VERSION};
+use serde_json::Value;
+
+use crate::schema::Schema;
+use crate::synthetic::Synthetic;
+use crate::{odd_runs, rendered};
+
+fn json(run: &store::StoredRun) -> Value {
+    serde_json::from_str(&rendered("json", run, Options::default())).unwrap()
+}
+
+#[test]
+fn the_table_of_formats_is_in_order() {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    assert_eq!(names, ["terminal", "html", "markdown", "csv", "json"]);
+    for format in FORMATS {
+        assert!(!format.summary().is_empty() && !format.extension().contains('.'));
+        for (what, run) in odd_runs() {
+            let text = rendered(format.name(), &run, Options::default());
+            assert!(text.ends_with('\n'), "{} of {what}", format.name());
+        }
+    }
+}
+
+#[test]
+fn json_follows_its_published_schema() {
+    let schema = Schema::published();
+    let mut runs = odd_runs();
+    runs.push(("quickstart", Synthetic::quickstart().run()));
+    for (what, run) in runs {
+        let errors = schema.errors(&json(&run));
+        assert!(errors.is_empty(), "{what}: {errors:#?}");
+    }
+    let mut wrong = json(&Synthetic::small().run());
+    assert_eq!(wrong["schema_version"], SCHEMA_VERSION);
+    wrong["schema_version"] = 99.into();
+    wrong["trials"][0]["phases"][0]["wall_ns"] = (-1).into();
+    wrong["analysis"]["surprise"] = true.into();
+    assert_eq!(schema.errors(&wrong).len(), 3, "the schema finds what is wrong");
+}
+
+#[test]
+fn json_carries_figures_and_their_analysis() {
+    let run = Synthetic::small().run();
+    let document = json(&run);
+    let trial = &document["trials"][3];
+    let phase = &run.trials[3].phases[0];
+    assert_eq!(trial["phases"][0]["wall_ns"], phase.wall.0);
+    assert_eq!(trial["seed"], run.trials[3].spec.seed.0.to_string());
+    let deliver = &trial["phases"][0]["latencies"]["deliver"];
+    assert_eq!(deliver["p99_ns"], phase.latencies["deliver"].quantile(0.99).0);
+    let wall = &document["analysis"]["workloads"][0]["phases"][0]["tables"][0];
+    assert_eq!(wall["metric"]["id"], "wall");
+    assert_eq!(wall["pairs"].as_array().unwrap().len(), 3);
+    assert_eq!(wall["cells"][1]["mark"], "best");
+}
+
+#[test]
+fn what_is_missing_is_null_and_never_0() {
+    let mut run = Synthetic::small().run();
+    run.trials[0].phases[0].device = None;
+    run.trials[0].phases[0].machine_cpu = None;
+    run.trials[1].phases[0].status =
+        workload::PhaseStatus::Skipped { reason: "nothing to do".to_owned() };
+    run.trials[1].phases[0].wall = units::Nanos::ZERO;
+    let document = json(&run);
+    assert!(document["trials"][0]["phases"][0]["device"].is_null());
+    assert!(document["trials"][0]["phases"][0]["machine_cpu_ns"].is_null());
+    assert!(document["trials"][1]["phases"][0]["wall_ns"].is_null());
+    let table = rendered("csv", &run, Options::default());
+    let skipped: Vec<&str> = table.lines().filter(|line| line.starts_with("r7,1,")).collect();
+    assert!(skipped.iter().any(|line| line.contains(",wall,ns,,phase skipped")), "{skipped:?}");
+    assert!(
+        table
+            .lines()
+            .any(|line| line.starts_with("r7,0,") && line.contains(",device_reads,count,,done"))
+    );
+}
+
+/// Splits CSV by RFC 4180.
+fn records(text: &str) -> Vec<Vec<String>> {
+    let mut records = vec![vec![String::new()]];
+    let (mut chars, mut quoted) = (text.chars().peekable(), false);
+    while let Some(c) = chars.next() {
+        let record = records.last_mut().unwrap();
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                record.last_mut().unwrap().push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => record.push(String::new()),
+            '\n' if !quoted => records.push(vec![String::new()]),
+            c => record.last_mut().unwrap().push(c),
+        }
+    }
+    assert!(!quoted);
+    records.pop();
+    records
+}
+
+#[test]
+fn csv_is_one_regular_table_of_raw_figures() {
+    for (what, run) in odd_runs() {
+        let records = records(&rendered("csv", &run, Options::default()));
+        assert_eq!(
+            records[0].join(","),
+            "run,trial,block,contender,workload,phase,metric,unit,value,status"
+        );
+        for record in &records[1..] {
+            assert_eq!(record.len(), 10, "{what}: {record:?}");
+            assert!(run.trials.iter().any(|trial| trial.spec.contender.name == record[3]));
+            let value = &record[8];
+            assert!(value.is_empty() || value.parse::<f64>().unwrap().is_finite(), "{record:?}");
+        }
+        // A trial that never ran has a row too.
+        for trial in &run.trials {
+            let ordinal = trial.ordinal.to_string();
+            assert!(records[1..].iter().any(|record| record[1] == ordinal), "{what}: {ordinal}");
+        }
+    }
+}
+
+#[test]
+fn markdown_tables_are_regular_whatever_the_names() {
+    for (what, run) in odd_runs() {
+        let text = rendered("markdown", &run, Options::default());
+        let mut columns = None;
+        for line in text.lines() {
+            if !line.starts_with('|') {
+                columns = None;
+                continue;
+            }
+            let bars = line.replace("\\\\", "").replace("\\|", "").matches('|').count();
+            assert_eq!(*columns.get_or_insert(bars), bars, "{what}: {line}");
+        }
+        assert!(!text.contains("<script"), "{what}");
+    }
+    let text = rendered("markdown", &Synthetic::small().run(), Options::default());
+    assert!(text.contains("| | btrfs | ext4 | xfs |\n|---|---:|---:|---:|\n| served by |"));
+    assert!(text.contains("| rank | 3 | 1 | 2 |"), "{text}");
+}
