@@ -8,22 +8,24 @@ use std::path::Path;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use trial::{Event, Outcome, Step, protocol};
+use units::Nanos;
 
 use crate::channel::Channel;
 use crate::order::{DiskOrder, Order, Sabotage, device_path};
-use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word};
+use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word, Words};
 use crate::server::Server;
 use crate::store::PageStore;
 use crate::ublk::{Control, Queues};
-use crate::{ModelBuilder, modules, port, random, transport, working};
+use crate::{models, modules, port, random, transport, working};
 
 /// The kernel option that names the shared region: `fstrial.region=BASE:LENGTH`.
 pub const REGION_OPTION: &str = "fstrial.region=";
 /// Where the trial's filesystem is mounted.
 pub const MOUNT_POINT: &str = "/mnt";
+const HEARTBEAT: Nanos = Nanos::from_secs(1);
 
 /// Does everything; the host ends the machine.
-pub(crate) fn run(build: ModelBuilder) -> ! {
+pub(crate) fn run() -> ! {
     if let Err(reason) = port::allow() {
         // Without ports nothing can be said; the panic that follows reaches the kernel log.
         eprintln!("fstrial: no access to ports: {reason}");
@@ -34,7 +36,7 @@ pub(crate) fn run(build: ModelBuilder) -> ! {
         std::process::exit(1);
     }
     port::checkpoint();
-    if let Err(reason) = serve(build) {
+    if let Err(reason) = serve() {
         port::say(&format!("fstrial guest: {reason}"));
     }
     loop {
@@ -82,7 +84,7 @@ fn region() -> Result<Region, String> {
     Ok(Region::new(memory, base, len))
 }
 
-fn serve(build: ModelBuilder) -> Result<(), String> {
+fn serve() -> Result<(), String> {
     let region = region()?;
     let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
     if words.get(Word::Magic) != MAGIC {
@@ -91,7 +93,7 @@ fn serve(build: ModelBuilder) -> Result<(), String> {
     let order = read_order(&region, words.get(Word::OrderBytes))?;
     let mut channel = Channel::open(&region).map_err(|error| format!("events: {error}"))?;
     let end = |reason: String| Outcome::Failed { step: Step::Prepare, reason };
-    let outcome = match execute(&order, &region, build) {
+    let outcome = match execute(&order, &region) {
         Ok(None) => return Ok(()),
         Ok(Some(outcome)) => outcome,
         Err(reason) => end(reason),
@@ -115,13 +117,13 @@ fn read_order(region: &Region, len: u64) -> Result<Order, String> {
 
 /// Makes the disks, runs the trial in a process of its own and waits for its end. `None`
 /// when that process has told the outcome itself.
-fn execute(order: &Order, region: &Region, build: ModelBuilder) -> Result<Option<Outcome>, String> {
+fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     random::seed_kernel(order.job.spec.seed).map_err(|error| format!("random seed: {error}"))?;
     let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
     let server = if order.disks.is_empty() {
         None
     } else {
-        let server = make_disks(order, build)?;
+        let server = make_disks(order)?;
         for (nth, disk) in order.disks.iter().enumerate() {
             configure(nth, disk)?;
         }
@@ -133,17 +135,17 @@ fn execute(order: &Order, region: &Region, build: ModelBuilder) -> Result<Option
     if order.sabotage == Some(Sabotage::Kill) {
         let _ = rustix::process::kill_process(worker, Signal::KILL);
     }
-    wait(order, worker, server)
+    wait(order, &words, worker, server)
 }
 
-fn make_disks(order: &Order, build: ModelBuilder) -> Result<Pid, String> {
+fn make_disks(order: &Order) -> Result<Pid, String> {
     let mut control =
         Control::open().map_err(|error| format!("this kernel serves no ublk devices: {error}"))?;
     for (nth, disk) in order.disks.iter().enumerate() {
         control.add(nth as u32, disk).map_err(|error| format!("making disk {nth}: {error}"))?;
     }
     let server = fork(|| {
-        let reason = match serve_disks(order, build) {
+        let reason = match serve_disks(order) {
             Ok(()) => "its devices are gone".to_owned(),
             Err(reason) => reason,
         };
@@ -158,17 +160,17 @@ fn make_disks(order: &Order, build: ModelBuilder) -> Result<Pid, String> {
 }
 
 /// The process that serves the disks.
-fn serve_disks(order: &Order, build: ModelBuilder) -> Result<(), String> {
+fn serve_disks(order: &Order) -> Result<(), String> {
     become_a_device();
     let region = region()?;
     let capacities: Vec<_> = order.disks.iter().map(|disk| disk.capacity).collect();
     let store = PageStore::new(self::region()?, &capacities, order.store_limit)
         .map_err(|error| error.to_string())?;
-    let models = order.disks.iter().map(build).collect::<Result<Vec<_>, _>>()?;
+    let models = order.disks.iter().map(models::build).collect::<Result<Vec<_>, _>>()?;
     let depths: Vec<_> = order.disks.iter().map(|disk| disk.queue.depth).collect();
     let queues = Queues::open(&depths).map_err(|error| format!("ublk queues: {error}"))?;
     let mut server =
-        Server::new(queues, region, store, models).map_err(|error| error.to_string())?;
+        Server::new(queues, region, store, models, port::say).map_err(|error| error.to_string())?;
     server.run().map_err(|error| error.to_string())
 }
 
@@ -178,15 +180,22 @@ const SET_IO_FLUSHER: libc::c_int = 57;
 /// Works as a device does: at once when something arrives, on time, and never waiting for
 /// memory that only its own work would free.
 fn become_a_device() {
-    let priority = libc::sched_param { sched_priority: 50 };
-    // SAFETY: the calls change scheduling and memory attributes of this process; pointers
-    // are to a value that outlives them. Failures leave the ordinary attributes, with which
-    // the server works, only less evenly.
+    // SAFETY: the calls change attributes of this process only. Failures leave the ordinary
+    // attributes, with which the server works, only less evenly.
     unsafe {
         libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority);
         libc::mlockall(libc::MCL_CURRENT);
+    }
+    schedule_before_others(50);
+}
+
+/// Gives this process a real-time priority, which every ordinary process yields to.
+pub(crate) fn schedule_before_others(priority: libc::c_int) {
+    let priority = libc::sched_param { sched_priority: priority };
+    // SAFETY: the pointer is to a value that outlives the call.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority);
     }
 }
 
@@ -219,7 +228,15 @@ fn fork(child: impl FnOnce()) -> Result<Pid, String> {
 }
 
 /// Waits for the end of the trial's process, the disk server's, or virtual time.
-fn wait(order: &Order, worker: Pid, server: Option<Pid>) -> Result<Option<Outcome>, String> {
+fn wait(
+    order: &Order,
+    words: &Words,
+    worker: Pid,
+    server: Option<Pid>,
+) -> Result<Option<Outcome>, String> {
+    // Before the trial and behind the disks: a heartbeat that stops means that the kernel
+    // no longer schedules.
+    schedule_before_others(40);
     let open = |pid| pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string());
     let worker_file = open(worker)?;
     let server_file = server.map(open).transpose()?;
@@ -227,7 +244,8 @@ fn wait(order: &Order, worker: Pid, server: Option<Pid>) -> Result<Option<Outcom
     loop {
         let mut files = vec![PollFd::new(&worker_file, PollFlags::IN)];
         files.extend(server_file.as_ref().map(|file| PollFd::new(file, PollFlags::IN)));
-        let left = end.saturating_sub(measure::now());
+        words.add(Word::Heartbeat, 1);
+        let left = end.saturating_sub(measure::now()).min(HEARTBEAT);
         let timeout = rustix::event::Timespec {
             tv_sec: (left.0 / 1_000_000_000) as i64,
             tv_nsec: (left.0 % 1_000_000_000) as i64,
@@ -236,6 +254,9 @@ fn wait(order: &Order, worker: Pid, server: Option<Pid>) -> Result<Option<Outcom
             Err(rustix::io::Errno::INTR) => continue,
             ready => ready.map_err(|error| error.to_string())?,
         };
+        if ready == 0 && measure::now() < end {
+            continue;
+        }
         if ready == 0 {
             let _ = rustix::process::kill_process(worker, Signal::KILL);
             // The host has seen every step begin and puts the right one in.

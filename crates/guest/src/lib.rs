@@ -9,6 +9,7 @@
 
 mod channel;
 mod init;
+pub mod models;
 mod modules;
 mod order;
 mod port;
@@ -23,12 +24,9 @@ mod working;
 
 pub use init::{MOUNT_POINT, REGION_OPTION};
 pub use modules::MODULES_DIRECTORY;
-pub use order::{DiskOrder, IDEAL, Order, QueueOrder, Sabotage, device_path};
+pub use order::{DiskOrder, Order, QueueOrder, Sabotage, device_path};
 pub use port::DOORBELL;
 pub use transport::TAX_LIMIT;
-
-/// Makes the model of a disk that was ordered.
-pub type ModelBuilder = fn(&DiskOrder) -> Result<Box<dyn disk::Model>, String>;
 
 /// Whether this process is PID 1 of a guest of the lab. Looks at nothing outside one.
 pub fn is_guest() -> bool {
@@ -36,6 +34,6 @@ pub fn is_guest() -> bool {
 }
 
 /// Runs the guest. Never returns: the host ends the machine.
-pub fn run(build: ModelBuilder) -> ! {
-    init::run(build)
+pub fn run() -> ! {
+    init::run()
 }

@@ -28,8 +28,10 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskOrder {
-    /// Parameters of the model, TOML; [`IDEAL`] for a disk that takes no time.
-    pub model: String,
+    /// Its name, for messages.
+    pub name: String,
+    /// Its parameters: the text of its TOML file.
+    pub parameters: String,
     /// Options that differ from those parameters: `write_cache = off`.
     #[serde(default)]
     pub options: std::collections::BTreeMap<String, String>,
@@ -40,9 +42,6 @@ pub struct DiskOrder {
     /// What the kernel is told of the device and how it treats it.
     pub queue: QueueOrder,
 }
-
-/// The name of the model that takes no time.
-pub const IDEAL: &str = "ideal";
 
 /// How the guest's kernel sees and treats a disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +73,10 @@ pub enum Sabotage {
     Panic,
     /// Nothing happens any more, in virtual time.
     Sleep,
-    /// The processor is busy for ever.
+    /// The processor is busy for ever, with what can be interrupted.
     Spin,
+    /// The processor is busy for ever, with what goes before everything else.
+    Hang,
     /// The process of the trial is killed.
     Kill,
 }

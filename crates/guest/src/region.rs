@@ -73,8 +73,10 @@ pub enum Word {
     StorePages,
     /// Set when the store had no room for a write.
     StoreFull,
-    /// Sectors whose data was not sent for by any request: always 0 but for a defect.
+    /// Requests that were answered wrongly or not at all: always 0 but for a defect.
     Defects,
+    /// Counts virtual seconds while the guest's first process is being scheduled.
+    Heartbeat,
 }
 
 /// A region, seen from either side.

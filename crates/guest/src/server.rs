@@ -84,6 +84,9 @@ pub enum Service {
     Models = 2,
 }
 
+/// What is said about more than this many defects is no news.
+const COMPLAINTS_MAX: u64 = 4;
+
 /// Latency of [`Service::Fixed`].
 pub const FIXED: Nanos = Nanos::from_millis(1);
 
@@ -126,6 +129,8 @@ pub struct Server<F> {
     /// Zero of the models' time.
     origin: Nanos,
     completed: Vec<Completion>,
+    /// Told of requests that could not be served.
+    complain: fn(&str),
 }
 
 impl<F: FrontEnd> Server<F> {
@@ -138,6 +143,7 @@ impl<F: FrontEnd> Server<F> {
         region: Region,
         store: PageStore,
         models: Vec<Box<dyn Model>>,
+        complain: fn(&str),
     ) -> io::Result<Server<F>> {
         let words = region.words()?;
         let origin = front.now();
@@ -154,6 +160,7 @@ impl<F: FrontEnd> Server<F> {
             log: RequestLog::new(),
             origin,
             completed: Vec::new(),
+            complain,
         })
     }
 
@@ -266,7 +273,10 @@ impl<F: FrontEnd> Server<F> {
                 self.words.set(Word::StoreFull, 1);
                 Ending::NoSpace
             }
-            Err(StoreError::Outside { .. } | StoreError::Io(_)) => {
+            Err(error @ (StoreError::Outside { .. } | StoreError::Io(_))) => {
+                if self.words.get(Word::Defects) < COMPLAINTS_MAX {
+                    (self.complain)(&format!("{arrival:?}: {error}"));
+                }
                 self.words.add(Word::Defects, 1);
                 Ending::Error
             }

@@ -7,9 +7,9 @@ use workload::PhaseEvent;
 
 use crate::channel::Channel;
 use crate::order::{Order, Sabotage};
-use crate::port;
 use crate::region::{Region, Word};
 use crate::transport::Reading;
+use crate::{init, port};
 
 /// Executes the order's job; the last event it sends is [`Event::Ended`].
 pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
@@ -27,9 +27,14 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
         Some(Sabotage::Sleep | Sabotage::Kill) => loop {
             std::thread::sleep(std::time::Duration::from_secs(3600));
         },
-        Some(Sabotage::Spin) => loop {
-            std::hint::spin_loop();
-        },
+        Some(sabotage @ (Sabotage::Spin | Sabotage::Hang)) => {
+            if sabotage == Sabotage::Hang {
+                init::schedule_before_others(99);
+            }
+            loop {
+                std::hint::spin_loop();
+            }
+        }
         None => {}
     }
     let server = server.map(|pid| pid.as_raw_nonzero().get());

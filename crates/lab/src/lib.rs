@@ -1,1 +1,28 @@
-//! Lab.
+//! The lab: trials in a guest whose clock is virtual and whose disks are models.
+//!
+//! [`build`] gets kernel, tools and, where the host has none, QEMU; [`Lab`] is the testbed
+//! made of them. It needs no root and no KVM. It promises that equal spec, seed and lab give
+//! equal nanoseconds; it refuses to run what does not fit the machine's memory, and to
+//! offer emulation in real time as a measurement.
+
+mod cache;
+mod checkpoint;
+mod cpio;
+mod elf;
+mod error;
+mod image;
+mod lab;
+mod machine;
+mod modules;
+mod profile;
+mod qmp;
+mod session;
+mod tools;
+mod vm;
+
+pub use cache::cache_directory;
+pub use error::LabError;
+pub use lab::{Extras, Lab, Parts};
+pub use machine::{Machine, Qemu, RAM_MIN};
+pub use profile::{DiskProfile, MachineProfile, PROFILES};
+pub use session::Carried;

@@ -7,11 +7,8 @@ use std::os::fd::AsRawFd;
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use units::SECTOR_BYTES;
 
-use super::{abi, payload};
+use super::{REQUEST_BYTES, abi, payload};
 use crate::order::DiskOrder;
-
-/// Largest request the kernel may send: what SCSI and SATA drivers of Linux allow.
-const REQUEST_BYTES: u32 = 1 << 20;
 
 /// The control device.
 pub(crate) struct Control {
@@ -38,7 +35,7 @@ impl Control {
         let mut info = abi::DeviceInfo {
             nr_hw_queues: 1,
             queue_depth: queue.depth,
-            max_io_buf_bytes: REQUEST_BYTES,
+            max_io_buf_bytes: REQUEST_BYTES as u32,
             dev_id: id,
             ublksrv_pid: -1,
             flags: abi::FLAG_IOCTL_ENCODE | abi::FLAG_USER_COPY,
@@ -57,7 +54,7 @@ impl Control {
             physical_bs_shift: queue.physical_sector.trailing_zeros() as u8,
             io_opt_shift: sector_shift,
             io_min_shift: queue.physical_sector.trailing_zeros() as u8,
-            max_sectors: REQUEST_BYTES / SECTOR_BYTES as u32,
+            max_sectors: (REQUEST_BYTES as u64 / SECTOR_BYTES) as u32,
             dev_sectors: disk.capacity.0 / SECTOR_BYTES,
             ..Default::default()
         };

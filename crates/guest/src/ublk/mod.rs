@@ -7,6 +7,9 @@ mod queue;
 pub(crate) use control::Control;
 pub(crate) use queue::Queues;
 
+/// Largest request the kernel may send: what SCSI and SATA drivers of Linux allow.
+const REQUEST_BYTES: usize = 1 << 20;
+
 /// An io_uring payload as the bytes it is sent as, padded to the field's size.
 fn payload<T: Copy, const SIZE: usize>(command: T) -> [u8; SIZE] {
     const { assert!(std::mem::size_of::<T>() <= SIZE) };

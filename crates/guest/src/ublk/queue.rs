@@ -11,13 +11,16 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use rustix::mm::{MapFlags, ProtFlags};
 use units::{Lba, Nanos};
 
-use super::{abi, payload};
+use super::{REQUEST_BYTES, abi, payload};
 use crate::server::{Arrival, Ending, FrontEnd};
 
 /// The queues of this guest's devices.
 pub(crate) struct Queues {
     ring: IoUring<squeue::Entry, cqueue::Entry>,
     devices: Vec<Device>,
+    /// Data passes through here: the kernel copies between a request and ordinary memory,
+    /// and the store's memory is none of its own.
+    bounce: Vec<u8>,
 }
 
 struct Device {
@@ -39,7 +42,7 @@ impl Queues {
             .setup_single_issuer()
             .setup_defer_taskrun()
             .build(entries.next_power_of_two())?;
-        let mut queues = Queues { ring, devices: Vec::new() };
+        let mut queues = Queues { ring, devices: Vec::new(), bounce: vec![1; REQUEST_BYTES] };
         for (nth, &depth) in depths.iter().enumerate() {
             queues.devices.push(Device::open(nth, depth)?);
             for tag in 0..depth {
@@ -101,11 +104,17 @@ impl FrontEnd for Queues {
     }
 
     fn fetch(&mut self, of: &Arrival, piece: &mut [u8], place: u64) -> io::Result<()> {
-        self.devices[of.disk].file.read_exact_at(piece, abi::data_offset(of.slot, place))
+        let bounce = &mut self.bounce[..piece.len()];
+        let offset = abi::data_offset(of.slot, place);
+        self.devices[of.disk].file.read_exact_at(bounce, offset)?;
+        piece.copy_from_slice(bounce);
+        Ok(())
     }
 
     fn deliver(&mut self, of: &Arrival, piece: &[u8], place: u64) -> io::Result<()> {
-        self.devices[of.disk].file.write_all_at(piece, abi::data_offset(of.slot, place))
+        let bounce = &mut self.bounce[..piece.len()];
+        bounce.copy_from_slice(piece);
+        self.devices[of.disk].file.write_all_at(bounce, abi::data_offset(of.slot, place))
     }
 
     fn complete(&mut self, of: &Arrival, ending: Ending) -> io::Result<()> {

@@ -1,0 +1,88 @@
+//! From an order's disk to a model.
+
+use disk::{DiskDescription, Model, Options};
+
+use crate::order::DiskOrder;
+
+/// Builds the model of a disk.
+///
+/// # Errors
+/// When its parameters do not describe a disk or an option is unknown.
+pub fn build(order: &DiskOrder) -> Result<Box<dyn Model>, String> {
+    let description = DiskDescription::parse(&order.name, &order.parameters)
+        .map_err(|error| error.to_string())?;
+    let options = options(order)?;
+    Ok(description.build(order.seed, &options))
+}
+
+/// Reads the options of an order.
+///
+/// # Errors
+/// When one is unknown or has no such value.
+pub fn options(order: &DiskOrder) -> Result<Options, String> {
+    let mut options = Options { capacity: Some(order.capacity), ..Options::default() };
+    for (key, value) in &order.options {
+        let wrong = |values: &str| format!("disk {}: {key} = {value}: {values}", order.name);
+        let switch = || match value.as_str() {
+            "on" => Ok(Some(true)),
+            "off" => Ok(Some(false)),
+            _ => Err(wrong("on or off")),
+        };
+        match key.as_str() {
+            "write_cache" => options.write_cache = switch()?,
+            "read_ahead" => options.read_ahead = switch()?,
+            "battery" => options.battery = switch()?,
+            "queue_depth" => {
+                let depth = value.parse().map_err(|_| wrong("a number"))?;
+                options.queue_depth = Some(depth);
+            }
+            _ => {
+                return Err(wrong(
+                    "unknown; there are write_cache, read_ahead, battery, queue_depth",
+                ));
+            }
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::QueueOrder;
+    use units::Bytes;
+
+    fn order(options: &[(&str, &str)]) -> DiskOrder {
+        let ideal = disk::DISKS.iter().find(|disk| disk.name == "ideal").unwrap();
+        DiskOrder {
+            name: "ideal".to_owned(),
+            parameters: ideal.text.to_owned(),
+            options: options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            capacity: Bytes::from_mib(64),
+            seed: 1,
+            queue: QueueOrder {
+                rotational: false,
+                volatile_cache: false,
+                fua: false,
+                discard: false,
+                depth: 32,
+                physical_sector: 512,
+                scheduler: "none".to_owned(),
+                read_ahead: Bytes::from_kib(128),
+            },
+        }
+    }
+
+    #[test]
+    fn a_disk_has_the_size_that_was_ordered() {
+        assert_eq!(build(&order(&[])).unwrap().capacity(), Bytes::from_mib(64));
+    }
+
+    #[test]
+    fn options_are_known_or_refused_by_name() {
+        let read = options(&order(&[("write_cache", "off"), ("queue_depth", "1")])).unwrap();
+        assert_eq!((read.write_cache, read.queue_depth), (Some(false), Some(1)));
+        assert!(options(&order(&[("write_cash", "off")])).unwrap_err().contains("write_cash"));
+        assert!(options(&order(&[("write_cache", "maybe")])).is_err());
+    }
+}

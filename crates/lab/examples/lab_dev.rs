@@ -1,0 +1,87 @@
+//! The lab without the rest of fstrial, for work on the lab itself: boots as PID 1 of its
+//! own guest, and on the host runs one contender a few times and prints what each phase
+//! took.
+//!
+//! ```text
+//! lab_dev KERNEL MODULES TOOLS CACHE PROFILE CONTENDER WORKLOAD SEED TIMES [SIZE] [SABOTAGE]
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use lab::{Extras, Lab, MachineProfile, Parts, Qemu};
+use stack::Contender;
+use testbed::Stop;
+use trial::{Event, TrialSpec, WorkloadChoice};
+use units::{Bytes, Nanos};
+use workload::{Parameters, PhaseEvent, Seed};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if guest::is_guest() {
+        guest::run();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [kernel, modules, tools, cache, profile, contender, work, seed, times, rest @ ..] =
+        &arguments[..]
+    else {
+        return Err("see the top of lab_dev.rs".into());
+    };
+    let parts = Parts {
+        kernel: PathBuf::from(kernel),
+        modules: PathBuf::from(modules),
+        tools: PathBuf::from(tools),
+        qemu: Qemu::Host { path: "/usr/bin/qemu-system-x86_64".into() },
+    };
+    let began = Instant::now();
+    let binary = std::env::current_exe()?;
+    let lab = Lab::open(parts, &binary, Path::new(cache), MachineProfile::find(profile)?)?;
+    println!(
+        "lab {} opened in {:?}; {:?}; missing {:?}",
+        lab.id(),
+        began.elapsed(),
+        lab.machine(),
+        lab.missing_tools()
+    );
+    let began = Instant::now();
+    lab.warm_up(&Stop::new())?;
+    println!("checkpoint in {:?}", began.elapsed());
+    let (name, settings) = work.split_once(':').unwrap_or((work, ""));
+    let description = workload::find(name).ok_or("no such workload")?.describe();
+    let settings: BTreeMap<String, String> = settings
+        .split(':')
+        .filter_map(|one| one.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let parameters = Parameters::resolve(description, &settings, 1.0)?;
+    let spec = TrialSpec {
+        contender: Contender::parse_list(contender)?.remove(0),
+        workloads: vec![WorkloadChoice { name: name.to_owned(), parameters }],
+        seed: Seed(seed.parse()?),
+        block: 0,
+        size: Some(rest.first().map_or(Ok(Bytes::from_gib(2)), |size| size.parse())?),
+        verify: false,
+        timeout: Nanos::from_secs(600),
+    };
+    let sabotage = rest.get(1).map(|word| serde_json::from_value(serde_json::json!(word)));
+    let extras = Extras { sabotage: sabotage.transpose()?, ..Extras::default() };
+    for nth in 0..times.parse::<u32>()? {
+        println!("--- {nth}");
+        let carried = lab.carry_out(&spec, &extras, &Stop::new(), &mut |event| match event {
+            Event::Phase(PhaseEvent::Finished(phase)) => println!(
+                "{:12} {:>16} ns  {} ops  {:?} {:?} {:?}",
+                phase.phase,
+                phase.wall.0,
+                phase.ops,
+                phase.status,
+                phase.figures,
+                phase.not_comparable
+            ),
+            Event::Phase(_) => {}
+            Event::Made(made) => println!("made {} on {}", made.served_by, made.kernel),
+            other => println!("{other:?}"),
+        })?;
+        println!("{carried:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! The cache directory: whole files or none, one writer at a time.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::LabError;
+
+/// Where the lab is kept: `$XDG_CACHE_HOME/fstrial/lab`, or below `~/.cache`.
+///
+/// # Errors
+/// When neither variable is set.
+pub fn cache_directory() -> Result<PathBuf, LabError> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_CACHE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+        .map(|cache| cache.join("fstrial").join("lab"))
+        .ok_or_else(|| {
+            LabError::value("the lab's cache directory", "neither XDG_CACHE_HOME nor HOME is set")
+        })
+}
+
+/// Holds a lock file until dropped, also across processes; a process that dies lets go.
+#[derive(Debug)]
+pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
+
+impl Lock {
+    /// Waits for it.
+    pub(crate) fn take(path: &Path) -> Result<Lock, LabError> {
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)
+            .map_err(LabError::at("create", path))?;
+        file.lock().map_err(LabError::at("lock", path))?;
+        Ok(Lock(file))
+    }
+}
+
+/// A name beside `path` for what is not yet whole: recognised and removed by
+/// [`sweep_unfinished`].
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.unfinished", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Writes a file under another name and renames it when it is whole and on disk.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&File) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let temporary = unfinished(path);
+    let written = (|| {
+        let file = File::options()
+            .create(true)
+            .truncate(true)
+            .read(true)
+            .write(true)
+            .open(&temporary)
+            .map_err(LabError::at("create", &temporary))?;
+        write(&file)?;
+        file.sync_all().map_err(LabError::at("write", &temporary))?;
+        std::fs::rename(&temporary, path).map_err(LabError::at("rename", &temporary))
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Removes what interrupted processes left half-written in `directory`. What belongs to a
+/// process that lives is left alone.
+pub(crate) fn sweep_unfinished(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_suffix(".unfinished"))
+            .and_then(|name| name.rsplit_once('.'))
+            .and_then(|(_, pid)| pid.parse::<u32>().ok());
+        let Some(owner) = owner else { continue };
+        if owner != std::process::id() && !Path::new(&format!("/proc/{owner}")).exists() {
+            let path = entry.path();
+            let _ = std::fs::remove_dir_all(&path).or_else(|_| std::fs::remove_file(&path));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("image");
+        let failed = write_whole(&path, |mut file| {
+            file.write_all(b"half").unwrap();
+            Err(LabError::Stopped)
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        write_whole(&path, |mut file| file.write_all(b"all").map_err(LabError::at("write", &path)))
+            .unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"all");
+    }
+
+    #[test]
+    fn leftovers_of_the_dead_are_swept_and_those_of_the_living_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let dead = directory.path().join("image.4194999.unfinished");
+        let living = unfinished(&directory.path().join("image"));
+        let other = directory.path().join("image");
+        for path in [&dead, &living, &other] {
+            std::fs::write(path, b"x").unwrap();
+        }
+        sweep_unfinished(directory.path());
+        assert!(!dead.exists() && living.exists() && other.exists());
+    }
+}

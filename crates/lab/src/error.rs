@@ -1,0 +1,108 @@
+//! Why a lab cannot be built, read or started.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of the lab itself; what goes wrong inside a trial is its outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A file or directory.
+    #[error("cannot {action} {}: {source}{}", path.display(), advice(source))]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {problem}; `fstrial lab build` makes it anew", path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// An outside program failed.
+    #[error("`{command}` failed: {said}{}", next.as_ref().map(|next| format!("; {next}")).unwrap_or_default())]
+    Program {
+        /// As one would type it.
+        command: String,
+        /// Its last words or the system's reason.
+        said: String,
+        /// What to do.
+        next: Option<String>,
+    },
+    /// This machine has no apt.
+    #[error(
+        "this machine has no {missing}, with which the lab gets its kernel and tools from Debian; \
+         give your own: --kernel FILE (a bzImage with the modules' release), --modules DIR \
+         (lib/modules/RELEASE), --tools DIR (a tree with sbin/mke2fs and the libraries it needs) \
+         and a qemu-system-x86_64 on the PATH"
+    )]
+    NotDebian {
+        /// The program that is missing.
+        missing: String,
+    },
+    /// A package is not to be had.
+    #[error("no package `{package}` in the package lists of this machine's distribution: {why}")]
+    NoPackage {
+        /// Which.
+        package: String,
+        /// What was looked for and what to do.
+        why: String,
+    },
+    /// There is no lab yet.
+    #[error("there is no lab in {}; `fstrial lab build` makes one", .0.display())]
+    NotBuilt(PathBuf),
+    /// QEMU or the guest did not come up.
+    #[error("the guest did not start: {reason}{}", kernel_words(kernel_log))]
+    NoStart {
+        /// Why.
+        reason: String,
+        /// What the kernel said.
+        kernel_log: String,
+    },
+    /// A wrong value in a profile or option.
+    #[error("{what}: {problem}")]
+    Value {
+        /// What it is about.
+        what: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room there, or set XDG_CACHE_HOME to a place that has some"
+        }
+        io::ErrorKind::PermissionDenied => "; set XDG_CACHE_HOME to a directory of your own",
+        _ => "",
+    }
+}
+
+fn kernel_words(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("\nkernel log:\n{log}") }
+}
+
+impl LabError {
+    /// For `map_err`.
+    pub(crate) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
+        let path = path.to_owned();
+        move |source| LabError::File { action, path, source }
+    }
+
+    pub(crate) fn damaged(path: &Path, problem: impl Into<String>) -> LabError {
+        LabError::Damaged { path: path.to_owned(), problem: problem.into() }
+    }
+
+    pub(crate) fn value(what: impl Into<String>, problem: impl Into<String>) -> LabError {
+        LabError::Value { what: what.into(), problem: problem.into() }
+    }
+}

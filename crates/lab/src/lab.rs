@@ -1,0 +1,291 @@
+//! A lab ready for trials: software, machine and disks put together.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use disk::DiskDescription;
+use guest::{DiskOrder, MOUNT_POINT, Order, Sabotage, device_path};
+use stack::layouts::Role;
+use testbed::Stop;
+use trial::{DeviceKind, Event, InputFiles, Job, Site, TrialSpec, protocol};
+use units::{Bytes, Nanos};
+
+use crate::cache::{sweep_unfinished, write_whole};
+use crate::checkpoint;
+use crate::error::LabError;
+use crate::image::initramfs;
+use crate::machine::{Machine, Qemu};
+use crate::profile::{DiskProfile, MachineProfile};
+use crate::session::{self, Carried};
+use crate::vm::Software;
+
+/// Virtual time after which a trial is given up, whatever it does: idle time costs nothing,
+/// so a trial that waits for ever would otherwise only end with its wall time.
+const VIRTUAL_LIMIT: Nanos = Nanos::from_secs(7 * 24 * 3600);
+
+/// Where the software of a lab lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The kernel, a bzImage.
+    pub kernel: PathBuf,
+    /// Its modules, `lib/modules/RELEASE`.
+    pub modules: PathBuf,
+    /// A tree with the tools of filesystems and layouts.
+    pub tools: PathBuf,
+    /// The emulator.
+    pub qemu: Qemu,
+}
+
+/// A lab with one machine profile.
+#[derive(Debug)]
+pub struct Lab {
+    parts: Parts,
+    profile: MachineProfile,
+    machine: Machine,
+    initramfs: PathBuf,
+    checkpoints: PathBuf,
+    key: String,
+    id: String,
+    missing: Vec<String>,
+    qemu_version: String,
+}
+
+/// What may be asked of a single trial beside its specification.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Extras {
+    /// How much its disks may hold together; all the region has room for where `None`.
+    pub store_limit: Option<Bytes>,
+    /// Virtual time after which it is given up; a week where `None`.
+    pub virtual_limit: Option<Nanos>,
+    /// Makes it fail, to see what happens then.
+    pub sabotage: Option<Sabotage>,
+}
+
+impl Lab {
+    /// Puts a lab together: `binary` is the program that boots in the guest (this one),
+    /// `cache` the directory for images and checkpoints.
+    ///
+    /// # Errors
+    /// When a part cannot be read or does not do.
+    pub fn open(
+        parts: Parts,
+        binary: &Path,
+        cache: &Path,
+        profile: MachineProfile,
+    ) -> Result<Lab, LabError> {
+        let program = std::fs::read(binary).map_err(LabError::at("read", binary))?;
+        let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
+        let qemu_version = parts.qemu.version()?;
+        // The image's size decides the RAM and the RAM where the region lies, which the
+        // image has to name: with the region's place first assumed, at most two rounds.
+        let mut machine = profile.machine(0);
+        let image = loop {
+            let image = initramfs(&program, &parts.modules, &parts.tools, machine.region_base())?;
+            let with_room = profile.machine(image.resident);
+            let settled = with_room.region_base() == machine.region_base();
+            machine = with_room;
+            if settled {
+                break image;
+            }
+        };
+        let images = cache.join("images");
+        let checkpoints = cache.join("checkpoints");
+        for directory in [&images, &checkpoints] {
+            std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;
+            sweep_unfinished(directory);
+        }
+        let image_key = checkpoint::key(&[&image.bytes]);
+        let path = images.join(format!("{image_key}.cpio"));
+        if !path.exists() {
+            write_whole(&path, |mut file: &File| {
+                file.write_all(&image.bytes).map_err(LabError::at("write", &path))
+            })?;
+        }
+        let machine_text = serde_json::to_vec(&machine)
+            .map_err(|error| LabError::value("the machine", error.to_string()))?;
+        let options = format!(
+            "{:?}",
+            machine.command(&parts.qemu, Path::new("kernel"), Path::new("initramfs"), 3, 4)?
+        );
+        let key = checkpoint::key(&[
+            &kernel,
+            image_key.as_bytes(),
+            qemu_version.as_bytes(),
+            &machine_text,
+            options.as_bytes(),
+        ]);
+        let profile_text = serde_json::to_vec(&profile)
+            .map_err(|error| LabError::value("the profile", error.to_string()))?;
+        let id = checkpoint::key(&[key.as_bytes(), &profile_text]);
+        Ok(Lab {
+            parts,
+            profile,
+            machine,
+            initramfs: path,
+            checkpoints,
+            key,
+            id: id[..12].to_owned(),
+            missing: image.missing,
+            qemu_version,
+        })
+    }
+
+    /// The lab's id: equal only where kernel, emulator, binary, tools, machine and disks
+    /// are. Figures of different ids are not compared exactly.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its profile.
+    pub fn profile(&self) -> &MachineProfile {
+        &self.profile
+    }
+
+    /// The emulated machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Tools that filesystems or layouts want and this lab does not have.
+    pub fn missing_tools(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// The emulator's name and version.
+    pub fn qemu_version(&self) -> &str {
+        &self.qemu_version
+    }
+
+    /// Where its software lies.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    fn software(&self) -> Software<'_> {
+        Software { qemu: &self.parts.qemu, kernel: &self.parts.kernel, initramfs: &self.initramfs }
+    }
+
+    /// Makes the checkpoint if there is none.
+    ///
+    /// # Errors
+    /// When the guest does not boot, there is no room, or it was asked to stop.
+    pub fn warm_up(&self, stop: &Stop) -> Result<(), LabError> {
+        let software = self.software();
+        checkpoint::obtain(&self.checkpoints, &self.key, &self.machine, software, stop).map(drop)
+    }
+
+    /// Runs one trial; `sink` gets its events, [`Event::Ended`] last and once.
+    ///
+    /// # Errors
+    /// When no guest could be started, the specification does not fit, or it was asked to
+    /// stop: `Ended` was not sent then.
+    pub fn carry_out(
+        &self,
+        spec: &TrialSpec,
+        extras: &Extras,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<Carried, LabError> {
+        let order = self.order(spec, extras)?;
+        let software = self.software();
+        let resume = || {
+            let path =
+                checkpoint::obtain(&self.checkpoints, &self.key, &self.machine, software, stop)?;
+            checkpoint::resume(&path, &self.machine, software)
+        };
+        // A checkpoint that does not load is removed and made again, once.
+        let vm = match resume() {
+            Err(LabError::Program { .. }) => resume()?,
+            other => other?,
+        };
+        session::carry_out(vm, &order, stop, sink)
+    }
+
+    fn order(&self, spec: &TrialSpec, extras: &Extras) -> Result<Order, LabError> {
+        let disks = self.disks(spec)?;
+        Ok(Order {
+            version: protocol::VERSION,
+            job: Job {
+                spec: spec.clone(),
+                site: Site::Devices {
+                    devices: (0..disks.len()).map(device_path).collect(),
+                    kind: DeviceKind::Simulated,
+                    mount_point: MOUNT_POINT.into(),
+                },
+                inputs: InputFiles::default(),
+                tool_path: vec!["/sbin".into()],
+            },
+            disks,
+            store_limit: extras.store_limit.unwrap_or(Bytes(u64::MAX)),
+            virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
+            sabotage: extras.sabotage,
+        })
+    }
+
+    /// The disks a specification needs.
+    ///
+    /// # Errors
+    /// When its layout is unknown or refuses, or a disk is not described.
+    pub(crate) fn disks(&self, spec: &TrialSpec) -> Result<Vec<DiskOrder>, LabError> {
+        let contender = &spec.contender;
+        let needs_device = stack::filesystems::find(&contender.filesystem)
+            .is_none_or(|filesystem| filesystem.describe().needs_device);
+        if !needs_device {
+            return Ok(Vec::new());
+        }
+        let layout = stack::layouts::find(&contender.layout.name).ok_or_else(|| {
+            LabError::value(&contender.name, format!("no layout `{}`", contender.layout.name))
+        })?;
+        let roles = layout
+            .disks(&contender.layout)
+            .map_err(|refusal| LabError::value(&contender.name, refusal.to_string()))?;
+        roles
+            .iter()
+            .enumerate()
+            .map(|(nth, role)| {
+                let profile = match role {
+                    Role::Data => &self.profile.disk,
+                    Role::Journal => self.profile.journal.as_ref().unwrap_or(&self.profile.disk),
+                };
+                disk_order(profile, spec, nth)
+            })
+            .collect()
+    }
+}
+
+fn disk_order(profile: &DiskProfile, spec: &TrialSpec, nth: usize) -> Result<DiskOrder, LabError> {
+    let bad = |error: disk::DescriptionError| {
+        LabError::value(format!("disk `{}`", profile.model), error.to_string())
+    };
+    let description = DiskDescription::find(&profile.model).map_err(bad)?;
+    let parameters = match disk::DISKS.iter().find(|shipped| shipped.name == profile.model) {
+        Some(shipped) => shipped.text.to_owned(),
+        None => {
+            let path = Path::new(&profile.model);
+            std::fs::read_to_string(path).map_err(LabError::at("read", path))?
+        }
+    };
+    let mut options = profile.options.clone();
+    let cache = if profile.write_cache { "on" } else { "off" };
+    options.entry("write_cache".to_owned()).or_insert_with(|| cache.to_owned());
+    let whole = description.build(0, &disk::Options::default()).capacity();
+    let capacity = spec.size.unwrap_or(whole);
+    if capacity > whole {
+        return Err(LabError::value(
+            format!("disk `{}`", profile.model),
+            format!("it has {whole}, {capacity} were asked for"),
+        ));
+    }
+    let order = DiskOrder {
+        name: profile.model.clone(),
+        parameters,
+        options,
+        capacity,
+        seed: spec.seed.derive(&format!("disk {nth}")).0,
+        queue: profile.queue(),
+    };
+    guest::models::options(&order)
+        .map_err(|problem| LabError::value(format!("disk `{}`", profile.model), problem))?;
+    Ok(order)
+}

@@ -1,0 +1,190 @@
+//! The emulated machine: QEMU's and the kernel's options, and why each is there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use guest::REGION_OPTION;
+use guest::region::REGION_BYTES;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::error::LabError;
+use crate::tools;
+
+const GIB: u64 = 1 << 30;
+/// RAM above this lies beyond 4 GiB, where the shared region follows it.
+const BELOW_4G_MAX: u64 = 2 * GIB;
+/// Less does not boot today's kernel.
+pub const RAM_MIN: Bytes = Bytes::from_mib(96);
+/// What QEMU itself takes beside the guest's RAM: translated code, its tables for the region.
+pub(crate) const QEMU_OVERHEAD: Bytes = Bytes::from_mib(160);
+
+/// A program on the host, and what it needs to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "qemu")]
+pub enum Qemu {
+    /// The host's own.
+    Host {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// From unpacked packages.
+    Unpacked {
+        /// Root of their tree.
+        root: PathBuf,
+    },
+}
+
+impl Qemu {
+    /// The program file.
+    pub(crate) fn program(&self) -> PathBuf {
+        match self {
+            Qemu::Host { path } => path.clone(),
+            Qemu::Unpacked { root } => root.join("usr/bin/qemu-system-x86_64"),
+        }
+    }
+
+    fn command(&self) -> Result<Command, LabError> {
+        match self {
+            Qemu::Host { path } => Ok(Command::new(path)),
+            Qemu::Unpacked { root } => {
+                let loader =
+                    tools::find(root, &["lib64", "lib/x86_64-linux-gnu"], "ld-linux-x86-64.so.2")
+                        .ok_or_else(|| LabError::damaged(root, "it has no ld-linux-x86-64.so.2"))?;
+                let mut command = Command::new(loader);
+                command
+                    .arg("--library-path")
+                    .arg(tools::library_path(root))
+                    .arg(self.program())
+                    .env("QEMU_MODULE_DIR", root.join("usr/lib/x86_64-linux-gnu/qemu"));
+                for directory in ["usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu"] {
+                    command.arg("-L").arg(root.join(directory));
+                }
+                Ok(command)
+            }
+        }
+    }
+
+    /// The first line of its `--version`.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub(crate) fn version(&self) -> Result<String, LabError> {
+        let failed = |said: String| LabError::Program {
+            command: format!("{} --version", self.program().display()),
+            said,
+            next: Some("install qemu-system-x86, or run `fstrial lab build` again".to_owned()),
+        };
+        let output =
+            self.command()?.arg("--version").output().map_err(|error| failed(error.to_string()))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        match said.lines().next() {
+            Some(line) if output.status.success() => Ok(line.to_owned()),
+            _ => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        }
+    }
+}
+
+/// What determines the emulated machine beside its software. All of it is part of a
+/// checkpoint's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// RAM.
+    pub ram: Bytes,
+    /// Virtual nanoseconds an instruction takes, as a power of two: 0 is one.
+    pub shift: u8,
+}
+
+impl Machine {
+    /// RAM that lies below 4 GiB.
+    fn below_4g(&self) -> u64 {
+        self.ram.0.min(BELOW_4G_MAX)
+    }
+
+    /// The physical address of the shared region: behind all RAM.
+    pub(crate) fn region_base(&self) -> u64 {
+        4 * GIB + (self.ram.0 - self.below_4g())
+    }
+
+    /// QEMU with this machine; the region's file is open as `region` in the child, the
+    /// control channel as `monitor`.
+    ///
+    /// # Errors
+    /// When an unpacked QEMU is incomplete.
+    pub(crate) fn command(
+        &self,
+        qemu: &Qemu,
+        kernel: &Path,
+        initramfs: &Path,
+        region: i32,
+        monitor: i32,
+    ) -> Result<Command, LabError> {
+        let mut command = qemu.command()?;
+        let total = self.ram.0 + REGION_BYTES;
+        let mut option = |name: &str, value: String| {
+            command.arg(name).arg(value);
+        };
+        // One instruction takes 2^shift ns and idle time is skipped: no clock of the host is
+        // left. TCG with one thread keeps everything in one order.
+        option("-accel", "tcg,thread=single,tb-size=64".to_owned());
+        option("-icount", format!("shift={},sleep=off", self.shift));
+        // Whatever QEMU draws at random.
+        option("-seed", "1".to_owned());
+        option("-rtc", "base=2020-01-01,clock=vm".to_owned());
+        // `rep movsb` counts an instruction a byte: without ERMS and FSRM the kernel copies
+        // in words. Without RDRAND the kernel's random numbers come from the trial's seed.
+        option("-cpu", "max,-erms,-fsrm,-rdrand,-rdseed".to_owned());
+        option("-smp", "1".to_owned());
+        option("-machine", format!("q35,max-ram-below-4g={}", self.below_4g()));
+        option("-m", format!("{}M", total >> 20));
+        // The second node is the shared region, behind all RAM and cut off by `mem=`.
+        option("-object", format!("memory-backend-ram,id=ram,size={}", self.ram.0));
+        option(
+            "-object",
+            format!(
+                "memory-backend-file,id=region,size={REGION_BYTES},mem-path=/proc/self/fd/{region},share=on"
+            ),
+        );
+        option("-numa", "node,memdev=ram,cpus=0".to_owned());
+        option("-numa", "node,memdev=region".to_owned());
+        option("-display", "none".to_owned());
+        option("-device", "isa-debugcon,iobase=0xe9,chardev=debug".to_owned());
+        option("-chardev", "stdio,id=debug,signal=off".to_owned());
+        option("-chardev", format!("socket,id=monitor,fd={monitor}"));
+        option("-mon", "chardev=monitor,mode=control".to_owned());
+        // The guest asks for a checkpoint by way of this device.
+        option("-device", "pvpanic".to_owned());
+        option("-action", "panic=pause".to_owned());
+        option("-kernel", kernel.display().to_string());
+        option("-initrd", initramfs.display().to_string());
+        option("-append", self.kernel_options());
+        command.args(["-nodefaults", "-no-user-config", "-no-reboot"]);
+        Ok(command)
+    }
+
+    fn kernel_options(&self) -> String {
+        let base = self.region_base();
+        let mut options = format!("{REGION_OPTION}{base}:{REGION_BYTES} mem={base}");
+        options.push_str(
+            " numa=off console=null quiet panic=-1 oops=panic unknown_nmi_panic nokaslr \
+             norandmaps random.trust_bootloader=on reboot=t mitigations=off nosmp tsc=reliable \
+             lpj=4000000 cryptomgr.notests audit=0 apparmor=0 nowatchdog iomem=relaxed \
+             no_timer_check transparent_hugepage=never",
+        );
+        options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_region_lies_behind_all_ram() {
+        let machine = |mib| Machine { ram: Bytes::from_mib(mib), shift: 0 };
+        assert_eq!(machine(512).region_base(), 4 * GIB);
+        assert_eq!(machine(2048).region_base(), 4 * GIB);
+        assert_eq!(machine(8192).region_base(), 10 * GIB);
+    }
+}

@@ -1,0 +1,189 @@
+//! Machine profiles: how much memory, how fast a processor, which disk. Shipped ones lie in
+//! `profiles/`, a user's own is a file of the same form.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use guest::QueueOrder;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::error::LabError;
+use crate::machine::{Machine, RAM_MIN};
+
+/// A machine and its disks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineProfile {
+    /// Its name.
+    pub name: String,
+    /// What it stands for, one line.
+    pub summary: String,
+    /// Memory, without what the guest's own tools take.
+    pub ram: Bytes,
+    /// Processor speed: an instruction takes 2 to this power virtual nanoseconds, 0 to 10.
+    pub shift: u8,
+    /// Disks for data.
+    pub disk: DiskProfile,
+    /// Disks for an external journal; the same as for data where not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<DiskProfile>,
+    /// Where its figures come from, or that they are assumed.
+    pub source: String,
+}
+
+/// Which disk, and how the kernel treats it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskProfile {
+    /// Name in the catalogue of disks, or the path of a TOML file.
+    pub model: String,
+    /// Options that differ from the model's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
+    /// Its volatile write cache.
+    #[serde(default = "yes")]
+    pub write_cache: bool,
+    /// Requests outstanding at most.
+    #[serde(default = "depth")]
+    pub depth: u16,
+    /// Whether it turns.
+    #[serde(default = "yes")]
+    pub rotational: bool,
+    /// Whether it takes discards.
+    #[serde(default)]
+    pub discard: bool,
+    /// Whether it takes FUA writes; drives before NCQ did not.
+    #[serde(default)]
+    pub fua: bool,
+    /// Bytes in a sector of the medium.
+    #[serde(default = "sector")]
+    pub physical_sector: u32,
+    /// The kernel's I/O scheduler.
+    #[serde(default = "scheduler")]
+    pub scheduler: String,
+    /// The kernel's read-ahead.
+    #[serde(default = "read_ahead")]
+    pub read_ahead: Bytes,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn depth() -> u16 {
+    32
+}
+
+fn sector() -> u32 {
+    512
+}
+
+fn scheduler() -> String {
+    "mq-deadline".to_owned()
+}
+
+fn read_ahead() -> Bytes {
+    Bytes::from_kib(128)
+}
+
+/// The shipped profiles: name and file.
+pub const PROFILES: &[(&str, &str)] = &[
+    ("ideal", include_str!("../profiles/ideal.toml")),
+    ("scsi-2004", include_str!("../profiles/scsi-2004.toml")),
+    ("sata-2007", include_str!("../profiles/sata-2007.toml")),
+    ("laptop-2005", include_str!("../profiles/laptop-2005.toml")),
+    ("today", include_str!("../profiles/today.toml")),
+];
+
+impl MachineProfile {
+    /// A shipped profile by name, or a file by its path (it has a `/` or ends in `.toml`).
+    ///
+    /// # Errors
+    /// When there is none, or it is malformed or has a value out of range.
+    pub fn find(name: &str) -> Result<MachineProfile, LabError> {
+        if name.contains('/') || name.ends_with(".toml") {
+            let path = Path::new(name);
+            let text = std::fs::read_to_string(path).map_err(LabError::at("read", path))?;
+            return MachineProfile::parse(name, &text);
+        }
+        match PROFILES.iter().find(|(known, _)| *known == name) {
+            Some((name, text)) => MachineProfile::parse(name, text),
+            None => {
+                let known: Vec<_> = PROFILES.iter().map(|(name, _)| *name).collect();
+                let problem = format!(
+                    "there is no such profile; known are {}, or give a file",
+                    known.join(", ")
+                );
+                Err(LabError::value(format!("machine `{name}`"), problem))
+            }
+        }
+    }
+
+    fn parse(file: &str, text: &str) -> Result<MachineProfile, LabError> {
+        let bad = |problem: String| LabError::value(format!("machine profile {file}"), problem);
+        let profile: MachineProfile =
+            toml::from_str(text).map_err(|error| bad(error.to_string()))?;
+        if profile.ram < RAM_MIN {
+            return Err(bad(format!(
+                "ram = {}: today's kernel needs at least {RAM_MIN}; scale the data instead",
+                profile.ram
+            )));
+        }
+        if profile.shift > 10 {
+            return Err(bad(format!("shift = {}: at most 10", profile.shift)));
+        }
+        for disk in std::iter::once(&profile.disk).chain(&profile.journal) {
+            if !(1..=128).contains(&disk.depth) {
+                return Err(bad(format!("depth = {}: from 1 to 128", disk.depth)));
+            }
+            if ![512, 4096].contains(&disk.physical_sector) {
+                return Err(bad(format!("physical_sector = {}", disk.physical_sector)));
+            }
+        }
+        Ok(profile)
+    }
+
+    /// The machine, with room for what stays in its memory beside the profile's.
+    pub(crate) fn machine(&self, resident: u64) -> Machine {
+        let ram = Bytes(self.ram.0 + resident).round_up(1 << 20);
+        Machine { ram, shift: self.shift }
+    }
+}
+
+impl DiskProfile {
+    /// What the guest's kernel is told.
+    pub(crate) fn queue(&self) -> QueueOrder {
+        QueueOrder {
+            rotational: self.rotational,
+            volatile_cache: self.write_cache,
+            fua: self.fua,
+            discard: self.discard,
+            depth: self.depth,
+            physical_sector: self.physical_sector,
+            scheduler: self.scheduler.clone(),
+            read_ahead: self.read_ahead,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_profile_is_one() {
+        for (name, _) in PROFILES {
+            assert_eq!(MachineProfile::find(name).unwrap().name, *name);
+        }
+    }
+
+    #[test]
+    fn errors_name_the_value_and_what_is_known() {
+        let error = MachineProfile::find("amiga").unwrap_err().to_string();
+        assert!(error.contains("scsi-2004"), "{error}");
+        let text = PROFILES[0].1.replace("ram = ", "ram = \"16M\" # ");
+        let error = MachineProfile::parse("x", &text).unwrap_err().to_string();
+        assert!(error.contains("16 MiB") && error.contains("96 MiB"), "{error}");
+    }
+}

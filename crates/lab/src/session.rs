@@ -1,0 +1,248 @@
+//! One order in one guest: handed over, its events passed on, its end made sure of.
+
+use std::time::{Duration, Instant};
+
+use guest::Order;
+use guest::region::{
+    EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, REQUESTS_AT, Region, Word, Words,
+};
+use guest::requests::{RECORD, Record};
+use sha2::{Digest, Sha256};
+use testbed::Stop;
+use trial::{Event, Outcome, Step, protocol};
+use units::Nanos;
+
+use crate::error::LabError;
+use crate::vm::{Happening, Vm};
+
+/// A guest whose heartbeat, one a virtual second, stops for this long no longer schedules.
+/// A virtual second is at most 10⁹ instructions: seconds of wall time on a busy machine.
+const HANG_LIMIT: Duration = Duration::from_secs(90);
+/// How long a kernel may take to write its log.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// What is known of an order that was carried out, beside its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// Wall time from the guest's going on until the first workload began; `None` when it
+    /// never did.
+    pub to_work: Option<Duration>,
+    /// Wall time of all of it.
+    pub wall: Duration,
+    /// What the guest said in plain text: complaints.
+    pub said: String,
+    /// Requests the disks served.
+    pub requests: u64,
+    /// SHA-256 of the request log.
+    pub log_digest: String,
+    /// What the simulation's own transport takes of a request that waits for its disk.
+    pub lead: Nanos,
+    /// What it takes of one that does not.
+    pub floor: Nanos,
+}
+
+/// Carries out an order in a stopped guest. `sink` gets its events, [`Event::Ended`] last and
+/// once.
+///
+/// # Errors
+/// When asked to stop: no `Ended` was sent then.
+pub(crate) fn carry_out(
+    mut vm: Vm,
+    order: &Order,
+    stop: &Stop,
+    sink: &mut dyn FnMut(Event),
+) -> Result<Carried, LabError> {
+    let began = Instant::now();
+    let words = hand_over(vm.region(), order)?;
+    let mut passing = Passing { read: 0, step: Step::Prepare, ended: false, to_work: None, began };
+    vm.go_on()?;
+    let outcome = watch(&mut vm, &words, order, stop, &mut passing, sink)?;
+    if let Some(outcome) = outcome {
+        sink(Event::Ended(outcome));
+    }
+    Ok(Carried {
+        to_work: passing.to_work,
+        wall: began.elapsed(),
+        said: vm.said_text(),
+        requests: words.get(Word::Requests),
+        log_digest: log_digest(vm.region(), words.get(Word::Requests))?,
+        lead: Nanos(words.get(Word::Lead)),
+        floor: Nanos(words.get(Word::Floor)),
+    })
+}
+
+fn region_error(error: std::io::Error) -> LabError {
+    LabError::NoStart { reason: format!("the shared region: {error}"), kernel_log: String::new() }
+}
+
+fn hand_over(region: &Region, order: &Order) -> Result<Words, LabError> {
+    let text = serde_json::to_vec(order)
+        .map_err(|error| LabError::value("the order", error.to_string()))?;
+    let mut area = region.map(ORDER_AT, ORDER_BYTES).map_err(region_error)?;
+    let place = area
+        .bytes_mut()
+        .get_mut(..text.len())
+        .ok_or_else(|| LabError::value("the order", "it is larger than a mebibyte"))?;
+    place.copy_from_slice(&text);
+    let words = region.words().map_err(region_error)?;
+    words.set(Word::OrderBytes, text.len() as u64);
+    words.set(Word::Magic, MAGIC);
+    Ok(words)
+}
+
+/// The state of passing events on.
+struct Passing {
+    read: usize,
+    step: Step,
+    ended: bool,
+    to_work: Option<Duration>,
+    began: Instant,
+}
+
+/// Watches until the end; returns the outcome the guest could not tell itself.
+fn watch(
+    vm: &mut Vm,
+    words: &Words,
+    order: &Order,
+    stop: &Stop,
+    passing: &mut Passing,
+    sink: &mut dyn FnMut(Event),
+) -> Result<Option<Outcome>, LabError> {
+    let timeout = order.job.spec.timeout;
+    let wall_end = passing.began + Duration::from(timeout).min(Duration::from_secs(1 << 31));
+    let mut heartbeat = (words.get(Word::Heartbeat), Instant::now());
+    loop {
+        let happening = vm.wait(wall_end.min(heartbeat.1 + HANG_LIMIT), stop)?;
+        passing.take_events(vm.region(), words, sink)?;
+        if passing.ended {
+            return Ok(None);
+        }
+        match happening {
+            Happening::Rang => {}
+            // The devices' own checkpoint is behind us: only a panic stops a guest now.
+            Happening::Stopped => return Ok(Some(died(vm, "its kernel panicked".to_owned()))),
+            Happening::Gone(said) => {
+                let reason = if vm.kernel_log().is_empty() {
+                    format!("the emulator ended: {said}")
+                } else {
+                    "its kernel panicked".to_owned()
+                };
+                return Ok(Some(died(vm, reason)));
+            }
+            Happening::Nothing if Instant::now() >= wall_end => {
+                return Ok(Some(Outcome::TimedOut { step: passing.step, after: timeout }));
+            }
+            Happening::Nothing => {}
+        }
+        let beat = words.get(Word::Heartbeat);
+        if beat != heartbeat.0 {
+            heartbeat = (beat, Instant::now());
+        } else if heartbeat.1.elapsed() >= HANG_LIMIT {
+            vm.shake();
+            let _ = vm.wait(Instant::now() + LAST_WORDS, stop)?;
+            let reason = format!(
+                "it hung at {}: no process was scheduled for {} s of wall time",
+                passing.step,
+                HANG_LIMIT.as_secs()
+            );
+            return Ok(Some(died(vm, reason)));
+        }
+    }
+}
+
+fn died(vm: &Vm, reason: String) -> Outcome {
+    let said = vm.said_text();
+    let reason = if said.is_empty() { reason } else { format!("{reason}; it said: {said}") };
+    Outcome::GuestDied { reason, kernel_log: vm.kernel_log() }
+}
+
+impl Passing {
+    fn take_events(
+        &mut self,
+        region: &Region,
+        words: &Words,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), LabError> {
+        let written = (words.get(Word::EventBytes) as usize).min(EVENTS_BYTES as usize);
+        if written <= self.read {
+            return Ok(());
+        }
+        let area = region.map(EVENTS_AT, EVENTS_BYTES).map_err(region_error)?;
+        let new = &area.bytes()[self.read..written];
+        self.read = written;
+        for line in new.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            let event = std::str::from_utf8(line)
+                .map_err(|error| error.to_string())
+                .and_then(|line| protocol::decode_event(line).map_err(|error| error.to_string()))
+                .map_err(|error| LabError::value("an event of the guest", error))?;
+            self.pass(event, sink);
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, event: Event, sink: &mut dyn FnMut(Event)) {
+        if self.ended {
+            return;
+        }
+        let event = match event {
+            Event::Step(step) => {
+                self.step = step;
+                if step == Step::Work && self.to_work.is_none() {
+                    self.to_work = Some(self.began.elapsed());
+                }
+                event
+            }
+            Event::Ended(Outcome::TimedOut { after, .. }) => {
+                Event::Ended(Outcome::TimedOut { step: self.step, after })
+            }
+            event => event,
+        };
+        self.ended = matches!(event, Event::Ended(_));
+        sink(event);
+    }
+}
+
+/// The request log of a guest that has ended.
+///
+/// # Errors
+/// When the region cannot be mapped.
+fn log_bytes<T>(
+    region: &Region,
+    count: u64,
+    mut each: impl FnMut(&[u8]) -> T,
+) -> Result<(), LabError> {
+    const RECORDS_AT_ONCE: u64 = 65_536;
+    let mut done = 0;
+    while done < count {
+        let now = (count - done).min(RECORDS_AT_ONCE);
+        let at = REQUESTS_AT + done * RECORD as u64;
+        let window = region.map(at, RECORDS_AT_ONCE * RECORD as u64).map_err(region_error)?;
+        each(&window.bytes()[..(now * RECORD as u64) as usize]);
+        done += now;
+    }
+    Ok(())
+}
+
+fn log_digest(region: &Region, count: u64) -> Result<String, LabError> {
+    let mut digest = Sha256::new();
+    log_bytes(region, count, |bytes| digest.update(bytes))?;
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Calls `each` with every request of the log, in order of completion.
+///
+/// # Errors
+/// When the region cannot be mapped.
+pub(crate) fn requests(
+    region: &Region,
+    count: u64,
+    each: &mut dyn FnMut(Record),
+) -> Result<(), LabError> {
+    log_bytes(region, count, |bytes| {
+        for bytes in bytes.as_chunks::<RECORD>().0 {
+            if let Some(record) = Record::decode(bytes) {
+                each(record);
+            }
+        }
+    })
+}

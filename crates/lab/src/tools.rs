@@ -1,0 +1,137 @@
+//! The guest's userland: programs of unpacked packages and the libraries they load, nothing
+//! else, since all of it lies in the guest's memory.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::elf::Elf;
+use crate::error::LabError;
+
+/// Directories of programs, in the order the guest looks them up.
+pub(crate) const PROGRAM_DIRECTORIES: [&str; 4] = ["usr/sbin", "sbin", "usr/bin", "bin"];
+/// Directories of libraries.
+const LIBRARY_DIRECTORIES: [&str; 6] =
+    ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib64", "lib64", "usr/lib", "lib"];
+/// Configuration without which a tool behaves otherwise than on Debian.
+const CONFIGURATION: [&str; 1] = ["etc/mke2fs.conf"];
+/// Where all libraries are put in the guest.
+const LIBRARIES: &str = "lib/x86_64-linux-gnu";
+const LOADER: &str = "lib64/ld-linux-x86-64.so.2";
+
+/// Files for the guest, by their path there.
+#[derive(Debug, Default)]
+pub(crate) struct Userland {
+    /// Path in the guest to contents.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+    /// Programs that are not in the tree.
+    pub(crate) missing: Vec<String>,
+}
+
+/// Collects `programs` from the tree at `root`.
+///
+/// # Errors
+/// When a file cannot be read, or a library a program needs is not in the tree.
+pub(crate) fn collect<'a>(
+    root: &Path,
+    programs: impl IntoIterator<Item = &'a str>,
+) -> Result<Userland, LabError> {
+    let mut userland = Userland::default();
+    let mut needed: Vec<(String, String)> = Vec::new();
+    for program in programs {
+        match find(root, &PROGRAM_DIRECTORIES, program) {
+            None => userland.missing.push(program.to_owned()),
+            Some(path) => {
+                let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+                needed.extend(libraries(&contents, program));
+                userland.files.insert(format!("sbin/{program}"), contents);
+            }
+        }
+    }
+    while let Some((library, by)) = needed.pop() {
+        let loader = library.starts_with("ld-linux");
+        let place = if loader { LOADER.to_owned() } else { format!("{LIBRARIES}/{library}") };
+        if userland.files.contains_key(&place) {
+            continue;
+        }
+        let path = find(root, &LIBRARY_DIRECTORIES, &library).ok_or_else(|| {
+            LabError::damaged(root, format!("{by} needs {library}, which is not in it"))
+        })?;
+        let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+        needed.extend(libraries(&contents, &library));
+        userland.files.insert(place, contents);
+    }
+    if !userland.files.is_empty() && !userland.files.contains_key(LOADER) {
+        let path = find(root, &LIBRARY_DIRECTORIES, "ld-linux-x86-64.so.2")
+            .ok_or_else(|| LabError::damaged(root, "it has no ld-linux-x86-64.so.2"))?;
+        let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+        userland.files.insert(LOADER.to_owned(), contents);
+    }
+    for file in CONFIGURATION {
+        if let Ok(contents) = std::fs::read(root.join(file)) {
+            userland.files.insert(file.to_owned(), contents);
+        }
+    }
+    Ok(userland)
+}
+
+fn libraries(contents: &[u8], by: &str) -> Vec<(String, String)> {
+    let names = Elf::parse(contents).map(|elf| elf.libraries()).unwrap_or_default();
+    names.into_iter().map(|name| (name, by.to_owned())).collect()
+}
+
+/// A file of this name in one of the tree's directories; links are followed inside the tree.
+pub(crate) fn find(root: &Path, directories: &[&str], name: &str) -> Option<PathBuf> {
+    directories.iter().find_map(|directory| resolve(root, &root.join(directory).join(name), 0))
+}
+
+/// Follows links the way the guest would, with `root` as its root.
+fn resolve(root: &Path, path: &Path, depth: u32) -> Option<PathBuf> {
+    if depth > 8 {
+        return None;
+    }
+    match std::fs::read_link(path) {
+        Err(_) => path.is_file().then(|| path.to_owned()),
+        Ok(target) => {
+            let next = match target.strip_prefix("/") {
+                Ok(absolute) => root.join(absolute),
+                Err(_) => path.parent()?.join(target),
+            };
+            resolve(root, &next, depth + 1)
+        }
+    }
+}
+
+/// The library directories of a tree, for a program run from it on the host.
+pub(crate) fn library_path(root: &Path) -> String {
+    LIBRARY_DIRECTORIES
+        .iter()
+        .map(|directory| root.join(directory).display().to_string())
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_comes_with_all_it_loads() {
+        let userland = collect(Path::new("/"), ["mke2fs", "no-such-program"]).unwrap();
+        assert_eq!(userland.missing, ["no-such-program"]);
+        assert!(userland.files.contains_key("sbin/mke2fs"));
+        assert!(userland.files.contains_key(LOADER));
+        assert!(userland.files.keys().any(|path| path.contains("libext2fs.so")));
+        assert!(userland.files.keys().any(|path| path.contains("libc.so")));
+    }
+
+    #[test]
+    fn links_do_not_leave_the_tree() {
+        let root = tempfile::tempdir().unwrap();
+        let sbin = root.path().join("sbin");
+        std::fs::create_dir_all(&sbin).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", sbin.join("out")).unwrap();
+        std::os::unix::fs::symlink("round", sbin.join("round")).unwrap();
+        assert_eq!(find(root.path(), &["sbin"], "out"), None);
+        assert_eq!(find(root.path(), &["sbin"], "round"), None);
+    }
+}

@@ -1,0 +1,364 @@
+//! One running QEMU: started so that it dies with us, watched, and ended whatever happens.
+
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use guest::DOORBELL;
+use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES, REGION_BYTES, Region};
+use rustix::event::{PollFd, PollFlags, poll};
+use serde_json::{Value, json};
+use testbed::Stop;
+
+use crate::error::LabError;
+use crate::machine::{Machine, Qemu};
+use crate::qmp::{Message, Monitor};
+
+/// How often the stop flag is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// What a program may say before we stop listening.
+const SAID_MAX: usize = 64 << 10;
+
+/// Something that happened to a guest.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Happening {
+    /// It rang: there is something in the region.
+    Rang,
+    /// It stopped at the checkpoint (or panicked, which looks the same to QEMU).
+    Stopped,
+    /// QEMU has gone, with its last words.
+    Gone(String),
+    /// Nothing until the time asked for.
+    Nothing,
+}
+
+/// A running QEMU and the region it shares with us.
+pub(crate) struct Vm {
+    child: Child,
+    output: ChildStdout,
+    monitor: Monitor,
+    region: Region,
+    said: Vec<u8>,
+    happened: Vec<Happening>,
+    replies: Vec<Result<Value, String>>,
+}
+
+/// Where a machine's software lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Software<'a> {
+    pub(crate) qemu: &'a Qemu,
+    pub(crate) kernel: &'a Path,
+    pub(crate) initramfs: &'a Path,
+}
+
+impl Vm {
+    /// Starts a machine; with `incoming`, one that waits for a checkpoint.
+    ///
+    /// # Errors
+    /// When QEMU cannot be started.
+    pub(crate) fn start(
+        machine: &Machine,
+        software: Software<'_>,
+        incoming: bool,
+    ) -> Result<Vm, LabError> {
+        let no_start = |reason: String| LabError::NoStart { reason, kernel_log: String::new() };
+        let region = Region::in_memory(REGION_BYTES)
+            .map_err(|error| no_start(format!("memory for the simulated disks: {error}")))?;
+        let (ours, theirs) = UnixStream::pair().map_err(|error| no_start(error.to_string()))?;
+        let theirs = OwnedFd::from(theirs);
+        let (region_fd, monitor_fd) = (region.file().as_raw_fd(), theirs.as_raw_fd());
+        let mut command = machine.command(
+            software.qemu,
+            software.kernel,
+            software.initramfs,
+            region_fd,
+            monitor_fd,
+        )?;
+        if incoming {
+            command.args(["-incoming", "defer"]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        // SAFETY: between fork and exec only prctl and fcntl are called, which are
+        // async-signal-safe and touch no memory of ours.
+        unsafe {
+            command.pre_exec(move || {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                for inherited in [region_fd, monitor_fd] {
+                    if libc::fcntl(inherited, libc::F_SETFD, 0) < 0 {
+                        return Err(io::Error::last_os_error());
+                    }
+                }
+                Ok(())
+            });
+        }
+        let mut child = command
+            .spawn()
+            .map_err(|error| no_start(format!("{}: {error}", software.qemu.program().display())))?;
+        drop(theirs);
+        let output = child.stdout.take().ok_or_else(|| no_start("no output".to_owned()))?;
+        let mut vm = Vm {
+            child,
+            output,
+            monitor: Monitor::new(ours),
+            region,
+            said: Vec::new(),
+            happened: Vec::new(),
+            replies: Vec::new(),
+        };
+        vm.command("qmp_capabilities", Value::Null)?;
+        Ok(vm)
+    }
+
+    /// The memory shared with the guest.
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Sends a command and waits for its result.
+    ///
+    /// # Errors
+    /// QEMU's own, or that it has gone.
+    pub(crate) fn command(&mut self, name: &str, arguments: Value) -> Result<Value, LabError> {
+        let failed =
+            |said: String| LabError::Program { command: format!("QEMU: {name}"), said, next: None };
+        let sent = self.monitor.send(name, arguments);
+        self.reply(sent, name).map_err(failed)
+    }
+
+    /// Hands QEMU an open file.
+    fn give(&mut self, name: &str, file: &std::fs::File) -> Result<(), LabError> {
+        let sent = self.monitor.send_file(name, std::os::fd::AsFd::as_fd(file));
+        self.reply(sent, "getfd").map(drop).map_err(|said| LabError::Program {
+            command: "QEMU: getfd".to_owned(),
+            said,
+            next: None,
+        })
+    }
+
+    fn reply(&mut self, sent: io::Result<()>, name: &str) -> Result<Value, String> {
+        let end = Instant::now() + Duration::from_secs(60);
+        if sent.is_ok() {
+            loop {
+                if !self.replies.is_empty() {
+                    return self.replies.remove(0);
+                }
+                if self.look(end).map_err(|error| error.to_string())? == 0 && Instant::now() > end {
+                    return Err(format!("no answer to {name} within a minute"));
+                }
+                if self.happened.iter().any(|what| matches!(what, Happening::Gone(_))) {
+                    break;
+                }
+            }
+        }
+        self.collect_last_words();
+        Err(match self.said_text() {
+            said if said.is_empty() => "QEMU ended".to_owned(),
+            said => said,
+        })
+    }
+
+    /// Waits until something happens, `until` comes, or `stop` is asked for.
+    ///
+    /// # Errors
+    /// When asked to stop.
+    pub(crate) fn wait(&mut self, until: Instant, stop: &Stop) -> Result<Happening, LabError> {
+        loop {
+            if stop.asked() {
+                return Err(LabError::Stopped);
+            }
+            if !self.happened.is_empty() {
+                return Ok(self.happened.remove(0));
+            }
+            if Instant::now() >= until {
+                return Ok(Happening::Nothing);
+            }
+            let look_until = until.min(Instant::now() + LOOK_EVERY);
+            if let Err(error) = self.look(look_until) {
+                return Ok(Happening::Gone(error.to_string()));
+            }
+        }
+    }
+
+    /// Takes in what comes from QEMU, waiting no longer than `until`.
+    fn look(&mut self, until: Instant) -> io::Result<usize> {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = rustix::event::Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        let (talks, answers) = {
+            let mut files = [
+                PollFd::new(&self.output, PollFlags::IN),
+                PollFd::new(&self.monitor, PollFlags::IN),
+            ];
+            match poll(&mut files, Some(&timeout)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(0),
+                Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            }
+            (!files[0].revents().is_empty(), !files[1].revents().is_empty())
+        };
+        if talks {
+            let mut buffer = [0; 4096];
+            let count = self.output.read(&mut buffer)?;
+            self.hear(&buffer[..count]);
+            if count == 0 && !answers {
+                self.gone();
+            }
+        }
+        if answers {
+            match self.monitor.receive()? {
+                None => self.gone(),
+                Some(messages) => messages.into_iter().for_each(|message| self.take(message)),
+            }
+        }
+        Ok(1)
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        if bytes.contains(&DOORBELL) {
+            self.happened.push(Happening::Rang);
+        }
+        let room = SAID_MAX.saturating_sub(self.said.len());
+        self.said.extend(bytes.iter().filter(|&&byte| byte != DOORBELL).take(room));
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Return(value) => self.replies.push(Ok(value)),
+            Message::Error(error) => self.replies.push(Err(error)),
+            Message::Event(name, _) if name == "STOP" => self.happened.push(Happening::Stopped),
+            Message::Event(..) => {}
+        }
+    }
+
+    fn gone(&mut self) {
+        self.collect_last_words();
+        if !self.happened.iter().any(|what| matches!(what, Happening::Gone(_))) {
+            self.happened.push(Happening::Gone(self.said_text()));
+        }
+    }
+
+    /// Reads what QEMU still has to say; it has ended or is about to.
+    fn collect_last_words(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let mut rest = Vec::new();
+        let _ = (&mut self.output).take(SAID_MAX as u64).read_to_end(&mut rest);
+        self.hear(&rest);
+        if let Some(errors) = self.child.stderr.take() {
+            let _ = errors.take(SAID_MAX as u64).read_to_end(&mut self.said);
+        }
+    }
+
+    /// What guest and QEMU said in plain text.
+    pub(crate) fn said_text(&self) -> String {
+        String::from_utf8_lossy(&self.said).trim().to_owned()
+    }
+
+    /// Lets a stopped guest go on.
+    ///
+    /// # Errors
+    /// As [`Vm::command`].
+    pub(crate) fn go_on(&mut self) -> Result<(), LabError> {
+        self.command("cont", Value::Null).map(drop)
+    }
+
+    /// Writes the stopped guest, without the shared region, to a file.
+    ///
+    /// # Errors
+    /// QEMU's reason; the file may hold a part then.
+    pub(crate) fn save(&mut self, file: &std::fs::File) -> Result<(), LabError> {
+        self.share_region()?;
+        self.give("checkpoint", file)?;
+        self.command("migrate-set-parameters", json!({ "max-bandwidth": 1_u64 << 40 }))?;
+        self.command("migrate", json!({ "uri": "fd:checkpoint" }))?;
+        self.finish_migration("saving the checkpoint")
+    }
+
+    /// Loads a checkpoint into a machine started with `incoming`.
+    ///
+    /// # Errors
+    /// When it is damaged or of another machine.
+    pub(crate) fn load(&mut self, file: &std::fs::File) -> Result<(), LabError> {
+        self.share_region()?;
+        self.give("checkpoint", file)?;
+        self.command("migrate-incoming", json!({ "uri": "fd:checkpoint" }))?;
+        self.finish_migration("loading the checkpoint")
+    }
+
+    fn share_region(&mut self) -> Result<(), LabError> {
+        let capability = json!([{ "capability": "x-ignore-shared", "state": true }]);
+        self.command("migrate-set-capabilities", json!({ "capabilities": capability })).map(drop)
+    }
+
+    fn finish_migration(&mut self, what: &str) -> Result<(), LabError> {
+        let end = Instant::now() + Duration::from_secs(120);
+        loop {
+            let state = self.command("query-migrate", Value::Null)?;
+            match state.get("status").and_then(Value::as_str) {
+                Some("completed") => return Ok(()),
+                Some("failed" | "cancelled") => {
+                    let reason = state.get("error-desc").and_then(Value::as_str);
+                    return Err(LabError::Program {
+                        command: format!("QEMU: {what}"),
+                        said: reason.unwrap_or("no reason given").to_owned(),
+                        next: None,
+                    });
+                }
+                _ if Instant::now() > end => {
+                    return Err(LabError::Program {
+                        command: format!("QEMU: {what}"),
+                        said: "not done after two minutes".to_owned(),
+                        next: None,
+                    });
+                }
+                _ => {
+                    let _ = self.look(Instant::now() + Duration::from_millis(2));
+                }
+            }
+        }
+    }
+
+    /// The kernel's log as `ramoops` left it; empty when there was no oops or panic.
+    pub(crate) fn kernel_log(&self) -> String {
+        let Ok(window) = self.region.map(KERNEL_LOG_AT, KERNEL_LOG_BYTES) else {
+            return String::new();
+        };
+        records_of(window.bytes())
+    }
+
+    /// Makes a kernel that does not answer write its log and end.
+    pub(crate) fn shake(&mut self) {
+        let _ = self.command("inject-nmi", Value::Null);
+    }
+}
+
+impl Drop for Vm {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The records of a `ramoops` area: each begins with a header of signature, start and length
+/// (Linux, fs/pstore/ram_core.c), then `Panic#1 Part1` and the log.
+fn records_of(area: &[u8]) -> String {
+    const SIGNATURE: u32 = 0x4347_4244;
+    const HEADER: usize = 12;
+    let mut text = String::new();
+    for record in area.chunks(KERNEL_LOG_BYTES as usize / 2) {
+        let word = |at: usize| {
+            record.get(at..at + 4)?.try_into().ok().map(|word| u32::from_le_bytes(word))
+        };
+        let (Some(SIGNATURE), Some(length)) = (word(0), word(8)) else { continue };
+        let body = record.get(HEADER..HEADER + length as usize).unwrap_or_default();
+        text.push_str(&String::from_utf8_lossy(body));
+    }
+    text
+}
