@@ -5,6 +5,7 @@ mod maildir;
 mod maildir_read;
 mod maildir_write;
 mod null;
+mod postmark;
 mod unpack;
 
 use units::Bytes;
@@ -39,8 +40,13 @@ pub struct Space {
 }
 
 /// Every workload, in the order `fstrial list workloads` shows.
-pub static WORKLOADS: &[&dyn Workload] =
-    &[&maildir_write::MaildirWrite, &maildir_read::MaildirRead, &unpack::Unpack, &null::Null];
+pub static WORKLOADS: &[&dyn Workload] = &[
+    &maildir_write::MaildirWrite,
+    &maildir_read::MaildirRead,
+    &unpack::Unpack,
+    &postmark::PostMark,
+    &null::Null,
+];
 
 /// The workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

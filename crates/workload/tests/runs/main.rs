@@ -3,5 +3,6 @@
 
 mod full;
 mod maildir;
+mod postmark;
 mod support;
 mod trace;

@@ -199,3 +199,79 @@ fn unpacking_makes_the_calls_of_gnu_tar() {
     assert!(theirs.0.len() > 80 && theirs.1["utimensat"] == 80, "{theirs:?}");
     assert_eq!(ours, theirs);
 }
+
+/// What PostMark does to files, as a list: call, name and size, in order.
+fn postmark_calls(lines: &[String]) -> Vec<String> {
+    let mut calls = Vec::new();
+    let mut open = false;
+    for line in lines {
+        let result = line.rsplit("= ").next().unwrap_or("");
+        let path = line.split('"').nth(1).unwrap_or("");
+        let is_file = path.chars().all(|c| c.is_ascii_digit() || c == 's' || c == '/')
+            && path.chars().any(|c| c.is_ascii_digit());
+        match call(line) {
+            "openat" if is_file => {
+                open = true;
+                let flags = line.split(", ").nth(2).unwrap().replace("|O_LARGEFILE", "");
+                calls.push(format!("open {path} {}", flags.split(')').next().unwrap()));
+            }
+            "unlink" | "unlinkat" if is_file && !line.contains("AT_REMOVEDIR") => {
+                calls.push(format!("unlink {path}"))
+            }
+            "fstat" | "newfstatat" if open => calls.push("fstat".to_owned()),
+            // The progress dots of the original go to its standard output.
+            "lseek" | "read" | "write" if open && !line.contains("(1, ") => {
+                calls.push(format!("{} {result}", call(line)));
+            }
+            "close" if open => {
+                open = false;
+                calls.push("close".to_owned());
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+#[test]
+fn postmark_makes_the_calls_of_the_original() {
+    if Command::new("postmark").arg("/dev/null").stdin(Stdio::null()).output().is_err() {
+        eprintln!("skipped: the original postmark is not installed (apt-get install postmark)");
+        return;
+    }
+    for (buffered, subdirectories) in [("true", 3), ("false", 3), ("true", 1)] {
+        let home = tempfile::tempdir().unwrap();
+        let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
+        fs::create_dir(&ours).unwrap();
+        fs::create_dir(&theirs).unwrap();
+        let script = home.path().join("script");
+        let settings = format!(
+            "set number 60\nset transactions 150\nset subdirectories {subdirectories}\n\
+             set seed 7\nset buffering {buffered}\nrun\nquit\n"
+        );
+        fs::write(&script, settings).unwrap();
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!(
+            "cd {} && exec postmark {}",
+            theirs.display(),
+            script.display()
+        ));
+        let theirs = postmark_calls(&strace(home.path(), &mut command));
+
+        let mut command = Command::new(program());
+        command.arg("postmark").arg(&ours).arg(corpus(home.path()).path());
+        command.args(["number=60", "transactions=150", "pm_seed=7"]);
+        command.arg(format!("subdirectories={subdirectories}"));
+        command.arg(if buffered == "true" { "buffered=on" } else { "buffered=off" });
+        let ours = postmark_calls(&strace(home.path(), &mut command));
+        assert!(theirs.len() > 1000, "{} calls of the original were seen", theirs.len());
+        let differ = ours.iter().zip(&theirs).position(|(ours, theirs)| ours != theirs);
+        assert_eq!(
+            differ,
+            None,
+            "call {differ:?}: {:?}",
+            differ.map(|at| (&ours[at], &theirs[at]))
+        );
+        assert_eq!(ours.len(), theirs.len());
+    }
+}
