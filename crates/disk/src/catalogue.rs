@@ -24,6 +24,7 @@ macro_rules! shipped {
 pub const DISKS: &[Shipped] = shipped![
     "ideal",
     "seagate-st32171w",
+    "seagate-st32171w-disksim",
     "seagate-st32171w-validation",
     "ide-2gb-1998",
     "ibm-travelstar-20gn",

@@ -6,6 +6,10 @@ use units::{Bytes, Nanos, SECTOR_BYTES};
 /// Bytes of the unit that is mapped: what the host's filesystems write.
 pub(crate) const UNIT_BYTES: u64 = 4096;
 
+/// Blocks of a die that valid data never fills: the two being filled, two free ones, and one
+/// for what is on the move.
+pub(crate) const SPARE_BLOCKS: u32 = 5;
+
 /// Sectors of a unit.
 pub(crate) const UNIT_SECTORS: u64 = UNIT_BYTES / SECTOR_BYTES;
 
@@ -77,7 +81,7 @@ impl SsdParameters {
         let block_sectors = u64::from(self.units_per_block()) * UNIT_SECTORS;
         let each = sectors.div_ceil(u64::from(self.dies())).div_ceil(block_sectors);
         let spare = (each as f64 * self.over_provisioning) as u64;
-        u32::try_from(each + spare.max(4)).unwrap_or(u32::MAX)
+        u32::try_from(each + spare.max(u64::from(SPARE_BLOCKS))).unwrap_or(u32::MAX)
     }
 
     /// Checks the whole; the error is the offending key and what is wrong with it.

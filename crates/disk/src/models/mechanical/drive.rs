@@ -222,7 +222,7 @@ impl Drive {
             Operation::Read => {
                 self.activity.host_read_sectors += request.sectors;
                 let ready = now + self.overhead.read_hit;
-                if self.stream_continues_at(start) {
+                if self.stream_reaches(start) {
                     self.read_ahead_until(ready);
                 }
                 let hit = self.segments.covering(start, end);
@@ -324,7 +324,7 @@ impl Drive {
             |index| {
                 let slot = &self.active[index];
                 let write = slot.request.operation == Operation::Write;
-                if !write && self.stream_continues_at(slot.arrived.lba) {
+                if !write && self.stream_reaches(slot.arrived.lba) {
                     return now;
                 }
                 let start = now.max(slot.arrived.arrived + self.overhead_of(write));
@@ -354,7 +354,7 @@ impl Drive {
         self.activity.media_operations += 1;
         let link = self.link_time(sectors);
         // In the middle of a run the arm goes on where reading ahead has got to.
-        let running = self.stream_continues_at(lba);
+        let running = self.stream_reaches(lba);
         let from = if running { self.head.next_lba.min(end) } else { lba };
         let leave = match &self.stream {
             Some(stream) if running && self.head.next_lba < stream.limit => stream.at,
@@ -455,10 +455,10 @@ impl Drive {
         }
     }
 
-    /// Whether reading ahead is on its way to `lba` or has just been there.
-    fn stream_continues_at(&self, lba: u64) -> bool {
+    /// Whether reading ahead has been at `lba` or will come to it.
+    fn stream_reaches(&self, lba: u64) -> bool {
         self.stream.as_ref().is_some_and(|stream| {
-            lba <= self.head.next_lba && self.segments.continues(stream.segment, lba)
+            lba <= stream.limit && self.segments.begins_before(stream.segment, lba)
         })
     }
 

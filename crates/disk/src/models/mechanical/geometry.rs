@@ -12,7 +12,7 @@ pub(crate) struct Place {
     pub(crate) slot: u32,
     /// Slots (sectors) of the track.
     pub(crate) slots: u32,
-    /// Sectors from here to the track's end, this one included.
+    /// Sectors from here to the track's end or the next spare one, this one included.
     pub(crate) left: u32,
 }
 
@@ -24,6 +24,9 @@ struct Zone {
     slots: u32,
     track_skew: u32,
     cylinder_skew: u32,
+    /// Sectors in use before spare ones, and how many spare ones follow; without any, all.
+    range: u64,
+    spare: u64,
 }
 
 /// The map from sectors to places.
@@ -64,16 +67,24 @@ impl Geometry {
                         }
                     })
                 };
+                let used = zone.cylinders.unwrap_or(end - zone.cylinder);
+                let per_cylinder = u64::from(drive.heads) * u64::from(zone.sectors);
+                let (range, spare) = drive.spares.map_or((u64::MAX, 0), |spares| {
+                    let spare = u64::from(spares.sectors);
+                    (u64::from(spares.cylinders) * per_cylinder - spare, spare)
+                });
                 let built = Zone {
                     first_lba,
                     first_cylinder: zone.cylinder,
-                    cylinders: end - zone.cylinder,
+                    cylinders: used,
                     slots: zone.sectors,
                     track_skew: skew(zone.track_skew, switch.head_ns) % zone.sectors,
                     cylinder_skew: skew(zone.cylinder_skew, switch.cylinder_ns) % zone.sectors,
+                    range,
+                    spare,
                 };
-                first_lba +=
-                    u64::from(built.cylinders) * u64::from(drive.heads) * u64::from(built.slots);
+                let all = u64::from(used) * per_cylinder;
+                first_lba += all - all.div_ceil(range.saturating_add(spare)) * spare;
                 built
             })
             .collect();
@@ -97,7 +108,12 @@ impl Geometry {
     pub(crate) fn locate(&self, lba: u64) -> Place {
         let after = self.zones.partition_point(|zone| zone.first_lba <= lba);
         let zone = &self.zones[after.saturating_sub(1)];
-        let within = lba - zone.first_lba;
+        let mut within = lba - zone.first_lba;
+        let mut in_range = u64::MAX;
+        if zone.spare > 0 {
+            in_range = zone.range - within % zone.range;
+            within += within / zone.range * zone.spare;
+        }
         let slots = u64::from(zone.slots);
         let (track, sector) = (within / slots, (within % slots) as u32);
         let heads = u64::from(self.heads);
@@ -117,7 +133,8 @@ impl Geometry {
         let turned = head_switches * u64::from(zone.track_skew)
             + cylinder_switches * u64::from(zone.cylinder_skew);
         let slot = ((u64::from(sector) + turned) % slots) as u32;
-        Place { cylinder, head, slot, slots: zone.slots, left: zone.slots - sector }
+        let left = (slots - u64::from(sector)).min(in_range) as u32;
+        Place { cylinder, head, slot, slots: zone.slots, left }
     }
 }
 
@@ -138,6 +155,7 @@ fn zones(drive: &DriveParameters) -> (Vec<ZoneParameters>, u32) {
     let zones = (0..ramp.zones)
         .map(|index| ZoneParameters {
             cylinder: index * width,
+            cylinders: None,
             sectors: slots(index),
             track_skew: None,
             cylinder_skew: None,

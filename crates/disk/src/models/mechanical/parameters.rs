@@ -26,6 +26,8 @@ pub struct DriveParameters {
     /// Zones as measured. Either this or `ramp`.
     #[serde(default)]
     pub zones: Vec<ZoneParameters>,
+    /// Sectors set aside for defects, where the drive's map is known.
+    pub spares: Option<Spares>,
     /// Zones as a straight line from the outer to the inner sectors per track.
     pub ramp: Option<Ramp>,
     /// How successive tracks follow each other.
@@ -75,12 +77,24 @@ fn sector() -> u64 {
 pub struct ZoneParameters {
     /// First cylinder.
     pub cylinder: u32,
+    /// Cylinders in use; all up to the next zone where left out.
+    pub cylinders: Option<u32>,
     /// Sectors per track.
     pub sectors: u32,
     /// Skew between heads in sectors, where it was measured.
     pub track_skew: Option<u32>,
     /// Skew between cylinders in sectors, where it was measured.
     pub cylinder_skew: Option<u32>,
+}
+
+/// Sectors set aside at the end of every so many cylinders of a zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spares {
+    /// How many cylinders share them.
+    pub cylinders: u32,
+    /// How many sectors they are.
+    pub sectors: u32,
 }
 
 /// Equal zones whose sectors per track fall in a straight line.
@@ -167,6 +181,9 @@ impl DriveParameters {
         match (self.zones.is_empty(), self.ramp) {
             (true, None) => return fail("zones", "give `zones` or `ramp`"),
             (false, Some(_)) => return fail("ramp", "give `zones` or `ramp`, not both"),
+            (true, Some(_)) if self.spares.is_some() => {
+                return fail("spares", "go with `zones` only");
+            }
             (true, Some(_)) if self.cylinders.is_some() => {
                 return fail("cylinders", "a `ramp` takes as many as the capacity needs");
             }
@@ -204,14 +221,23 @@ impl DriveParameters {
         if self.zones.iter().any(|zone| zone.sectors == 0) {
             return Err(("zones", "a zone needs at least one sector per track".to_owned()));
         }
-        let held: u64 = self
-            .zones
-            .iter()
-            .zip(self.zones.iter().skip(1).map(|zone| zone.cylinder).chain([cylinders]))
-            .map(|(zone, end)| {
-                u64::from(end - zone.cylinder) * u64::from(zone.sectors) * u64::from(self.heads)
-            })
-            .sum();
+        let ends = self.zones.iter().skip(1).map(|zone| zone.cylinder).chain([cylinders]);
+        let mut held = 0;
+        for (zone, end) in self.zones.iter().zip(ends) {
+            let used = zone.cylinders.unwrap_or(end - zone.cylinder);
+            if used == 0 || used > end - zone.cylinder {
+                let problem = "a zone's `cylinders` must be above 0 and end before the next zone";
+                return Err(("zones", problem.to_owned()));
+            }
+            let per_cylinder = u64::from(zone.sectors) * u64::from(self.heads);
+            held += u64::from(used) * per_cylinder;
+            if let Some(Spares { cylinders, sectors }) = self.spares {
+                if cylinders == 0 || u64::from(cylinders) * per_cylinder <= u64::from(sectors) {
+                    return Err(("spares", "must leave sectors to use".to_owned()));
+                }
+                held -= u64::from(used.div_ceil(cylinders)) * u64::from(sectors);
+            }
+        }
         if held < self.sectors {
             return Err(("sectors", format!("the zones hold only {held} sectors")));
         }

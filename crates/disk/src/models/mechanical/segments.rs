@@ -40,9 +40,9 @@ impl ReadSegments {
         Some(index)
     }
 
-    /// Whether `segment` holds everything from `lba` to its end, or ends exactly there.
-    pub(crate) fn continues(&self, segment: usize, lba: u64) -> bool {
-        self.segments.get(segment).is_some_and(|held| held.start <= lba && lba <= held.end)
+    /// Whether `segment` holds `lba`, or would if it went on long enough.
+    pub(crate) fn begins_before(&self, segment: usize, lba: u64) -> bool {
+        self.segments.get(segment).is_some_and(|held| held.start <= lba)
     }
 
     /// Gives the oldest used segment to `start..end`, of which the last part is kept.
