@@ -1,1 +1,39 @@
-fn main() {}
+//! The fstrial command: reads arguments, calls the rooms behind it, shows progress on
+//! standard error and one document on standard output, ends with a documented exit code.
+
+mod arguments;
+mod commands;
+mod exit;
+mod files;
+mod output;
+mod progress;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+
+fn main() -> std::process::ExitCode {
+    // Hidden entry: this binary executing one trial in a process of its own.
+    if std::env::args_os().nth(1).is_some_and(|word| word == testbed::CHILD_COMMAND) {
+        return testbed::child_main();
+    }
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Run(run) => commands::run::run(run),
+        Command::Report(report) => commands::report::report(report),
+        Command::List(list) => commands::list::list(&list),
+        Command::Doctor => commands::doctor::doctor(),
+        Command::Corpus(corpus) => commands::corpus::corpus(corpus),
+        Command::Bench => commands::bench::bench(),
+        Command::Clean => commands::clean::clean(),
+        Command::Completions(completions) => commands::manual::completions(&completions),
+        Command::Man(man) => commands::manual::man(&man),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("fstrial: {}", failure.message);
+            failure.exit.into()
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The command line. Help, man pages and completions are generated from these types.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use units::{Bytes, Nanos};
+
+use crate::exit::EXIT_CODES;
+
+/// Which filesystem should I use? Compares filesystems by workloads that people really
+/// run, repeated and interleaved, and says which differences are real.
+#[derive(Debug, Parser)]
+#[command(name = "fstrial", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compare filesystems: make, mount, work, unmount, check, repeat.
+    Run(Box<Run>),
+    /// Show a run of the store again, or write it to files.
+    Report(Report),
+    /// Show what exists.
+    List(List),
+    /// Say what works on this machine and what to install.
+    Doctor,
+    /// Fetch or build mail corpora.
+    Corpus(Corpus),
+    /// Measure what fstrial itself costs, against bare system calls.
+    Bench,
+    /// Remove what interrupted runs left behind, and nothing else.
+    Clean,
+    /// Print a completion script for a shell.
+    Completions(Completions),
+    /// Write the man pages into a directory.
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Workloads, each with parameters: maildir-write:relist=once:fsync=file
+    #[arg(required_unless_present = "resume", value_name = "WORKLOAD")]
+    pub(crate) workloads: Vec<String>,
+
+    /// Where trials run [default: device for root, else dir]
+    #[arg(long, value_enum)]
+    pub(crate) testbed: Option<TestbedName>,
+
+    /// A directory to test as it is; several are compared with each other
+    #[arg(long, value_name = "PATH")]
+    pub(crate) dir: Vec<PathBuf>,
+
+    /// A block device to test on; without it loop files are made
+    #[arg(long, value_name = "DEV")]
+    pub(crate) device: Vec<PathBuf>,
+
+    /// Allow the contents of this very device to be destroyed
+    #[arg(long, value_name = "DEV")]
+    pub(crate) destroy: Vec<PathBuf>,
+
+    /// Where loop files are made [default: the cache directory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) loop_dir: Option<PathBuf>,
+
+    /// Filesystems: ext4,xfs,btrfs or with options: ext3:dir_index=off:journal_size=256M
+    #[arg(long, value_name = "LIST")]
+    pub(crate) fs: Option<String>,
+
+    /// Further contenders from a TOML file, a [[contender]] table each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) contenders: Option<PathBuf>,
+
+    /// How often everything is repeated, in random blocks
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) repeats: u32,
+
+    /// Determines everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Multiplies the workloads' numbers of files and ops: 0.1 is a tenth
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub(crate) scale: f64,
+
+    /// Size of each data device [default: from the workloads]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+
+    /// Mails: spamassassin, synthetic, synthetic:count=N, own:PATH
+    #[arg(long, value_name = "CORPUS", default_value = "synthetic")]
+    pub(crate) mail: String,
+
+    /// Read everything back after each workload, outside the clocks
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// All workloads one after the other on one filesystem
+    #[arg(long)]
+    pub(crate) sequence: bool,
+
+    /// Give a trial up after this wall time
+    #[arg(long, value_name = "TIME", default_value = "2h")]
+    pub(crate) timeout: Nanos,
+
+    /// With dir: drop the whole machine's caches before cold phases (root)
+    #[arg(long)]
+    pub(crate) drop_caches: bool,
+
+    /// Go on with an interrupted run: its id, or latest
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with = "workloads")]
+    pub(crate) resume: Option<String>,
+
+    /// Print the plan, the room it needs and the time it will take; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// No progress on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub(crate) enum TestbedName {
+    /// A directory as it is: no root, no mkfs
+    Dir,
+    /// Block devices or loop files: mkfs, mount, work, unmount, check (root)
+    Device,
+    /// A guest with virtual time and simulated disks
+    Lab,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgument {
+    /// The results database [default: in the user's data directory]
+    #[arg(long = "store", value_name = "FILE")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Files to write; `-` is standard output, which then carries that document alone.
+#[derive(Debug, Args)]
+pub(crate) struct Outputs {
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a Markdown report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Write one row per measured figure as CSV
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Leave out names, paths and serials
+    #[arg(long)]
+    pub(crate) redact: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The run's id, or latest
+    #[arg(default_value = "latest", value_name = "RUN")]
+    pub(crate) run: String,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What to list
+    #[arg(value_enum)]
+    pub(crate) what: Listed,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub(crate) enum Listed {
+    /// What can be done, with parameters
+    Workloads,
+    /// What can be compared, with options
+    Filesystems,
+    /// How disks become a device
+    Layouts,
+    /// Simulated disks
+    Disks,
+    /// Studies that ship with fstrial
+    Studies,
+    /// Runs in the store
+    Runs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Corpus {
+    #[command(subcommand)]
+    pub(crate) action: CorpusAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CorpusAction {
+    /// Make a corpus ready: spamassassin (fetched, checksum pinned), synthetic, own:PATH
+    Fetch {
+        /// The corpus, as --mail takes it
+        #[arg(value_name = "CORPUS")]
+        corpus: String,
+    },
+    /// Describe a corpus: mails, sizes, where it lies
+    Show {
+        /// The corpus, as --mail takes it
+        #[arg(value_name = "CORPUS")]
+        corpus: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Where to write the pages
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}

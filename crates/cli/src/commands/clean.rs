@@ -1,0 +1,28 @@
+//! `fstrial clean`: what interrupted runs left behind.
+
+use device::Ledger;
+
+use crate::exit::{Ended, Exit, Failure};
+
+/// Removes leftovers of runs that are no longer alive, and says what.
+pub(crate) fn clean() -> Ended {
+    let refused = |refusal: stack::Refusal| Failure::new(Exit::Refused, refusal.to_string());
+    let ledger = testbed::open_ledger().map_err(refused)?;
+    let report = testbed::sweep(&ledger).map_err(refused)?;
+    match report.is_empty() {
+        true => println!("nothing was left behind"),
+        false => println!("{report}"),
+    }
+    Ok(if report.left.is_empty() { Exit::Done } else { Exit::SomeFailed })
+}
+
+/// The same at every start; silent when there is nothing. What resists is told and does not
+/// stop a new run.
+pub(crate) fn sweep_at_start(ledger: &Ledger) -> Result<(), Failure> {
+    let report = testbed::sweep(ledger)
+        .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
+    if !report.is_empty() {
+        eprintln!("after an interrupted run: {report}");
+    }
+    Ok(())
+}

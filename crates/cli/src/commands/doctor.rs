@@ -1,0 +1,138 @@
+//! `fstrial doctor`: what works on this machine, and what to install for the rest.
+
+use std::path::Path;
+
+use stack::FILESYSTEMS;
+use store::Store;
+
+use crate::exit::{Ended, Exit};
+use crate::files::{cache_directory, find_program};
+
+/// One line of the doctor's table.
+struct Finding {
+    what: String,
+    works: bool,
+    detail: String,
+}
+
+impl Finding {
+    fn new(what: impl Into<String>, works: bool, detail: impl Into<String>) -> Finding {
+        Finding { what: what.into(), works, detail: detail.into() }
+    }
+}
+
+/// Looks and says; changes nothing.
+pub(crate) fn doctor() -> Ended {
+    let root = rustix::process::geteuid().is_root();
+    let mut findings = vec![
+        Finding::new("testbed dir", true, "any directory you can write to"),
+        testbed_device(root),
+    ];
+    findings.extend(filesystems());
+    findings.push(program(
+        "blkid",
+        "util-linux",
+        "recognises what a device carries; without it no device is touched",
+    ));
+    findings.push(program(
+        "npm",
+        "npm",
+        "fetches the SpamAssassin mails; synthetic mail needs nothing",
+    ));
+    findings.push(writable("results", Store::default_path().parent().unwrap_or(Path::new("/"))));
+    findings.push(writable("cache", &cache_directory()));
+    println!("fstrial {}", env!("CARGO_PKG_VERSION"));
+    for finding in &findings {
+        let mark = if finding.works { "works  " } else { "missing" };
+        println!("{mark}  {:<22} {}", finding.what, finding.detail);
+    }
+    let packages = missing_packages();
+    if !packages.is_empty() {
+        println!("\nto install on Debian: apt-get install {}", packages.join(" "));
+    }
+    Ok(Exit::Done)
+}
+
+fn testbed_device(root: bool) -> Finding {
+    let loops = Path::new("/dev/loop-control").exists();
+    let detail = match (root, loops) {
+        (true, true) => "root, loop devices".to_owned(),
+        (false, _) => "needs root: mkfs and mount; run it with sudo".to_owned(),
+        (true, false) => {
+            "root, but no /dev/loop-control: name a block device with --device".to_owned()
+        }
+    };
+    Finding::new("testbed device", root && loops, detail)
+}
+
+fn filesystems() -> Vec<Finding> {
+    let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    FILESYSTEMS
+        .iter()
+        .map(|filesystem| {
+            let description = filesystem.describe();
+            let registered = in_kernel
+                .lines()
+                .any(|line| line.split_whitespace().last() == Some(description.kernel_type));
+            let kernel = registered || module_exists(description.module);
+            let missing: Vec<_> = description
+                .programs
+                .iter()
+                .copied()
+                .filter(|program| find_program(program).is_none())
+                .collect();
+            let mut detail = Vec::new();
+            if !kernel {
+                detail.push("this kernel has no such filesystem".to_owned());
+            }
+            if !missing.is_empty() {
+                detail.push(format!("not installed: {}", missing.join(", ")));
+            }
+            let works = detail.is_empty();
+            if works {
+                detail.push(description.summary.to_owned());
+            }
+            Finding::new(description.name, works, detail.join("; "))
+        })
+        .collect()
+}
+
+/// Whether the running kernel could load this module.
+fn module_exists(module: &str) -> bool {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let listed = |file: &str| {
+        std::fs::read_to_string(format!("/lib/modules/{release}/{file}"))
+            .is_ok_and(|text| text.contains(&format!("/{module}.ko")))
+    };
+    listed("modules.dep") || listed("modules.builtin")
+}
+
+fn program(name: &str, package: &str, purpose: &str) -> Finding {
+    match find_program(name) {
+        Some(path) => Finding::new(name, true, format!("{} ({purpose})", path.display())),
+        None => Finding::new(name, false, format!("install {package}: {purpose}")),
+    }
+}
+
+fn writable(what: &str, directory: &Path) -> Finding {
+    let existing = directory.ancestors().find(|ancestor| ancestor.exists());
+    let works =
+        existing.is_some_and(|path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok());
+    let detail = match works {
+        true => directory.display().to_string(),
+        false => format!("{} cannot be written", directory.display()),
+    };
+    Finding::new(what, works, detail)
+}
+
+fn missing_packages() -> Vec<&'static str> {
+    let mut packages: Vec<&'static str> = FILESYSTEMS
+        .iter()
+        .map(|filesystem| filesystem.describe())
+        .filter(|description| description.programs.iter().any(|name| find_program(name).is_none()))
+        .filter_map(|description| description.package)
+        .collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}

@@ -1,0 +1,140 @@
+//! `fstrial list`: what exists, from the tables themselves.
+
+use stack::{FILESYSTEMS, LAYOUTS};
+use store::{RunState, Store};
+use workload::{Kind, WORKLOADS};
+
+use crate::arguments::{List, Listed};
+use crate::exit::{Ended, Exit, Failure};
+use crate::files::find_program;
+
+/// Prints one catalogue.
+pub(crate) fn list(arguments: &List) -> Ended {
+    let text = match arguments.what {
+        Listed::Workloads => workloads(),
+        Listed::Filesystems => filesystems(),
+        Listed::Layouts => layouts(),
+        Listed::Disks => disks(),
+        Listed::Studies => "no studies ship with this version\n".to_owned(),
+        Listed::Runs => runs(arguments)?,
+    };
+    print!("{text}");
+    Ok(Exit::Done)
+}
+
+fn workloads() -> String {
+    let mut text = String::new();
+    for workload in WORKLOADS {
+        let description = workload.describe();
+        text += &format!("{}\n    {}\n", description.name, description.summary);
+        let phases: Vec<_> = description.phases.iter().map(|phase| phase.name).collect();
+        text += &format!("    phases: {}\n", phases.join(", "));
+        for parameter in description.parameters {
+            let values = match parameter.kind {
+                Kind::Count { .. } => "N".to_owned(),
+                Kind::Size => "SIZE".to_owned(),
+                Kind::Time => "TIME".to_owned(),
+                Kind::Fraction => "0..1".to_owned(),
+                Kind::Switch => "on|off".to_owned(),
+                Kind::Choice(words) => {
+                    words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join("|")
+                }
+                Kind::Text => "TEXT".to_owned(),
+            };
+            let head = format!("{}={values}", parameter.name);
+            let default = match parameter.default {
+                "" => String::new(),
+                default => format!(" [{default}]"),
+            };
+            text += &described(&head, &format!("{}{default}", parameter.help));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn filesystems() -> String {
+    let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let mut text = String::new();
+    for filesystem in FILESYSTEMS {
+        let description = filesystem.describe();
+        let kernel = in_kernel
+            .lines()
+            .any(|line| line.split_whitespace().last() == Some(description.kernel_type));
+        let missing: Vec<_> =
+            description.programs.iter().filter(|name| find_program(name).is_none()).collect();
+        let tools = match (missing.is_empty(), description.package) {
+            (true, _) => "tools present".to_owned(),
+            (false, Some(package)) => format!("tools missing: install {package}"),
+            (false, None) => "tools missing".to_owned(),
+        };
+        let kernel = if kernel { "in this kernel" } else { "not in this kernel, or not loaded" };
+        text += &format!("{}\n    {}\n", description.name, description.summary);
+        text += &format!("    here: {kernel}; {tools}\n");
+        for option in description.options {
+            text += &described(&format!("{}={}", option.name, option.values), option.help);
+        }
+        for preset in description.presets {
+            text += &described(&format!("@{}", preset.name), preset.help);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn layouts() -> String {
+    LAYOUTS
+        .iter()
+        .map(|layout| described(layout.describe().name, layout.describe().summary))
+        .collect()
+}
+
+fn disks() -> String {
+    "no simulated disks ship with this version\n".to_owned()
+}
+
+fn runs(arguments: &List) -> Result<String, Failure> {
+    let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
+    if !path.exists() {
+        return Ok(format!("no runs: {} does not exist yet\n", path.display()));
+    }
+    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let runs = store.runs().map_err(Failure::from(Exit::Store))?;
+    Ok(runs
+        .iter()
+        .map(|run| {
+            let state = match run.state {
+                RunState::Complete => "complete",
+                RunState::Open => "open",
+            };
+            let created = run.created.get(..16).unwrap_or(&run.created).replace('T', " ");
+            format!(
+                "{:<6} {created}  {state:<9} {:<7} {} repeats, scale {}, seed {}\n",
+                run.id, run.testbed, run.repeats, run.scale, run.seed
+            )
+        })
+        .collect())
+}
+
+/// A name and its help, wrapped below it to stay within 100 columns.
+fn described(head: &str, help: &str) -> String {
+    const INDENT: usize = 34;
+    const WIDTH: usize = 98;
+    let mut lines = vec![format!("    {head:<28} ")];
+    if lines[0].chars().count() > INDENT {
+        lines.push(" ".repeat(INDENT));
+    }
+    for word in help.split_whitespace() {
+        if let Some(last) = lines.last_mut() {
+            if last.chars().count() + word.chars().count() > WIDTH {
+                lines.push(" ".repeat(INDENT));
+            } else if !last.ends_with(' ') {
+                last.push(' ');
+            }
+        }
+        if let Some(last) = lines.last_mut() {
+            last.push_str(word);
+        }
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}

@@ -1,0 +1,35 @@
+//! Completions and man pages, from the same types as the help.
+
+use clap::CommandFactory;
+
+use crate::arguments::{Arguments, Completions, Man};
+use crate::exit::{Ended, Exit, Failure};
+use crate::files::write_whole;
+
+/// `fstrial completions SHELL`.
+pub(crate) fn completions(arguments: &Completions) -> Ended {
+    let mut command = Arguments::command();
+    clap_complete::generate(arguments.shell, &mut command, "fstrial", &mut std::io::stdout());
+    Ok(Exit::Done)
+}
+
+/// `fstrial man DIR`: a page for fstrial and one for each command.
+pub(crate) fn man(arguments: &Man) -> Ended {
+    let failed = |error: std::io::Error| {
+        Failure::new(Exit::Output, format!("{}: {error}", arguments.directory.display()))
+    };
+    std::fs::create_dir_all(&arguments.directory).map_err(failed)?;
+    let mut command = Arguments::command();
+    command.build();
+    let mut pages = vec![("fstrial".to_owned(), command.clone())];
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        let name = format!("fstrial-{}", sub.get_name());
+        pages.push((name.clone(), sub.clone().display_name(name)));
+    }
+    for (name, command) in pages {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
+        write_whole(&arguments.directory.join(format!("{name}.1")), &page).map_err(failed)?;
+    }
+    Ok(Exit::Done)
+}

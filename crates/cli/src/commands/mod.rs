@@ -1,0 +1,10 @@
+//! One file a command.
+
+pub(crate) mod bench;
+pub(crate) mod clean;
+pub(crate) mod corpus;
+pub(crate) mod doctor;
+pub(crate) mod list;
+pub(crate) mod manual;
+pub(crate) mod report;
+pub(crate) mod run;

@@ -1,0 +1,21 @@
+//! `fstrial report`: a run of the store, shown again or written to files.
+
+use store::Store;
+
+use crate::arguments::Report;
+use crate::exit::{Ended, Exit, Failure};
+use crate::output::Documents;
+
+/// Shows it.
+pub(crate) fn report(arguments: Report) -> Ended {
+    let documents = Documents::new(&arguments.outputs)?;
+    let path = arguments.store.path.unwrap_or_else(Store::default_path);
+    if !path.exists() {
+        let message = format!("there is no store {} yet; `fstrial run` makes it", path.display());
+        return Err(Failure::new(Exit::Store, message));
+    }
+    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let run = store.run(&arguments.run).map_err(Failure::from(Exit::Store))?;
+    documents.write(&run)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,105 @@
+//! `--dry-run`, and what is said of a plan before it runs.
+
+use runner::{Durations, TestbedRequest};
+use units::Bytes;
+
+use super::Prepared;
+use crate::progress::rounded;
+
+/// Relative spread of a phase's time on a quiet machine, where nothing better is known.
+const TYPICAL_SPREAD: f64 = 0.05;
+
+/// A plan that sees nothing below this (9: ten times as long) decides nothing.
+const HOPELESS_DIFFERENCE: f64 = 9.0;
+
+/// A plan that only sees larger differences than this is worth a remark.
+const TELLING_DIFFERENCE: f64 = 0.1;
+
+/// The plan, the room it needs and the time it will take.
+pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
+    let request = &prepared.request;
+    let mut text = String::new();
+    text += &format!(
+        "{} trials on testbed {}: {} contenders, {} repeats, seed {}, scale {}\n\n",
+        prepared.trials.len(),
+        prepared.testbed.name(),
+        request.contenders.len(),
+        request.repeats,
+        request.seed,
+        request.scale
+    );
+    for (index, spec) in prepared.trials.iter().enumerate() {
+        let workloads: Vec<_> = spec.workloads.iter().map(|choice| choice.name.as_str()).collect();
+        let refused = prepared.refused.iter().find(|(refused, _)| *refused == index);
+        let left_out = refused.map(|(_, why)| format!("  left out: {why}")).unwrap_or_default();
+        text += &format!(
+            "{:>5}  repeat {:<3} {:<24} on {}{left_out}\n",
+            index + 1,
+            spec.block + 1,
+            workloads.join("+"),
+            spec.contender.name
+        );
+    }
+    text += "\nparameters:\n";
+    for spec in &prepared.trials[..prepared.trials.len().min(1)] {
+        for choice in &spec.workloads {
+            let values: Vec<_> =
+                choice.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            text += &format!("  {}: {}\n", choice.name, values.join(" "));
+        }
+    }
+    let room = match (&request.testbed, request.size) {
+        (TestbedRequest::Device { devices, loop_directory, .. }, Some(size))
+            if devices.is_empty() =>
+        {
+            format!("{size} in {} (one device at a time)", loop_directory.display())
+        }
+        (TestbedRequest::Dir { .. }, _) => {
+            "what the workloads write, removed afterwards".to_owned()
+        }
+        (_, size) => format!("devices of {}", size.unwrap_or(Bytes::ZERO)),
+    };
+    let time = match durations.estimate(&prepared.trials) {
+        Some(estimate) => format!(
+            "about {} (from earlier trials like {} of the {})",
+            rounded(estimate.total),
+            estimate.known,
+            estimate.trials
+        ),
+        None => "unknown: no such trial was run before".to_owned(),
+    };
+    text += &format!("\nroom:  {room}\ntime:  {time}\n");
+    text
+}
+
+/// Says beforehand when the repeats cannot decide anything.
+pub(super) fn warn_about_power(prepared: &Prepared) {
+    let contenders = prepared.request.contenders.len();
+    if contenders < 2 {
+        return;
+    }
+    let plan = stats::Plan::new(contenders, prepared.request.repeats as usize, TYPICAL_SPREAD);
+    match (plan.undecidable(), plan.smallest_difference()) {
+        (Some(why), _) => eprintln!("note: this plan cannot decide anything: {why}"),
+        (None, Ok(difference)) if difference > HOPELESS_DIFFERENCE => eprintln!(
+            "note: {} repeats of {contenders} contenders cannot decide anything: only what takes \
+             more than {:.0} times as long would show; for a difference of 10 % it takes {}",
+            prepared.request.repeats,
+            HOPELESS_DIFFERENCE + 1.0,
+            repeats_for_a_tenth(&plan),
+        ),
+        (None, Ok(difference)) if difference > TELLING_DIFFERENCE => eprintln!(
+            "note: {} repeats of {contenders} contenders can tell apart what differs by {:.0} % or more \
+             (at a spread of {:.0} %); for 10 % it takes {}",
+            prepared.request.repeats,
+            difference * 100.0,
+            TYPICAL_SPREAD * 100.0,
+            repeats_for_a_tenth(&plan),
+        ),
+        _ => {}
+    }
+}
+
+fn repeats_for_a_tenth(plan: &stats::Plan) -> String {
+    plan.repeats_for(0.1).map_or("more than can be run".to_owned(), |repeats| repeats.to_string())
+}

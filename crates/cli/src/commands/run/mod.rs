@@ -1,0 +1,178 @@
+//! `fstrial run`: from the command line to a stored run and its report.
+
+mod dry;
+mod request;
+
+use std::path::Path;
+
+use device::Ledger;
+use runner::{Durations, Request, RunEnd};
+use store::{NewRun, Store, StoredRun};
+use testbed::{Stop, Testbed};
+use trial::{Outcome, TrialSpec};
+
+use crate::arguments::Run;
+use crate::exit::{Ended, Exit, Failure};
+use crate::output::Documents;
+use crate::progress::Progress;
+
+/// Runs, or resumes, or shows what would be run.
+pub(crate) fn run(arguments: Box<Run>) -> Ended {
+    let ledger = testbed::open_ledger()
+        .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
+    crate::commands::clean::sweep_at_start(&ledger)?;
+    let store_path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
+    match arguments.resume.clone() {
+        Some(id) => resume(&arguments, &ledger, &store_path, &id),
+        None => begin(&arguments, &ledger, &store_path),
+    }
+}
+
+/// A request with everything that had to be found out before it can be planned.
+pub(crate) struct Prepared {
+    pub(crate) request: Request,
+    pub(crate) testbed: Box<dyn Testbed>,
+    pub(crate) trials: Vec<TrialSpec>,
+    pub(crate) refused: Vec<(usize, stack::Refusal)>,
+}
+
+fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
+    let documents = Documents::new(&arguments.outputs)?;
+    let request = request::from_arguments(arguments)?;
+    let prepared = request::prepare(request, ledger)?;
+    // A store that cannot be used is found out before hours of work, not after.
+    let mut store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
+    let durations = earlier_durations(&store);
+    dry::warn_about_power(&prepared);
+    if arguments.dry_run {
+        print!("{}", dry::describe(&prepared, &durations));
+        return Ok(Exit::Done);
+    }
+    if let [(_, refusal), ..] = &prepared.refused[..]
+        && prepared.refused.len() == prepared.trials.len()
+    {
+        return Err(Failure::new(Exit::Refused, refusal.to_string()));
+    }
+    let request_json =
+        serde_json::to_string(&prepared.request).map_err(Failure::from(Exit::Store))?;
+    let mut environment = prepared.testbed.environment();
+    let command_line: Vec<_> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    environment.0.insert("command_line".to_owned(), command_line.join(" "));
+    environment.0.insert("mail_source".to_owned(), prepared.request.mail.clone());
+    let id = store
+        .create_run(&NewRun {
+            fstrial_version: env!("CARGO_PKG_VERSION"),
+            testbed: prepared.testbed.name(),
+            lab_id: prepared.testbed.lab_id().as_deref(),
+            environment: &environment,
+            seed: prepared.request.seed,
+            repeats: prepared.request.repeats,
+            scale: prepared.request.scale,
+            request: &request_json,
+            trials: &prepared.trials,
+        })
+        .map_err(Failure::from(Exit::Store))?;
+    store_refusals(&mut store, &id, &prepared.refused)?;
+    execute(arguments, store, &id, prepared.testbed.as_ref(), durations, &documents)
+}
+
+fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ended {
+    let documents = Documents::new(&arguments.outputs)?;
+    let store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
+    let header = store.run(id).map_err(Failure::from(Exit::Store))?.header;
+    let json = store.request(&header.id).map_err(Failure::from(Exit::Store))?;
+    let request: Request = serde_json::from_str(&json).map_err(|error| {
+        Failure::new(
+            Exit::Store,
+            format!("run {} was asked for by another version of fstrial: {error}", header.id),
+        )
+    })?;
+    let prepared = request::prepare(request, ledger)?;
+    if prepared.testbed.lab_id() != header.lab_id {
+        return Err(Failure::new(
+            Exit::Refused,
+            format!(
+                "run {} began in lab {}, this is {}; figures of two labs do not mix: begin anew",
+                header.id,
+                header.lab_id.as_deref().unwrap_or("none"),
+                prepared.testbed.lab_id().as_deref().unwrap_or("none")
+            ),
+        ));
+    }
+    let durations = earlier_durations(&store);
+    execute(arguments, store, &header.id, prepared.testbed.as_ref(), durations, &documents)
+}
+
+fn execute(
+    arguments: &Run,
+    mut store: Store,
+    id: &str,
+    testbed: &dyn Testbed,
+    durations: Durations,
+    documents: &Documents,
+) -> Ended {
+    let stop = Stop::new();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, stop.flag()).map_err(Failure::from(Exit::Refused))?;
+    }
+    let pending = store.unfinished(id).map_err(Failure::from(Exit::Store))?;
+    let specs: Vec<TrialSpec> = pending.into_iter().map(|(_, spec)| spec).collect();
+    if !arguments.quiet {
+        eprintln!("run {id}: {} trials, results in {}", specs.len(), store.path().display());
+    }
+    let mut progress = Progress::new(specs, durations, arguments.quiet);
+    let ended = runner::run(&mut store, id, testbed, &stop, &mut |event| progress.show(event));
+    progress.finish();
+    let ended = ended.map_err(Failure::from(Exit::Store))?;
+    let run = store.run(id).map_err(Failure::from(Exit::Store))?;
+    documents.write(&run)?;
+    if ended == RunEnd::Stopped {
+        let left = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
+        eprintln!(
+            "stopped: {left} of {} trials remain; go on with: fstrial run --resume {id}",
+            run.trials.len()
+        );
+        return Ok(Exit::Stopped);
+    }
+    Ok(exit_of(&run))
+}
+
+/// 0 only when every trial and every phase ended well.
+fn exit_of(run: &StoredRun) -> Exit {
+    let well = |outcome: &Option<Outcome>| outcome.as_ref().is_some_and(Outcome::is_done);
+    if run.trials.iter().all(|trial| well(&trial.outcome)) { Exit::Done } else { Exit::SomeFailed }
+}
+
+/// A trial that cannot run here has its outcome before the others begin.
+fn store_refusals(
+    store: &mut Store,
+    id: &str,
+    refused: &[(usize, stack::Refusal)],
+) -> Result<(), Failure> {
+    let mut told: Vec<&stack::Refusal> = Vec::new();
+    for (index, refusal) in refused {
+        if !told.contains(&refusal) {
+            eprintln!("left out: {refusal}");
+            told.push(refusal);
+        }
+        let outcome = Outcome::Refused { reason: refusal.to_string() };
+        let finished =
+            store::FinishedTrial { outcome: &outcome, made: None, phases: &[], notes: &[] };
+        let ordinal = u32::try_from(*index).unwrap_or(u32::MAX);
+        store.finish_trial(id, ordinal, &finished).map_err(Failure::from(Exit::Store))?;
+    }
+    Ok(())
+}
+
+/// What is known of how long trials take. Runs that cannot be read only cost the estimate.
+fn earlier_durations(store: &Store) -> Durations {
+    const RUNS_READ: usize = 10;
+    let mut durations = Durations::default();
+    for header in store.runs().unwrap_or_default().iter().take(RUNS_READ) {
+        if let Ok(run) = store.run(&header.id) {
+            durations.add_run(&run);
+        }
+    }
+    durations
+}

@@ -1,0 +1,185 @@
+//! From arguments to a request, and from a request to a plan on a testbed.
+
+use std::path::Path;
+
+use device::Ledger;
+use runner::{Request, TestbedRequest, parse_workload};
+use serde::Deserialize;
+use stack::Contender;
+use testbed::{DeviceTestbed, DirectoryTestbed, Testbed};
+use trial::InputFiles;
+use units::Bytes;
+use workload::InputKind;
+
+use super::Prepared;
+use crate::arguments::{Run, TestbedName};
+use crate::exit::{Exit, Failure};
+use crate::files::{cache_directory, tool_path};
+
+/// Contenders compared when none are named.
+const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
+
+/// Reads the command line. Everything that is wrong with it is found here or in
+/// [`prepare`], before anything is made.
+pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    let testbed = testbed_request(arguments)?;
+    let contenders = match &testbed {
+        TestbedRequest::Dir { directories, .. } => {
+            if arguments.fs.is_some() || arguments.contenders.is_some() {
+                let message = "--testbed dir tests directories as they are; \
+                               --fs and --contenders belong to --testbed device";
+                return Err(usage(message.to_owned()));
+            }
+            testbed::directory_contenders(directories)
+                .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?
+        }
+        _ => contenders(arguments)?,
+    };
+    let workloads = arguments
+        .workloads
+        .iter()
+        .map(|text| parse_workload(text).map_err(usage))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Request {
+        workloads,
+        contenders,
+        testbed,
+        repeats: arguments.repeats,
+        seed: arguments.seed,
+        scale: arguments.scale,
+        verify: arguments.verify,
+        sequence: arguments.sequence,
+        size: arguments.size,
+        timeout: arguments.timeout,
+        mail: arguments.mail.clone(),
+    })
+}
+
+fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
+    let usage = |message: &str| Err(Failure::new(Exit::Usage, message));
+    let root = rustix::process::geteuid().is_root();
+    let name = match arguments.testbed {
+        Some(name) => name,
+        None if !arguments.dir.is_empty() => TestbedName::Dir,
+        None if root || !arguments.device.is_empty() => TestbedName::Device,
+        None => TestbedName::Dir,
+    };
+    match name {
+        TestbedName::Dir => {
+            if !arguments.device.is_empty() || !arguments.destroy.is_empty() {
+                return usage("--device and --destroy belong to --testbed device");
+            }
+            if arguments.drop_caches && !root {
+                return usage("--drop-caches needs root");
+            }
+            let directories = match arguments.dir.is_empty() {
+                true => vec![".".into()],
+                false => arguments.dir.clone(),
+            };
+            Ok(TestbedRequest::Dir { directories, drop_caches: arguments.drop_caches })
+        }
+        TestbedName::Device => {
+            if !arguments.dir.is_empty() {
+                return usage("--dir belongs to --testbed dir; loop files go to --loop-dir");
+            }
+            if arguments.drop_caches {
+                return usage("--drop-caches belongs to --testbed dir; device mounts anew instead");
+            }
+            let loop_directory =
+                arguments.loop_dir.clone().unwrap_or_else(|| cache_directory().join("loop"));
+            Ok(TestbedRequest::Device {
+                devices: arguments.device.clone(),
+                destroy: arguments.destroy.clone(),
+                loop_directory,
+            })
+        }
+        TestbedName::Lab => usage("the lab is not part of this version"),
+    }
+}
+
+fn contenders(arguments: &Run) -> Result<Vec<Contender>, Failure> {
+    let mut contenders = match (&arguments.fs, &arguments.contenders) {
+        (Some(list), _) => Contender::parse_list(list).map_err(Failure::from(Exit::Usage))?,
+        (None, Some(_)) => Vec::new(),
+        (None, None) => {
+            Contender::parse_list(DEFAULT_FILESYSTEMS).map_err(Failure::from(Exit::Usage))?
+        }
+    };
+    if let Some(path) = &arguments.contenders {
+        contenders.extend(contenders_of_file(path)?);
+    }
+    for contender in &contenders {
+        contender.validate().map_err(|refusal| Failure::new(Exit::Usage, refusal.to_string()))?;
+        let same = contenders.iter().filter(|other| other.name == contender.name).count();
+        if same > 1 {
+            let message = format!("{same} contenders are called `{}`", contender.name);
+            return Err(Failure::new(Exit::Usage, message));
+        }
+    }
+    Ok(contenders)
+}
+
+fn contenders_of_file(path: &Path) -> Result<Vec<Contender>, Failure> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        contender: Vec<Contender>,
+    }
+    let failed = |error: String| Failure::new(Exit::Input, format!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let file: File = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    Ok(file.contender)
+}
+
+/// Opens inputs, sizes devices, plans, and asks the testbed what it refuses.
+pub(super) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared, Failure> {
+    let plan =
+        |request: &Request, size| runner::plan(request, size).map_err(Failure::from(Exit::Usage));
+    let first = plan(&request, None)?;
+    let wants = |kind: InputKind| {
+        request.workloads.iter().any(|asked| {
+            workload::find(&asked.name).is_some_and(|w| w.describe().inputs.contains(&kind))
+        })
+    };
+    let mut inputs = InputFiles::default();
+    let mut mean_input = Bytes::ZERO;
+    if wants(InputKind::Mail) {
+        let (path, mails) = crate::commands::corpus::open(&request.mail)?;
+        inputs.mail = Some(path);
+        mean_input = mails.mean_size();
+    }
+    let groups: Vec<_> = first.iter().map(|spec| spec.workloads.clone()).collect();
+    let needs_size = !matches!(request.testbed, TestbedRequest::Dir { .. });
+    if needs_size && request.size.is_none() {
+        let size = runner::device_size(&groups, &request.contenders, mean_input)
+            .map_err(|refusal| Failure::new(Exit::Usage, refusal.to_string()))?;
+        request.size = Some(size);
+    }
+    let trials = plan(&request, request.size.filter(|_| needs_size))?;
+    let testbed: Box<dyn Testbed> = match &request.testbed {
+        TestbedRequest::Dir { directories, drop_caches } => Box::new(DirectoryTestbed::new(
+            ledger.clone(),
+            directories,
+            *drop_caches,
+            inputs,
+            tool_path(),
+            runner::room(&groups, mean_input),
+        )),
+        TestbedRequest::Device { devices, destroy, loop_directory } => {
+            Box::new(DeviceTestbed::new(
+                ledger.clone(),
+                devices,
+                destroy,
+                loop_directory,
+                inputs,
+                tool_path(),
+            ))
+        }
+        TestbedRequest::Lab { .. } => {
+            return Err(Failure::new(Exit::Usage, "the lab is not part of this version"));
+        }
+    };
+    let refused = testbed.admit(&trials);
+    Ok(Prepared { request, testbed, trials, refused })
+}

@@ -1,0 +1,65 @@
+//! Exit codes. Documented in `fstrial --help` and the man page from this one table.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// How the command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything asked for was done.
+    Done = 0,
+    /// The run is complete, but some trial did not end well.
+    SomeFailed = 1,
+    /// The command line asks for something that does not exist or contradicts itself.
+    Usage = 2,
+    /// Nothing was begun: a safety rule, a missing tool, too little room.
+    Refused = 3,
+    /// The store cannot be used.
+    Store = 4,
+    /// An input (a mail corpus, a TOML file) cannot be used.
+    Input = 5,
+    /// An output file cannot be written; the results are in the store.
+    Output = 6,
+    /// Stopped by a signal; `--resume` goes on.
+    Stopped = 130,
+}
+
+/// The table for help and man page.
+pub(crate) const EXIT_CODES: &str = "Exit codes:
+  0    everything asked for was done
+  1    the run is complete, but some trial failed, was refused, timed out or died
+  2    the command line is wrong
+  3    refused before anything was begun: a safety rule, a missing tool, too little room
+  4    the store cannot be used (locked, of a newer schema, not writable)
+  5    an input cannot be used (a corpus that is empty or unreadable, a damaged file)
+  6    an output file cannot be written; the results are in the store
+  130  stopped by a signal; `fstrial run --resume RUN` goes on";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// A command that could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// How the process ends.
+    pub(crate) exit: Exit,
+    /// What, why, and the next step.
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure { exit, message: message.into() }
+    }
+
+    /// For `map_err`: any error under this exit code.
+    pub(crate) fn from<E: Display>(exit: Exit) -> impl Fn(E) -> Failure {
+        move |error| Failure::new(exit, error.to_string())
+    }
+}
+
+/// What every command returns.
+pub(crate) type Ended = Result<Exit, Failure>;

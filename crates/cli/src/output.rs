@@ -1,0 +1,96 @@
+//! The documents a run or report ends with.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use report::FORMATS;
+use store::StoredRun;
+
+use crate::arguments::Outputs;
+use crate::exit::{Exit, Failure};
+use crate::files::write_whole;
+
+/// What to write where. At most one document goes to standard output.
+pub(crate) struct Documents {
+    files: Vec<(&'static str, PathBuf)>,
+    redact: bool,
+}
+
+/// Columns when standard output is not a terminal.
+const WIDTH: usize = 100;
+
+impl Documents {
+    /// Checks the wishes: two documents on standard output are refused.
+    pub(crate) fn new(outputs: &Outputs) -> Result<Documents, Failure> {
+        let wishes = [
+            ("html", &outputs.html),
+            ("json", &outputs.json),
+            ("markdown", &outputs.markdown),
+            ("csv", &outputs.csv),
+        ];
+        let files: Vec<_> =
+            wishes.into_iter().filter_map(|(format, path)| Some((format, path.clone()?))).collect();
+        if files.iter().filter(|(_, path)| path == Path::new("-")).count() > 1 {
+            let message = "standard output takes one document; name files for the others";
+            return Err(Failure::new(Exit::Usage, message));
+        }
+        for (_, path) in &files {
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if let Some(directory) = directory
+                && !directory.is_dir()
+            {
+                let message =
+                    format!("{}: there is no directory {}", path.display(), directory.display());
+                return Err(Failure::new(Exit::Output, message));
+            }
+        }
+        Ok(Documents { files, redact: outputs.redact })
+    }
+
+    /// Writes everything asked for; the terminal table goes to standard output unless
+    /// another document does.
+    pub(crate) fn write(&self, run: &StoredRun) -> Result<(), Failure> {
+        let analysis = report::analyse(run);
+        let mut to_stdout = None;
+        for (format, path) in &self.files {
+            let document = self.render(format, run, &analysis, false)?;
+            if path == Path::new("-") {
+                to_stdout = Some(document);
+                continue;
+            }
+            write_whole(path, document.as_bytes()).map_err(|error| {
+                Failure::new(
+                    Exit::Output,
+                    format!("{}: {error}; the results are in the store", path.display()),
+                )
+            })?;
+            eprintln!("{format} report: {}", path.display());
+        }
+        let document = match to_stdout {
+            Some(document) => document,
+            None => self.render("terminal", run, &analysis, std::io::stdout().is_terminal())?,
+        };
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(document.as_bytes()).and_then(|()| stdout.flush()) {
+            // The reader has seen enough (`fstrial report | head`).
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            ended => ended
+                .map_err(|error| Failure::new(Exit::Output, format!("standard output: {error}"))),
+        }
+    }
+
+    fn render(
+        &self,
+        format: &str,
+        run: &StoredRun,
+        analysis: &report::Analysis,
+        color: bool,
+    ) -> Result<String, Failure> {
+        let format = FORMATS.iter().find(|known| known.name() == format).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
+        })?;
+        let color = color && std::env::var_os("NO_COLOR").is_none();
+        let options = report::Options { redact: self.redact, color, width: WIDTH };
+        Ok(format.render(analysis, run, &options))
+    }
+}

@@ -1,0 +1,117 @@
+//! What is wrong is said clearly, with the documented exit code, and never by a panic.
+
+mod sandbox;
+
+use sandbox::{Ran, Sandbox, is_root};
+
+#[track_caller]
+fn refused(sandbox: &Sandbox, words: &str, code: i32, says: &[&str]) -> Ran {
+    let ran = sandbox.run(words).ended_with(code);
+    for part in says {
+        assert!(ran.stderr.contains(part), "`{part}` is not in:\n{}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    ran
+}
+
+#[test]
+fn a_command_line_that_asks_for_what_does_not_exist() {
+    let sandbox = Sandbox::new();
+    let cases: &[(&str, &[&str])] = &[
+        ("run nothing --dir .", &["there is no workload `nothing`", "maildir-write"]),
+        ("run maildir-write:opps=3 --dir .", &["has no parameter `opps`", "ops"]),
+        ("run maildir-write:fsync=maybe --dir .", &["fsync=maybe", "file+dir"]),
+        ("run maildir-write:fsync --dir .", &["parameter=value"]),
+        ("run null --dir . --repeats 0", &["measures nothing"]),
+        ("run null --dir . --scale=-1", &["not a positive number"]),
+        ("run null --dir . --scale 0", &["not a positive number"]),
+        ("run null --dir . --size many", &["size"]),
+        ("run null --dir . --fs ext4", &["--testbed device"]),
+        ("run null --dir . --device /dev/null", &["belong to --testbed device"]),
+        ("run null --testbed device --fs ext5", &["there is no filesystem `ext5`", "ext4"]),
+        ("run null --testbed device --fs ext4,ext4", &["NEWNAME="]),
+        ("run null --testbed device --fs ext4:colour=red", &["colour"]),
+        ("run maildir-write --dir . --mail enron", &["names no mail corpus"]),
+        ("run null --dir . --json - --csv -", &["one document"]),
+        ("report r1 --json - --csv -", &["one document"]),
+        ("run", &["WORKLOAD"]),
+        ("fly", &["unrecognized subcommand"]),
+    ];
+    for (words, says) in cases {
+        refused(&sandbox, words, 2, says);
+    }
+    assert!(!sandbox.path(".local/share/fstrial/results.db").exists(), "nothing was begun");
+}
+
+#[test]
+fn a_corpus_that_is_empty_or_unreadable() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    refused(&sandbox, "run maildir-write --dir . --mail own:empty", 5, &["holds no mail"]);
+    refused(
+        &sandbox,
+        "run maildir-write --dir . --mail own:absent",
+        5,
+        &["absent", "No such file"],
+    );
+}
+
+#[test]
+fn a_directory_that_is_missing_or_read_only() {
+    let sandbox = Sandbox::new();
+    refused(&sandbox, "run null --dir absent", 3, &["absent", "it is not a directory"]);
+    refused(&sandbox, "run null --dir /proc", 1, &["/proc"]);
+}
+
+#[test]
+fn a_store_that_is_newer_foreign_or_locked() {
+    let sandbox = Sandbox::new();
+    let store = sandbox.path("s.db");
+    sandbox.run("run null:ops=1000 --dir . --repeats 1 --store s.db").ended_with(0);
+    let open = || rusqlite::Connection::open(&store).unwrap();
+    let holder = open();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    refused(&sandbox, "run null --dir . --store s.db", 4, &["is locked", "--store"]);
+    drop(holder);
+    open().pragma_update(None, "user_version", 99).unwrap();
+    refused(&sandbox, "run null --dir . --store s.db", 4, &["schema 99", "newer fstrial"]);
+    refused(&sandbox, "report latest --store s.db", 4, &["schema 99"]);
+    std::fs::write(sandbox.path("text.db"), "a letter to my aunt\n".repeat(100)).unwrap();
+    refused(&sandbox, "run null --dir . --store text.db", 4, &["is not a store"]);
+    refused(&sandbox, "report r9", 4, &["no store"]);
+    sandbox.run("run null:ops=1000 --dir . --repeats 1").ended_with(0);
+    refused(&sandbox, "report r9", 4, &["no run `r9`", "r1"]);
+    refused(&sandbox, "run --resume r9", 4, &["no run `r9`"]);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_the_work() {
+    let sandbox = Sandbox::new();
+    refused(&sandbox, "run null --dir . --html nowhere/x.html", 6, &["no directory nowhere"]);
+    let runs = sandbox.run("list runs").ended_with(0);
+    assert!(runs.stdout.starts_with("no runs"), "{}", runs.stdout);
+}
+
+#[test]
+fn a_missing_mkfs_leaves_out_its_filesystem_alone() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    // The tools of ext4 and no others, in a place of their own.
+    let tools = sandbox.path("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let words = "run null:ops=1000 --testbed device --fs ext4,tmpfs --repeats 1 --size 64M";
+    let ran = Ran::of(
+        sandbox
+            .command(words)
+            .env("PATH", &tools)
+            .env("FSTRIAL_TOOL_PATH", &tools)
+            .output()
+            .unwrap(),
+    )
+    .ended_with(1);
+    assert!(ran.stderr.contains("mke2fs is not installed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("install e2fsprogs"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("tmpfs"), "the other contender went on:\n{}", ran.stdout);
+}

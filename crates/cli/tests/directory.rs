@@ -1,0 +1,99 @@
+//! Testbed `dir`, as an ordinary user runs it.
+
+mod sandbox;
+
+use sandbox::Sandbox;
+
+const SMALL: &str = "run maildir-write --dir . --scale 0.002 --mail synthetic:count=50 --quiet";
+
+#[test]
+fn one_document_on_standard_output_and_nothing_left_behind() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&format!("{SMALL} --repeats 2 --json -")).ended_with(0);
+    let json: serde_json::Value =
+        serde_json::from_str(&ran.stdout).expect("stdout is one document");
+    assert!(json["schema_version"].is_number());
+    assert!(!sandbox.path("fstrial-").exists());
+    let left: Vec<_> = std::fs::read_dir(sandbox.directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("fstrial-"))
+        .collect();
+    assert!(left.is_empty(), "left behind: {left:?}");
+}
+
+#[test]
+fn read_phases_of_a_directory_are_labelled_warm() {
+    let sandbox = Sandbox::new();
+    let words = SMALL.replace("maildir-write", "maildir-read");
+    let ran = sandbox.run(&format!("{words} --repeats 1")).ended_with(0);
+    let unwrapped = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unwrapped.contains("--drop-caches"));
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 100), "{}", ran.stdout);
+}
+
+#[test]
+fn the_same_seed_does_the_same_work() {
+    let digests = |seed: u32| {
+        let sandbox = Sandbox::new();
+        let ran = sandbox.run(&format!("{SMALL} --repeats 1 --seed {seed} --json -")).ended_with(0);
+        let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let phases = json["trials"][0]["phases"].as_array().unwrap().clone();
+        assert!(!phases.is_empty());
+        phases.iter().map(|phase| phase["digest"].clone()).collect::<Vec<_>>()
+    };
+    let once = digests(1);
+    assert!(once.iter().all(|digest| !digest.is_null()), "{once:?}");
+    assert_eq!(once, digests(1));
+    assert_ne!(once, digests(2));
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_runs_nothing() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&format!("{SMALL} --repeats 3 --dry-run")).ended_with(0);
+    assert!(ran.stdout.contains("3 trials on testbed dir"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("room:") && ran.stdout.contains("time:"), "{}", ran.stdout);
+    let runs = sandbox.run("list runs").ended_with(0);
+    assert_eq!(runs.stdout, "", "nothing was run");
+}
+
+#[test]
+fn a_stored_run_is_shown_again_and_redacted() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.run(&format!("{SMALL} --repeats 2")).ended_with(0);
+    let again = sandbox.run("report r1").ended_with(0);
+    assert_eq!(first.stdout, again.stdout);
+    let files = "--html a.html --json a.json --csv a.csv --markdown a.md";
+    sandbox.run(&format!("report latest --redact {files}")).ended_with(0);
+    let home = sandbox.directory.path().display().to_string();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    for name in ["a.html", "a.json", "a.csv", "a.md"] {
+        let text = std::fs::read_to_string(sandbox.path(name)).unwrap();
+        assert!(!text.contains(&home), "{name} names the home");
+        // A name as short as `vm` occurs in other words.
+        assert!(host.len() < 4 || !text.contains(&host), "{name} names the host");
+    }
+}
+
+#[test]
+fn own_mail_leaves_no_readable_word_on_the_target_or_in_a_report() {
+    let sandbox = Sandbox::new();
+    let secret = "Xylophonequartett";
+    let mail = sandbox.path("Mail/new");
+    std::fs::create_dir_all(&mail).unwrap();
+    std::fs::create_dir_all(sandbox.path("Mail/cur")).unwrap();
+    for number in 0..20 {
+        let text = format!("From: {secret}@example.org\nSubject: {secret}\n\n{secret} {number}\n");
+        std::fs::write(mail.join(format!("1.{number}.host")), text).unwrap();
+    }
+    let words = "run maildir-write --dir . --scale 0.002 --mail own:Mail --repeats 1 --quiet";
+    let ran = sandbox.run(&format!("{words} --json -")).ended_with(0);
+    assert!(!ran.stdout.contains(secret));
+    let found = std::process::Command::new("grep")
+        .args(["-rl", secret, ".", "--exclude-dir=Mail"])
+        .current_dir(sandbox.directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "", "the mail is somewhere in clear");
+}

@@ -1,0 +1,246 @@
+//! `kill -9` at every stage: the next start cleans up what is its own, touches nothing
+//! else, and `--resume` completes the run.
+
+mod sandbox;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sandbox::{Sandbox, images, is_root};
+
+const RUN: &str = "run maildir-write --testbed device --fs ext4 --repeats 3 --scale 0.002 \
+                   --mail synthetic:count=50 --size 64M --quiet";
+
+/// A program in fstrial's tool path that reports on a fifo that it was called and then
+/// hangs, so that the moment of the kill is certain.
+struct Trap {
+    tools: PathBuf,
+    fifo: PathBuf,
+}
+
+impl Trap {
+    /// Replaces `program`; every other tool of the machine is linked beside it.
+    fn on(sandbox: &Sandbox, program: &str) -> Trap {
+        let tools = sandbox.path("tools");
+        fs::create_dir(&tools).unwrap();
+        for directory in ["/usr/sbin", "/sbin", "/usr/bin", "/bin"] {
+            for name in ["mke2fs", "e2fsck", "dumpe2fs", "tune2fs", "blkid", "wipefs"] {
+                let original = Path::new(directory).join(name);
+                let link = tools.join(name);
+                if original.exists() && !link.exists() && name != program {
+                    std::os::unix::fs::symlink(original, link).unwrap();
+                }
+            }
+        }
+        let fifo = sandbox.path("called");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let script = format!("#!/bin/sh\necho called > {}\nexec sleep 600\n", fifo.display());
+        fs::write(tools.join(program), script).unwrap();
+        fs::set_permissions(tools.join(program), fs::Permissions::from_mode(0o755)).unwrap();
+        Trap { tools, fifo }
+    }
+
+    /// Returns when the program has been called.
+    #[track_caller]
+    fn wait(&self, sandbox: &Sandbox, child: &mut Child) {
+        // Read and write: such an open of a fifo never blocks and never sees an end.
+        let fifo = OpenOptions::new().read(true).write(true).open(&self.fifo).unwrap();
+        let tenth = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        loop {
+            let mut waited = [PollFd::new(&fifo, PollFlags::IN)];
+            if poll(&mut waited, Some(&tenth)).unwrap() == 1 {
+                return;
+            }
+            if let Some(status) = child.try_wait().unwrap() {
+                let said = fs::read_to_string(sandbox.path("stderr")).unwrap_or_default();
+                panic!("fstrial ended before it called the program: {status}\n{said}");
+            }
+        }
+    }
+}
+
+fn start(sandbox: &Sandbox, trap: Option<&Trap>) -> Child {
+    let mut command = sandbox.command(RUN);
+    if let Some(trap) = trap {
+        command.env("FSTRIAL_TOOL_PATH", &trap.tools);
+    }
+    let stderr = File::create(sandbox.path("stderr")).unwrap();
+    command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap()
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+}
+
+/// Asks until it is so; the kernel takes a moment to let go of a dead process's mounts.
+#[track_caller]
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// What a killed run must not leave: processes, loop devices, mounts.
+fn assert_nothing_is_left(sandbox: &Sandbox) {
+    let home = sandbox.directory.path().display().to_string();
+    let mentions = |text: &str| text.contains(&home);
+    eventually("loop devices are detached", || {
+        let loops = Command::new("losetup").arg("-a").output().unwrap();
+        !mentions(&String::from_utf8_lossy(&loops.stdout))
+    });
+    assert!(!mentions(&fs::read_to_string("/proc/mounts").unwrap()), "a mount is left");
+}
+
+/// After the kill: the next start sweeps, the run is completed, its trials are whole.
+fn assert_the_run_can_be_completed(sandbox: &Sandbox) {
+    let bystander = sandbox.path(".cache/fstrial/loop/keep.img");
+    fs::write(&bystander, "not ours").unwrap();
+    let resumed = sandbox.run("run --resume --quiet --json -").ended_with(0);
+    let json: serde_json::Value = serde_json::from_str(&resumed.stdout).unwrap();
+    let trials = json["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 3);
+    for trial in trials {
+        assert_eq!(trial["outcome"]["outcome"], "done", "{}", trial["outcome"]);
+    }
+    assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [bystander.clone()]);
+    assert_eq!(fs::read_to_string(&bystander).unwrap(), "not ours");
+    assert_nothing_is_left(sandbox);
+}
+
+fn killed_in(program: &str) {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let trap = Trap::on(&sandbox, program);
+    let mut child = start(&sandbox, Some(&trap));
+    trap.wait(&sandbox, &mut child);
+    kill(child);
+    assert_nothing_is_left(&sandbox);
+    assert_the_run_can_be_completed(&sandbox);
+}
+
+#[test]
+fn killed_while_the_device_is_examined() {
+    killed_in("wipefs");
+}
+
+#[test]
+fn killed_in_mkfs() {
+    killed_in("mke2fs");
+}
+
+#[test]
+fn killed_when_just_mounted() {
+    // dumpe2fs runs on the mounted filesystem, before the first workload.
+    killed_in("dumpe2fs");
+}
+
+#[test]
+fn killed_in_the_check_after_unmounting() {
+    killed_in("e2fsck");
+}
+
+#[test]
+fn killed_at_work() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let child = start(&sandbox, None);
+    let place = sandbox.path(".cache/fstrial/loop/mount-point");
+    let at_work = |pid: u32| {
+        let threads = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok();
+        threads.is_some_and(|children| {
+            children.split_whitespace().any(|child| {
+                // The trial's own namespace, seen through its root.
+                Path::new(&format!("/proc/{child}/root{}", place.display()))
+                    .join("write_src")
+                    .exists()
+            })
+        })
+    };
+    let pid = child.id();
+    let lanes = || -> Vec<u32> {
+        fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect()
+    };
+    eventually("the trial is at work", || {
+        at_work(pid)
+            || lanes().iter().any(|lane| {
+                fs::read_to_string(format!("/proc/{pid}/task/{lane}/children"))
+                    .unwrap_or_default()
+                    .split_whitespace()
+                    .any(|child| {
+                        let inside = format!("/proc/{child}/root{}", place.display());
+                        fs::read_dir(inside).is_ok_and(|mut files| {
+                            files
+                                .any(|file| file.is_ok_and(|file| file.file_name() != "lost+found"))
+                        })
+                    })
+            })
+    });
+    kill(child);
+    assert_nothing_is_left(&sandbox);
+    assert_the_run_can_be_completed(&sandbox);
+}
+
+#[test]
+fn killed_while_the_report_is_written() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let fifo = sandbox.path("out");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // The report blocks on a pipe that is full and that nobody empties.
+    let mut child = sandbox
+        .command(&format!("{RUN} --json -"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = [0u8; 1];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    kill(child);
+    assert_nothing_is_left(&sandbox);
+    assert_the_run_can_be_completed(&sandbox);
+}
+
+#[test]
+fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let trap = Trap::on(&sandbox, "e2fsck");
+    let mut child = sandbox
+        .command(RUN)
+        .env("FSTRIAL_TOOL_PATH", &trap.tools)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    trap.wait(&sandbox, &mut child);
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
+    let ended = sandbox::Ran::of(child.wait_with_output().unwrap()).ended_with(130);
+    assert!(ended.stderr.contains("fstrial run --resume r1"), "{}", ended.stderr);
+    assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [PathBuf; 0]);
+    assert_nothing_is_left(&sandbox);
+    assert_the_run_can_be_completed(&sandbox);
+}
