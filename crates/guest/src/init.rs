@@ -16,7 +16,7 @@ use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word, Words};
 use crate::server::Server;
 use crate::store::PageStore;
 use crate::ublk::{Control, Queues};
-use crate::{models, modules, port, random, transport, working};
+use crate::{inputs, models, modules, port, random, transport, working};
 
 /// The kernel option that names the shared region: `fstrial.region=BASE:LENGTH`.
 pub const REGION_OPTION: &str = "fstrial.region=";
@@ -119,6 +119,10 @@ fn read_order(region: &Region, len: u64) -> Result<Order, String> {
 /// when that process has told the outcome itself.
 fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     random::seed_kernel(order.job.spec.seed).map_err(|error| format!("random seed: {error}"))?;
+    for input in &order.inputs {
+        inputs::take(region, input)
+            .map_err(|error| format!("input {}: {error}", input.path.display()))?;
+    }
     let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
     let server = if order.disks.is_empty() {
         None

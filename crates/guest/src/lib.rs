@@ -9,6 +9,7 @@
 
 mod channel;
 mod init;
+mod inputs;
 pub mod models;
 mod modules;
 mod order;
@@ -24,7 +25,7 @@ mod working;
 
 pub use init::{MOUNT_POINT, REGION_OPTION};
 pub use modules::MODULES_DIRECTORY;
-pub use order::{DiskOrder, Order, QueueOrder, Sabotage, device_path};
+pub use order::{DiskOrder, Input, Order, QueueOrder, Sabotage, device_path};
 pub use port::DOORBELL;
 pub use transport::TAX_LIMIT;
 

@@ -15,6 +15,8 @@ pub struct Order {
     pub job: Job,
     /// Its disks.
     pub disks: Vec<DiskOrder>,
+    /// Files the host has put into the region; the job names them by their paths here.
+    pub inputs: Vec<Input>,
     /// How much the disks may hold together.
     pub store_limit: Bytes,
     /// Virtual time after which the trial is given up.
@@ -22,6 +24,18 @@ pub struct Order {
     /// For testing what happens when things go wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sabotage: Option<Sabotage>,
+}
+
+/// A file from outside, such as a pack of mails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its path in the guest.
+    pub path: std::path::PathBuf,
+    /// Where it begins, from the start of the input area; a multiple of [`crate::store::PAGE`].
+    pub at: u64,
+    /// Its length.
+    pub len: u64,
 }
 
 /// A simulated disk.

@@ -12,6 +12,7 @@
 //! | [`KERNEL_LOG_AT`] | the kernel's log at an oops or panic, written by `ramoops` |
 //! | [`EVENTS_AT`] | events of the trial protocol, JSON lines |
 //! | [`REQUESTS_AT`] | the request log, see [`crate::requests`] |
+//! | [`INPUTS_AT`] | input files, one after the other |
 //! | [`STORE_AT`] | contents of the disks, see [`crate::store`] |
 
 use std::fs::File;
@@ -37,8 +38,12 @@ pub const EVENTS_AT: u64 = 4 << 20;
 pub const EVENTS_BYTES: u64 = 60 << 20;
 /// Where the request log begins.
 pub const REQUESTS_AT: u64 = 64 << 20;
-/// Room for it: 88 million requests.
-pub const REQUESTS_BYTES: u64 = (4 << 30) - REQUESTS_AT;
+/// Room for it: 44 million requests.
+pub const REQUESTS_BYTES: u64 = (2 << 30) - REQUESTS_AT;
+/// Where input files begin.
+pub const INPUTS_AT: u64 = 2 << 30;
+/// Room for input files.
+pub const INPUTS_BYTES: u64 = 2 << 30;
 /// Where the disks' contents begin.
 pub const STORE_AT: u64 = 4 << 30;
 /// Size of every region: part of the machine, so the same in every checkpoint.

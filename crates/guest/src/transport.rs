@@ -123,9 +123,11 @@ fn processor_time(process: libc::pid_t) -> Nanos {
     }
 }
 
-/// Time the only processor has been idle, to 10 ms (`/proc/uptime`).
+/// Time the only processor had nothing to do, waiting for disks included, to 10 ms
+/// (`/proc/stat`: user, nice, system, idle, iowait in hundredths of a second).
 fn idle_time() -> Nanos {
-    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let idle = text.split_whitespace().nth(1).and_then(|word| word.parse::<f64>().ok());
-    Nanos::from_secs_f64(idle.unwrap_or(0.0))
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(4).take(2);
+    let hundredths: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Nanos::from_millis(hundredths * 10)
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use lab::{Extras, Lab, MachineProfile, Parts, Qemu};
 use stack::Contender;
 use testbed::Stop;
-use trial::{Event, TrialSpec, WorkloadChoice};
+use trial::{Event, InputFiles, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
@@ -35,7 +35,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let began = Instant::now();
     let binary = std::env::current_exe()?;
-    let lab = Lab::open(parts, &binary, Path::new(cache), MachineProfile::find(profile)?)?;
+    let profile = MachineProfile::find(profile)?;
+    let mails = std::env::var("LAB_DEV_MAILS").unwrap_or_else(|_| "2000".to_owned()).parse()?;
+    let mail = Some(workload::corpora::synthetic::ensure(Path::new(cache), mails, 1)?);
+    let files = InputFiles { mail, source_tree: None };
+    let lab = Lab::open(parts, &binary, Path::new(cache), profile, &files)?;
     println!(
         "lab {} opened in {:?}; {:?}; missing {:?}",
         lab.id(),

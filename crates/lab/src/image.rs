@@ -59,6 +59,8 @@ pub(crate) fn initramfs(
         archive.directory(directory);
     }
     archive.directory("lib/x86_64-linux-gnu");
+    // mkfs.nilfs2 looks there for what is mounted.
+    archive.link("etc/mtab", "/proc/self/mounts");
     archive.character_device("dev/console", 5, 1);
     archive.character_device("dev/null", 1, 3);
     archive.file("init", true, binary);

@@ -15,6 +15,7 @@ use crate::cache::{sweep_unfinished, write_whole};
 use crate::checkpoint;
 use crate::error::LabError;
 use crate::image::initramfs;
+use crate::inputs::Inputs;
 use crate::machine::{Machine, Qemu};
 use crate::profile::{DiskProfile, MachineProfile};
 use crate::session::{self, Carried};
@@ -43,6 +44,7 @@ pub struct Lab {
     parts: Parts,
     profile: MachineProfile,
     machine: Machine,
+    inputs: Inputs,
     initramfs: PathBuf,
     checkpoints: PathBuf,
     key: String,
@@ -64,25 +66,28 @@ pub struct Extras {
 
 impl Lab {
     /// Puts a lab together: `binary` is the program that boots in the guest (this one),
-    /// `cache` the directory for images and checkpoints.
+    /// `cache` the directory for images and checkpoints,
+    /// `files` what workloads read.
     ///
     /// # Errors
-    /// When a part cannot be read or does not do.
+    /// When a part or an input cannot be read or does not do.
     pub fn open(
         parts: Parts,
         binary: &Path,
         cache: &Path,
         profile: MachineProfile,
+        files: &InputFiles,
     ) -> Result<Lab, LabError> {
+        let inputs = Inputs::of(files)?;
         let program = std::fs::read(binary).map_err(LabError::at("read", binary))?;
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
         let qemu_version = parts.qemu.version()?;
         // The image's size decides the RAM and the RAM where the region lies, which the
         // image has to name: with the region's place first assumed, at most two rounds.
-        let mut machine = profile.machine(0);
+        let mut machine = profile.machine(inputs.resident());
         let image = loop {
             let image = initramfs(&program, &parts.modules, &parts.tools, machine.region_base())?;
-            let with_room = profile.machine(image.resident);
+            let with_room = profile.machine(image.resident + inputs.resident());
             let settled = with_room.region_base() == machine.region_base();
             machine = with_room;
             if settled {
@@ -122,6 +127,7 @@ impl Lab {
             parts,
             profile,
             machine,
+            inputs,
             initramfs: path,
             checkpoints,
             key,
@@ -199,6 +205,7 @@ impl Lab {
             Err(LabError::Program { .. }) => resume()?,
             other => other?,
         };
+        self.inputs.put(vm.region())?;
         session::carry_out(vm, &order, stop, sink)
     }
 
@@ -213,10 +220,11 @@ impl Lab {
                     kind: DeviceKind::Simulated,
                     mount_point: MOUNT_POINT.into(),
                 },
-                inputs: InputFiles::default(),
+                inputs: self.inputs.in_guest(),
                 tool_path: vec!["/sbin".into()],
             },
             disks,
+            inputs: self.inputs.orders(),
             store_limit: extras.store_limit.unwrap_or(Bytes(u64::MAX)),
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
             sabotage: extras.sabotage,

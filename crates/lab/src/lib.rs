@@ -11,6 +11,7 @@ mod cpio;
 mod elf;
 mod error;
 mod image;
+mod inputs;
 mod lab;
 mod machine;
 mod modules;

@@ -1,0 +1,102 @@
+//! Input files on their way into a guest: put into the shared region, copied by the guest
+//! into memory that its machine has for them beside the profile's.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use guest::Input;
+use guest::region::{INPUTS_AT, INPUTS_BYTES, Region};
+use trial::InputFiles;
+use units::Bytes;
+
+use crate::error::LabError;
+
+/// RAM is added for inputs in steps of this, so that packs of about one size share a
+/// checkpoint.
+const RAM_STEP: u64 = 64 << 20;
+const PAGE: u64 = 4096;
+
+/// The inputs of a lab's trials.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    files: InputFiles,
+    placed: Vec<(PathBuf, Input)>,
+}
+
+impl Inputs {
+    /// Looks at the files.
+    ///
+    /// # Errors
+    /// When one cannot be read, or together they are too large.
+    pub(crate) fn of(files: &InputFiles) -> Result<Inputs, LabError> {
+        let mut inputs = Inputs { files: files.clone(), placed: Vec::new() };
+        let mut at = 0;
+        for (from, to) in [(&files.mail, "mail"), (&files.source_tree, "source-tree.tar")] {
+            let Some(from) = from else { continue };
+            let len = std::fs::metadata(from).map_err(LabError::at("read", from))?.len();
+            let input = Input { path: Path::new("/inputs").join(to), at, len };
+            inputs.placed.push((from.clone(), input));
+            at += len.next_multiple_of(PAGE);
+        }
+        if at > INPUTS_BYTES {
+            let problem = format!("{} in all, a guest takes {}", Bytes(at), Bytes(INPUTS_BYTES));
+            return Err(LabError::value("input files", problem));
+        }
+        Ok(inputs)
+    }
+
+    /// Bytes of RAM they take in the guest, rounded up.
+    pub(crate) fn resident(&self) -> u64 {
+        let bytes: u64 =
+            self.placed.iter().map(|(_, input)| input.len.next_multiple_of(PAGE)).sum();
+        bytes.next_multiple_of(RAM_STEP)
+    }
+
+    /// What the guest is told of them.
+    pub(crate) fn orders(&self) -> Vec<Input> {
+        self.placed.iter().map(|(_, input)| input.clone()).collect()
+    }
+
+    /// Their paths in the guest.
+    pub(crate) fn in_guest(&self) -> InputFiles {
+        let place = |from: &Option<PathBuf>| {
+            let from = from.as_ref()?;
+            let found = self.placed.iter().find(|(placed, _)| placed == from)?;
+            Some(found.1.path.clone())
+        };
+        InputFiles { mail: place(&self.files.mail), source_tree: place(&self.files.source_tree) }
+    }
+
+    /// Copies them into a region.
+    ///
+    /// # Errors
+    /// When one cannot be read or has changed its length.
+    pub(crate) fn put(&self, region: &Region) -> Result<(), LabError> {
+        for (from, input) in &self.placed {
+            let mut file = File::open(from).map_err(LabError::at("open", from))?;
+            let mut buffer = vec![0; 1 << 20];
+            let mut done = 0;
+            loop {
+                let count = file.read(&mut buffer).map_err(LabError::at("read", from))?;
+                if count == 0 {
+                    break;
+                }
+                region
+                    .file()
+                    .write_all_at(&buffer[..count], INPUTS_AT + input.at + done)
+                    .map_err(LabError::at("copy", from))?;
+                done += count as u64;
+                if done > input.len {
+                    break;
+                }
+            }
+            if done != input.len {
+                let problem = format!("it had {} bytes and now has {done}", input.len);
+                return Err(LabError::value(from.display().to_string(), problem));
+            }
+        }
+        Ok(())
+    }
+}
