@@ -6,8 +6,8 @@ use crate::Latencies;
 use crate::latencies::HIGHEST_NS;
 
 /// Counts by latency, in the buckets of HdrHistogram with three significant digits:
-/// 2048 of width 1, then 1024 for each doubling. Recording is a shift and an addition (2 ns
-/// against 6 for the histogram's own bookkeeping); [`Tally::finish`] makes the histogram.
+/// 2048 of width 1, then 1024 for each doubling. Recording is a shift and an addition,
+/// without the histogram's own bookkeeping; [`Tally::finish`] makes the histogram.
 ///
 /// 264 KiB, allocated and touched at creation, so that recording neither allocates nor faults.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 const LEAST: f64 = 0.95;
 
 fn main() -> ExitCode {
-    let figures = match workload::overhead::measure(Path::new("/dev/shm"), 60) {
+    let figures = match workload::overhead::measure(Path::new("/dev/shm"), 300) {
         Ok(figures) => figures,
         Err(error) => {
             eprintln!("{error}");

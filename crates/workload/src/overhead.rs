@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use measure::{DeviceId, now};
 use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
 use units::Nanos;
 
 use crate::path_buffer::PathBuffer;
@@ -22,7 +21,7 @@ use crate::{
 };
 
 /// Ops in a round.
-const OPS: u64 = 8000;
+const OPS: u64 = 2000;
 const FILE_BYTES: usize = 4096;
 
 /// What one kind of op costs on both sides.
@@ -46,7 +45,7 @@ impl Overhead {
 }
 
 /// Measures in a directory of its own below `directory` (choose a tmpfs: on a disk the
-/// device hides the cost). Takes about 50 ms a round.
+/// device hides the cost). Takes about 60 ms a round.
 ///
 /// # Errors
 /// When the directory cannot be used.
@@ -56,17 +55,18 @@ impl Overhead {
 pub fn measure(directory: &Path, rounds: usize) -> Result<Vec<Overhead>, Failure> {
     assert!(rounds > 0, "no rounds, no figures");
     let scratch = Scratch::make(directory)?;
-    let target = scratch.target.as_fd();
     let mut bare = vec![Vec::with_capacity(rounds); STEPS.len()];
     let mut engine = bare.clone();
     for round in 0..rounds {
-        // Whoever goes first finds other caches; so they take turns at that too.
-        if round % 2 == 0 {
-            bare_round(target, &mut bare)?;
-            engine_round(target, &scratch.path, &mut engine)?;
-        } else {
-            engine_round(target, &scratch.path, &mut engine)?;
-            bare_round(target, &mut bare)?;
+        for (at, step) in STEPS.iter().enumerate() {
+            // Whoever goes first finds other caches; so they take turns at that too.
+            for side in [round % 2, (round + 1) % 2] {
+                if side == 0 {
+                    bare[at].push(run_bare(step, scratch.bare.as_fd())?);
+                } else {
+                    engine[at].push(run_engine(step, scratch.engine.as_fd(), &scratch.path)?);
+                }
+            }
         }
     }
     Ok(STEPS
@@ -204,38 +204,30 @@ fn unlink<M: Meter>(target: BorrowedFd<'_>, meter: &mut M) -> Result<(), OpError
     Ok(())
 }
 
-fn bare_round(target: BorrowedFd<'_>, times: &mut [Vec<Nanos>]) -> Result<(), Failure> {
-    for (step, times) in STEPS.iter().zip(times) {
-        let start = now();
-        let mut meter = Bare(start);
-        (step.bare)(target, &mut meter)
-            .map_err(|error| Failure::Op { phase: step.phase.name, error })?;
-        times.push(meter.0 - start);
-    }
-    Ok(())
+/// Runs a step in the bare loop; how long it took.
+fn run_bare(step: &Step, directory: BorrowedFd<'_>) -> Result<Nanos, Failure> {
+    let start = now();
+    let mut meter = Bare(start);
+    (step.bare)(directory, &mut meter)
+        .map_err(|error| Failure::Op { phase: step.phase.name, error })?;
+    Ok(meter.0 - start)
 }
 
-fn engine_round(
-    target: BorrowedFd<'_>,
-    path: &Path,
-    times: &mut [Vec<Nanos>],
-) -> Result<(), Failure> {
+/// Runs a step through the engine; the wall time of its phase.
+fn run_engine(step: &Step, directory: BorrowedFd<'_>, path: &Path) -> Result<Nanos, Failure> {
     static INPUTS: Inputs = Inputs { mail: None, source_tree: None };
     let parameters = Parameters::resolve(&DESCRIPTION, &BTreeMap::new(), 1.0)
         .map_err(|error| Failure::Input(error.to_string()))?;
     let mut context =
         Context::new(&Quiet, &DESCRIPTION, path.to_owned(), parameters, &INPUTS, Seed(0), false);
-    for (step, times) in STEPS.iter().zip(times) {
-        let mut wall = Nanos::ZERO;
-        context.phase_with(
-            step.phase,
-            OPS,
-            |recorder| (step.engine)(target, recorder),
-            |(), result| wall = result.wall,
-        )?;
-        times.push(wall);
-    }
-    Ok(())
+    let mut wall = Nanos::ZERO;
+    context.phase_with(
+        step.phase,
+        OPS,
+        |recorder| (step.engine)(directory, recorder),
+        |(), result| wall = result.wall,
+    )?;
+    Ok(wall)
 }
 
 /// A host that hears nothing: what is measured is the engine, not who listens to it.
@@ -259,27 +251,33 @@ impl Host for Quiet {
     }
 }
 
-/// A directory that goes away with this value.
+/// A directory that goes away with this value, with one directory for each side.
 struct Scratch {
     path: PathBuf,
-    target: OwnedFd,
+    bare: OwnedFd,
+    engine: OwnedFd,
 }
 
 impl Scratch {
     fn make(directory: &Path) -> Result<Scratch, Failure> {
         let path = directory.join(format!("fstrial-overhead-{}", std::process::id()));
-        let at = |op| {
-            let path = path.clone();
-            move |source: std::io::Error| Failure::Op {
-                phase: "overhead",
-                error: OpError::new(op, path, source),
-            }
+        let side = |name: &str| {
+            let path = path.join(name);
+            let failed = |op: &'static str| {
+                let path = path.clone();
+                move |source: std::io::Error| Failure::Op {
+                    phase: "overhead",
+                    error: OpError::new(op, path, source),
+                }
+            };
+            // The files lie one directory further down, as they do in workloads.
+            fs::create_dir_all(path.join("d")).map_err(failed("create"))?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::openat(rustix::fs::CWD, &path, flags, Mode::empty())
+                .map_err(|error| failed("open")(error.into()))
         };
-        fs::create_dir_all(path.join("d")).map_err(at("create"))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(rustix::fs::CWD, &path, flags, Mode::empty());
-        let target = opened.map_err(|error: Errno| at("open")(error.into()))?;
-        Ok(Scratch { path, target })
+        let (bare, engine) = (side("bare")?, side("tool")?);
+        Ok(Scratch { path, bare, engine })
     }
 }
 

@@ -1,4 +1,7 @@
 //! Mails that never were: sizes from a measured distribution, text that looks like mail.
+//!
+//! Most bytes are attachments in base64, as in the measured mails: gzip leaves 73 % of the
+//! whole (25 % of the SpamAssassin mails, which are nearly all text).
 
 use std::path::{Path, PathBuf};
 
