@@ -7,16 +7,21 @@
 //! host, or by a crash explorer.
 //!
 //! A device is a file: [`DISKS`] lists the shipped ones, [`DiskDescription::load`] reads a
-//! user's own, [`DiskDescription::build`] makes a [`Model`] of it.
+//! user's own, [`DiskDescription::build`] makes a [`Model`] of it. [`PageStore`] holds what a
+//! simulated disk holds, [`RequestLog`] what was asked of it; [`check`] measures a model as
+//! one measures a drive, [`agreement`] holds it against a trace of a real one.
 #![forbid(unsafe_code)]
 
 mod catalogue;
 mod check;
 mod demerit;
 mod description;
+mod log;
 mod model;
 pub mod models;
+mod pages;
 mod published;
+mod region;
 mod replay;
 mod request;
 
@@ -24,8 +29,11 @@ pub use catalogue::{DISKS, Shipped};
 pub use check::{Check, CheckRow, SeekPoint, ZoneRate, check};
 pub use demerit::{Agreement, Measured, TraceError, agreement, demerit, read_trace};
 pub use description::{DescriptionError, Device, DiskDescription, Options, Provenance, Variant};
+pub use log::{LogError, LogSummary, LogWriter, Percentiles, Record, RecordIndex, RequestLog};
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
+pub use pages::{PAGE_BYTES, PageStore, PageStoreError, PageUse};
 pub use published::{Figure, Published};
+pub use region::{MemoryRegion, Region};
 pub use replay::{Asked, Replay, Served, Stalled};
 pub use request::{Completion, Operation, Request, RequestId};

@@ -203,13 +203,7 @@ impl Mapping {
 
     /// Takes what is valid out of a block and erases it. What does not fill a page stays in
     /// `moved`, to go with the next block's.
-    fn empty(
-        &mut self,
-        die: u32,
-        victim: u32,
-        moved: &mut Vec<u32>,
-        collected: &mut Collected,
-    ) {
+    fn empty(&mut self, die: u32, victim: u32, moved: &mut Vec<u32>, collected: &mut Collected) {
         let first = self.first_slot(die, victim);
         let owners = std::mem::take(&mut self.dies[die as usize].blocks[victim as usize].owners);
         let mut last_page = None;

@@ -10,7 +10,9 @@ mod seek;
 mod segments;
 
 pub(crate) use drive::Drive;
-pub use parameters::{DriveParameters, Layout, Overhead, Ramp, SeekParameters, Spares, ZoneParameters};
+pub use parameters::{
+    DriveParameters, Layout, Overhead, Ramp, SeekParameters, Spares, ZoneParameters,
+};
 
 impl Drive {
     /// First sector and sectors per track of every zone.

@@ -1,0 +1,17 @@
+//! The request log: one record of fixed size for every request, in the order in which they
+//! were submitted. [`record`] is the format, [`summary`] what can be said of many.
+//!
+//! ```text
+//! header, 64 bytes: "fstreqlg", version u32, bytes per record u32, records u64, dropped u64
+//! record, 40 bytes: submitted u64, completed u64 (all ones: never), first sector u64,
+//!                   sectors u32, operation u8, flags u8, phase u16, payload u64
+//! ```
+//!
+//! All numbers are little-endian. The payload is a reference that whoever writes the log
+//! gives a meaning to (where the written data is kept); 0 is none.
+
+mod record;
+mod summary;
+
+pub use record::{LogError, LogWriter, Record, RecordIndex, RequestLog};
+pub use summary::{LogSummary, Percentiles};
