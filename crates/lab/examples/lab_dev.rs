@@ -3,14 +3,15 @@
 //! took.
 //!
 //! ```text
-//! lab_dev KERNEL MODULES TOOLS CACHE PROFILE CONTENDER WORKLOAD SEED TIMES [SIZE] [SABOTAGE]
+//! lab_dev build CACHE [unpack-qemu]
+//! lab_dev CACHE PROFILE CONTENDER WORKLOAD SEED TIMES [SIZE] [SABOTAGE]
 //! ```
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use lab::{Extras, Lab, MachineProfile, Parts, Qemu};
+use lab::{BuildOptions, Extras, Lab, MachineProfile};
 use stack::Contender;
 use testbed::Stop;
 use trial::{Event, InputFiles, TrialSpec, WorkloadChoice};
@@ -22,17 +23,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         guest::run();
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [kernel, modules, tools, cache, profile, contender, work, seed, times, rest @ ..] =
-        &arguments[..]
-    else {
+    if let [verb, cache, rest @ ..] = &arguments[..]
+        && verb == "build"
+    {
+        let unpack_qemu = rest.first().is_some_and(|word| word == "unpack-qemu");
+        let options = BuildOptions { unpack_qemu, ..BuildOptions::default() };
+        let built = lab::build(Path::new(cache), &options, &mut |step| println!("{step:?}"))?;
+        println!("{} packages in {}", built.manifest.packages.len(), built.directory.display());
+        println!("{:?}", built.parts()?);
+        return Ok(());
+    }
+    let [cache, profile, contender, work, seed, times, rest @ ..] = &arguments[..] else {
         return Err("see the top of lab_dev.rs".into());
     };
-    let parts = Parts {
-        kernel: PathBuf::from(kernel),
-        modules: PathBuf::from(modules),
-        tools: PathBuf::from(tools),
-        qemu: Qemu::Host { path: "/usr/bin/qemu-system-x86_64".into() },
-    };
+    let parts = lab::current(Path::new(cache))?.parts()?;
     let began = Instant::now();
     let binary = std::env::current_exe()?;
     let profile = MachineProfile::find(profile)?;

@@ -5,6 +5,8 @@
 //! equal nanoseconds; it refuses to run what does not fit the machine's memory, and to
 //! offer emulation in real time as a measurement.
 
+mod apt;
+mod build;
 mod cache;
 mod checkpoint;
 mod cpio;
@@ -21,6 +23,8 @@ mod session;
 mod tools;
 mod vm;
 
+pub use apt::Package;
+pub use build::{BuildOptions, BuildProgress, Manifest, Software, build, current};
 pub use cache::cache_directory;
 pub use error::LabError;
 pub use lab::{Extras, Lab, Parts};

@@ -1,0 +1,222 @@
+//! Debian packages without root: apt with a state directory of our own. Nothing of the
+//! machine's own package state is read or changed but its list of sources and its keys.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+
+/// A package that was downloaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Package {
+    /// Name.
+    pub name: String,
+    /// Version.
+    pub version: String,
+    /// SHA-256 of the `.deb`, which apt has checked against its signed lists.
+    pub sha256: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// apt with its own state below one directory.
+#[derive(Debug)]
+pub(crate) struct Apt {
+    directory: PathBuf,
+    config: PathBuf,
+}
+
+impl Apt {
+    /// Sets it up below `directory`, which exists.
+    ///
+    /// # Errors
+    /// When this machine has no apt, or nothing can be written there.
+    pub(crate) fn set_up(directory: &Path) -> Result<Apt, LabError> {
+        for part in ["state/lists/partial", "cache/archives/partial"] {
+            let path = directory.join(part);
+            std::fs::create_dir_all(&path).map_err(LabError::at("create", &path))?;
+        }
+        let apt = Apt { directory: directory.to_owned(), config: directory.join("apt.conf") };
+        let status = directory.join("state/status");
+        std::fs::write(&status, "").map_err(LabError::at("write", &status))?;
+        // How to reach the archives (proxies, timeouts) is the machine's own setting; its
+        // hooks are not ours to run.
+        let own = Command::new("apt-config").arg("dump").arg("Acquire").output();
+        let own = own.map_err(|error| not_debian("apt-config", &error))?;
+        let mut text: String = String::from_utf8_lossy(&own.stdout)
+            .lines()
+            .filter(|line| line.starts_with("Acquire::"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let at = directory.display();
+        text.push_str(&format!(
+            "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n\
+             Dir::State \"{at}/state\";\nDir::State::status \"{at}/state/status\";\n\
+             Dir::Cache \"{at}/cache\";\nDir::Log \"{at}/log\";\n\
+             APT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\n\
+             APT::Get::Assume-Yes \"true\";\nDebug::NoLocking \"true\";\n\
+             APT::Architecture \"amd64\";\nAPT::Architectures \"amd64\";\n\
+             Acquire::Languages \"none\";\nAcquire::Retries \"2\";\n"
+        ));
+        std::fs::write(&apt.config, text).map_err(LabError::at("write", &apt.config))?;
+        Ok(apt)
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<String, LabError> {
+        let output = Command::new(program)
+            .args(arguments)
+            .env("APT_CONFIG", &self.config)
+            .env("LC_ALL", "C")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .current_dir(self.archives())
+            .output()
+            .map_err(|error| not_debian(program, &error))?;
+        checked(program, arguments, &output)
+    }
+
+    /// Where downloaded packages lie.
+    pub(crate) fn archives(&self) -> PathBuf {
+        self.directory.join("cache/archives")
+    }
+
+    /// Fetches the package lists.
+    ///
+    /// # Errors
+    /// When none can be had.
+    pub(crate) fn update(&self) -> Result<(), LabError> {
+        // Quiet twice: only errors. A third-party source that fails is no reason to stop,
+        // and apt-get then still ends well.
+        self.run("apt-get", &["-qq", "update"]).map(drop)
+    }
+
+    /// Names of packages that begin with `prefix`.
+    ///
+    /// # Errors
+    /// apt's own.
+    pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>, LabError> {
+        let text = self.run("apt-cache", &["pkgnames", prefix])?;
+        Ok(text.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// What downloading these packages, with all they depend on where `closure`, brings.
+    ///
+    /// # Errors
+    /// When a package does not exist or its dependencies cannot be met.
+    pub(crate) fn plan(&self, packages: &[&str], closure: bool) -> Result<Vec<Package>, LabError> {
+        let verb: &[&str] = if closure {
+            &["-qq", "--print-uris", "install"]
+        } else {
+            &["-qq", "--print-uris", "download"]
+        };
+        let arguments: Vec<&str> = verb.iter().chain(packages).copied().collect();
+        let text = self.run("apt-get", &arguments)?;
+        Ok(text.lines().filter_map(planned).collect())
+    }
+
+    /// Downloads them into [`Apt::archives`].
+    ///
+    /// # Errors
+    /// The network's, the disk's, or a hash that does not agree.
+    pub(crate) fn download(&self, packages: &[&str], closure: bool) -> Result<(), LabError> {
+        let verb: &[&str] =
+            if closure { &["-qq", "--download-only", "install"] } else { &["-qq", "download"] };
+        let arguments: Vec<&str> = verb.iter().chain(packages).copied().collect();
+        self.run("apt-get", &arguments).map(drop)
+    }
+}
+
+/// Unpacks a `.deb` below `root`, without running anything in it.
+///
+/// # Errors
+/// When it is damaged or there is no room.
+pub(crate) fn unpack(package: &Path, root: &Path) -> Result<(), LabError> {
+    let (from, to) = (package.display().to_string(), root.display().to_string());
+    let arguments = ["--extract", from.as_str(), to.as_str()];
+    let output = Command::new("dpkg-deb")
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|error| not_debian("dpkg-deb", &error))?;
+    checked("dpkg-deb", &arguments, &output).map(drop)
+}
+
+fn not_debian(program: &str, error: &std::io::Error) -> LabError {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => LabError::NotDebian { missing: program.to_owned() },
+        _ => LabError::Program { command: program.to_owned(), said: error.to_string(), next: None },
+    }
+}
+
+fn checked(program: &str, arguments: &[&str], output: &Output) -> Result<String, LabError> {
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let mut lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+    if lines.len() > 6 {
+        lines.drain(..lines.len() - 6);
+    }
+    let said = lines.join(" / ");
+    Err(LabError::Program {
+        command: format!("{program} {}", arguments.join(" ")),
+        next: advice(&said),
+        said,
+    })
+}
+
+fn advice(said: &str) -> Option<String> {
+    let unreachable =
+        ["Could not resolve", "Failed to fetch", "Unable to connect", "Temporary failure"];
+    if said.contains("No space left") {
+        Some("make room, or set XDG_CACHE_HOME to a place that has some".to_owned())
+    } else if unreachable.iter().any(|words| said.contains(words)) {
+        Some(
+            "the archive could not be reached: check the network and the sources of apt, or \
+             bring a lab from elsewhere with `fstrial lab import`"
+                .to_owned(),
+        )
+    } else {
+        None
+    }
+}
+
+/// A line of `--print-uris`: `'URI' file size HASH`. The hash may be missing; the file's own
+/// is taken when it is there.
+fn planned(line: &str) -> Option<Package> {
+    let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split_whitespace();
+    let file = words.next()?.strip_suffix(".deb")?;
+    let size = words.next()?.parse().ok()?;
+    let mut parts = file.split('_');
+    Some(Package {
+        name: parts.next()?.to_owned(),
+        version: parts.next()?.replace("%3a", ":"),
+        sha256: String::new(),
+        size,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_plan_is_a_package() {
+        let line = "'http://archive/pool/main/m/mdadm_4.2-5_amd64.deb' mdadm_4.2-5_amd64.deb 445732 SHA256:ab12";
+        let package = planned(line).unwrap();
+        assert_eq!((package.name.as_str(), package.version.as_str()), ("mdadm", "4.2-5"));
+        assert_eq!(package.size, 445_732);
+        let epoch = "'x' ntfs-3g_1%3a2022.10.3-1_amd64.deb 1 SHA256:0";
+        assert_eq!(planned(epoch).unwrap().version, "1:2022.10.3-1");
+        assert_eq!(planned("Reading package lists..."), None);
+    }
+
+    #[test]
+    fn a_network_that_is_down_is_said_to_be() {
+        let next = advice("E: Failed to fetch x  Could not resolve 'x'").unwrap();
+        assert!(next.contains("lab import"), "{next}");
+        assert_eq!(advice("something else"), None);
+    }
+}
