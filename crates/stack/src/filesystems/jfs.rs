@@ -19,7 +19,7 @@ static DESCRIPTION: Description = Description {
     kernel_type: "jfs",
     module: "jfs",
     package: Some("jfsutils"),
-    programs: &["mkfs.jfs", "fsck.jfs", "jfs_tune"],
+    programs: &["mkfs.jfs", "fsck.jfs", "jfs_tune", "blockdev"],
     options: &[
         ATIME.here("when reading updates the access time"),
         SYNC.here("synchronous writing"),
@@ -88,9 +88,16 @@ impl Filesystem for Jfs {
         check.push(device.to_owned());
         make.push(Command::new("mkfs.jfs", args));
         make.push(Command::new("jfs_tune", ["-U", &request.uuid, device]));
+        let mut make: Vec<Command> = make.into_iter().map(Command::destructive).collect();
+        // jfs_tune leaves what it wrote in the device's page cache, which is written when the
+        // last descriptor is closed, and a trial keeps one open; the kernel reads the log
+        // past that cache, and without this refuses to mount.
+        for device in options.journal(request)?.into_iter().chain([device]) {
+            make.push(Command::new("blockdev", ["--flushbufs", device]));
+        }
 
         Ok(Plan {
-            make: make.into_iter().map(Command::destructive).collect(),
+            make,
             mount: Mount {
                 kernel_type: "jfs".to_owned(),
                 source: device.to_owned(),

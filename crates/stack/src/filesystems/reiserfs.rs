@@ -5,8 +5,8 @@ use units::Bytes;
 
 use super::options::{Options, Placement};
 use super::vocabulary::{
-    ATIME, BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DIRECTORY_HASH, FORMAT, JOURNAL,
-    JOURNAL_SIZE, SYNC, TAIL_PACKING,
+    ATIME, BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DIRECTORY_HASH, JOURNAL, JOURNAL_SIZE, SYNC,
+    TAIL_PACKING,
 };
 use super::{Description, Filesystem, Mount, Plan, Preset, Request};
 use crate::{Command, Contender, Refusal};
@@ -31,7 +31,6 @@ static DESCRIPTION: Description = Description {
         COMMIT_INTERVAL.here("seconds, 1 to 900; default 30"),
         BLOCK_SIZE.here("1K to 4K; default 4K"),
         DIRECTORY_HASH.only("r5|tea|rupasov", "default r5"),
-        FORMAT.only("3.5|3.6", "default 3.6"),
         TAIL_PACKING.here("default on; off is `notail`"),
     ],
     presets: &[Preset {
@@ -39,7 +38,7 @@ static DESCRIPTION: Description = Description {
         help: "reiserfsprogs 3.6 (the Maildir study of 2004, the boot study of 2005): format \
                3.6, r5, a journal of 8193 blocks. The defaults have not changed since; written \
                out here so that they stay",
-        options: &[("format", "3.6"), ("directory_hash", "r5"), ("block_size", "4K")],
+        options: &[("directory_hash", "r5"), ("block_size", "4K")],
         mkfs: &["-s", "8193"],
     }],
     varies: Some("the journal's magic number and the time of the last check, both from the clock"),
@@ -100,14 +99,11 @@ impl Filesystem for Reiserfs {
         // Said twice, -f also answers the question about the journal's device.
         let mut args: Vec<String> = ["-q", "-f", "-f"].map(str::to_owned).to_vec();
         let mut option = |flag: &str, value: &str| args.extend([flag.to_owned(), value.to_owned()]);
-        let format = options.text(&FORMAT).unwrap_or("3.6");
-        if format != "3.5" {
-            // The superblock of 3.5 has no room for a UUID.
-            option("-u", &request.uuid);
-        }
+        option("-u", &request.uuid);
         option("-b", &geometry.block.0.to_string());
         option("-h", options.text(&DIRECTORY_HASH).unwrap_or("r5"));
-        option("--format", format);
+        // What mkfs.reiserfs 3.6.27 makes as format 3.5 Linux 6.12 does not mount (tried).
+        option("--format", "3.6");
         if let Some(blocks) = geometry.journal_blocks {
             option("-s", &blocks.to_string());
         }

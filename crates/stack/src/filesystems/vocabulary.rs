@@ -70,7 +70,7 @@ vocabulary! {
         "share of the blocks kept for root, in percent";
     FEATURE_SET "feature_set" "today|2004|2007|2011"
         "the feature flags that mkfs gave by default at a time";
-    FORMAT "format" "v4|v5|3.5|3.6"
+    FORMAT "format" "v4|v5"
         "version of the format on disk";
     DIR_INDEX "dir_index" "on|off"
         "on: directories are hashed trees";

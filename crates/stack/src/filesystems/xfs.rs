@@ -32,7 +32,8 @@ static DESCRIPTION: Description = Description {
         INODE_SIZE.here("512 (256 in v4) to 2K; default 512"),
         FORMAT.only("v4|v5", "default v5; some kernels refuse to mount v4"),
         REFLINK.here("default on in v5; v4 has none"),
-        STRIPE_UNIT.here("default: what the device reports"),
+        STRIPE_UNIT
+            .here("default: what the device reports, which mkfs.xfs asks from 1 GiB up only"),
         STRIPE_WIDTH.here("disks that hold data; needs stripe_unit"),
         ALLOCATION_GROUPS.here("default by device size, 4 or more"),
     ],

@@ -110,9 +110,10 @@ impl Layout for Md {
         let identity = Identity::of(choice, disks);
         let name = identity.name();
         let array = format!("/dev/md/{name}");
-        let mut create: Vec<String> = ["--config=none", "--create"].map(str::to_owned).to_vec();
-        create.push(array.clone());
-        create.extend(["--run", "--metadata=1.2", "--homehost=fstrial"].map(str::to_owned));
+        let mut create: Vec<String> = vec!["--create".to_owned(), array.clone()];
+        create.extend(
+            ["--config=none", "--run", "--metadata=1.2", "--homehost=fstrial"].map(str::to_owned),
+        );
         create.push(format!("--name={name}"));
         create.push(format!("--uuid={}", identity.uuid()));
         create.push(format!("--level={}", self.level));
@@ -123,7 +124,10 @@ impl Layout for Md {
         if self.has_chunk() {
             create.push(format!("--chunk={}", self.chunk(choice)?.0 >> 10));
         }
-        create.extend(["--assume-clean", "--bitmap=none"].map(str::to_owned));
+        if self.level != "0" {
+            // Without redundancy there is nothing to bring in step, and mdadm says so.
+            create.extend(["--assume-clean", "--bitmap=none"].map(str::to_owned));
+        }
         create.push(format!("--raid-devices={}", members.len()));
         let members: Vec<String> =
             members.iter().map(|member| text(choice, member)).collect::<Result<_, _>>()?;

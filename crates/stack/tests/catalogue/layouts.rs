@@ -81,7 +81,7 @@ fn md_is_made_as_written_down() {
     assert!(name.starts_with("fstrial_"), "{name}");
     let [create] = commands.as_slice() else { panic!("{commands:?}") };
     let head = format!(
-        "mdadm --config=none --create {array} --run --metadata=1.2 --homehost=fstrial --name={name} \
+        "mdadm --create {array} --config=none --run --metadata=1.2 --homehost=fstrial --name={name} \
          --uuid="
     );
     assert!(create.starts_with(&head), "{create}");

@@ -1,7 +1,7 @@
 //! One contender on devices of its own.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -17,6 +17,7 @@ const FILES: usize = 200;
 /// A contender with its devices and its plan.
 pub(crate) struct Staged {
     pub(crate) filesystem: &'static dyn Filesystem,
+    pub(crate) layout: Option<stack::layouts::Plan>,
     pub(crate) plan: Plan,
     pub(crate) devices: Vec<LoopDevice>,
     pub(crate) uuid: String,
@@ -31,7 +32,7 @@ pub(crate) struct Seen {
     pub(crate) mount_options: String,
 }
 
-/// Devices and plan for a contender. Layouts that need md or device-mapper have no place here.
+/// Devices, layout and plan for a contender on disks of this size.
 pub(crate) fn stage(text: &str, size: Bytes) -> Staged {
     // Tests run beside each other, and neither kernel nor mkfs take one UUID twice.
     static STAGED: AtomicU16 = AtomicU16::new(0);
@@ -46,34 +47,49 @@ pub(crate) fn stage(text: &str, size: Bytes) -> Staged {
     } else {
         Vec::new()
     };
-    let journal = Bytes::from_mib(160);
     let devices: Vec<_> = roles
         .iter()
         .map(|role| match role {
             stack::layouts::Role::Data => LoopDevice::new(size),
-            stack::layouts::Role::Journal => LoopDevice::new(journal),
+            stack::layouts::Role::Journal => LoopDevice::new(Bytes::from_mib(160)),
         })
         .collect();
     let paths: Vec<PathBuf> = devices.iter().map(|device| device.path.clone()).collect();
-    let (data, members, journal) = if paths.is_empty() {
-        (None, Vec::new(), None)
-    } else {
-        let plan = layout.plan(&contender.layout, &paths).unwrap();
-        assert!(plan.assemble.is_empty(), "{text}: nothing to assemble");
-        (Some(plan.data), plan.members, plan.journal)
+    let layout = (!paths.is_empty()).then(|| layout.plan(&contender.layout, &paths).unwrap());
+    for command in layout.iter().flat_map(|layout| &layout.assemble) {
+        run(command);
+    }
+    let data = layout.as_ref().map(|layout| layout.data.clone());
+    let size = match &data {
+        Some(device) => {
+            let mut device = File::open(device).unwrap();
+            Bytes(device.seek(std::io::SeekFrom::End(0)).unwrap())
+        }
+        None => size,
     };
     let plan = filesystem
         .plan(&Request {
             contender: &contender,
             data,
-            members,
-            journal,
+            members: layout.as_ref().map(|layout| layout.members.clone()).unwrap_or_default(),
+            journal: layout.as_ref().and_then(|layout| layout.journal.clone()),
             size,
             uuid: uuid.clone(),
             hash_seed: HASH_SEED.to_owned(),
         })
         .unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
-    Staged { filesystem, plan, devices, uuid }
+    Staged { filesystem, layout, plan, devices, uuid }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // A test that failed leaves its array assembled; a panic here would hide why.
+        if !std::thread::panicking() {
+            for command in self.layout.iter().flat_map(|layout| &layout.dismantle) {
+                run(command);
+            }
+        }
+    }
 }
 
 impl Staged {
@@ -93,7 +109,9 @@ impl Staged {
 
     /// Carries out inspection.
     pub(crate) fn inspect(&self) -> Vec<(String, String)> {
-        self.plan.inspect.iter().map(|command| (command.to_string(), run(command))).collect()
+        let layout = self.layout.iter().flat_map(|layout| &layout.inspect);
+        let commands = self.plan.inspect.iter().chain(layout);
+        commands.map(|command| (command.to_string(), run(command))).collect()
     }
 
     /// Makes, mounts, writes files with fsync, checks, reads them back, and says what it saw.
