@@ -1,0 +1,91 @@
+//! Every command that the README and the how-tos show is run, at a small size.
+//!
+//! A fenced block of kind `console` holds commands after `$ `. Blocks of other kinds are for
+//! the reader: they name devices or runs that a test does not have.
+
+mod sandbox;
+
+use std::path::{Path, PathBuf};
+
+use sandbox::{Sandbox, is_root};
+
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages: Vec<_> = std::fs::read_dir(root.join("docs/howto"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    pages.push(root.join("README.md"));
+    pages.sort();
+    pages
+}
+
+fn commands(page: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut inside = false;
+    for line in page.lines() {
+        match line.strip_prefix("```") {
+            Some(kind) => inside = !inside && kind == "console",
+            None if inside => {
+                commands.extend(line.strip_prefix("$ ").map(str::to_owned));
+            }
+            None => {}
+        }
+    }
+    commands
+}
+
+/// The same command at a size for tests.
+fn small(command: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in command.split_whitespace() {
+        let smaller = match words.last().map(String::as_str) {
+            Some("--scale") => "0.002".to_owned(),
+            Some("--repeats") => "1".to_owned(),
+            Some("--mail") if word == "spamassassin" => "synthetic:count=50".to_owned(),
+            _ => word.to_owned(),
+        };
+        words.push(smaller);
+    }
+    if words.iter().any(|word| word == "device") && !words.iter().any(|word| word == "--size") {
+        words.extend(["--size".to_owned(), "320M".to_owned()]);
+    }
+    words.join(" ")
+}
+
+#[test]
+fn every_command_shown_works() {
+    if !is_root() {
+        return;
+    }
+    let mut run = 0;
+    for page in pages() {
+        // What a page builds on: a run in the store, a file of contenders.
+        let sandbox = Sandbox::new();
+        sandbox.run("run null:ops=1000 --dir . --repeats 2 --quiet").ended_with(0);
+        for command in commands(&std::fs::read_to_string(&page).unwrap()) {
+            let words = command.strip_prefix("fstrial ").unwrap_or_else(|| {
+                panic!("{}: not a command of fstrial: {command}", page.display())
+            });
+            eprintln!("{}: {command}", page.display());
+            sandbox.run(&small(words)).ended_with(0);
+            run += 1;
+        }
+    }
+    assert!(run >= 8, "only {run} commands were found");
+}
+
+#[test]
+fn completions_and_man_pages_come_from_the_help() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sandbox.run(&format!("completions {shell}")).ended_with(0).stdout;
+        assert!(script.contains("repeats"), "{shell}");
+    }
+    sandbox.run("man pages").ended_with(0);
+    let page = std::fs::read_to_string(sandbox.path("pages/fstrial-run.1")).unwrap();
+    assert!(page.contains("random blocks"), "{page}");
+    let top = std::fs::read_to_string(sandbox.path("pages/fstrial.1")).unwrap();
+    assert!(top.contains("refused before anything was begun"), "exit codes are documented");
+}
