@@ -49,6 +49,8 @@ pub(crate) struct Ssd {
     leaving: BinaryHeap<Reverse<(Nanos, u64)>>,
     leaving_units: u64,
     written_since_flush: bool,
+    /// When the last flush is or was done.
+    flushed: Nanos,
     record: Option<Vec<Destaged>>,
     activity: Activity,
 }
@@ -80,6 +82,7 @@ impl Ssd {
             leaving: BinaryHeap::new(),
             leaving_units: 0,
             written_since_flush: false,
+            flushed: Nanos::ZERO,
             record: options.record_destaging.then(Vec::new),
             activity: Activity::default(),
             ssd: ssd.clone(),
@@ -282,8 +285,10 @@ impl Ssd {
             self.program_staged(start);
             self.dies.all_programmed(start) + self.ssd.flush
         } else {
-            start + self.ssd.command_write
+            // Nothing new, but another flush may still be at work on what was.
+            self.flushed.max(start + self.ssd.command_write)
         };
+        self.flushed = done;
         self.written_since_flush = false;
         if self.ssd.flush_exclusive {
             self.barrier = done;

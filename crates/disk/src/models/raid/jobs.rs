@@ -41,8 +41,8 @@ pub(crate) fn stripe_write(striping: &Striping, lba: u64, sectors: u64) -> Strip
         .collect();
     let reads = if whole {
         Vec::new()
-    } else if untouched.len() <= pieces.len() {
-        // Fewer reads when the parity is computed anew from the rest of the stripe.
+    } else if untouched.len() < pieces.len() {
+        // Most of the stripe is new: its parity is computed anew with the rest of it.
         untouched
     } else {
         pieces.iter().copied().chain([parity]).collect()
