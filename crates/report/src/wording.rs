@@ -44,7 +44,7 @@ pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         "0".to_owned()
-    } else if size >= 1e15 || size < 1e-6 {
+    } else if !(1e-6..1e15).contains(&size) {
         format!("{value:.2e}")
     } else if size >= 1000.0 || value.fract() == 0.0 {
         grouped(value)
@@ -93,19 +93,24 @@ pub(crate) fn factors(low: f64, high: f64) -> String {
     range(low, high, 3)
 }
 
-/// With as many digits as it takes for the ends to differ from 1 and from each other, up to
-/// four.
+/// Each end with so many digits, or as many as it takes not to read as 1, up to four; both
+/// with more where they read the same.
 fn range(low: f64, high: f64, least: usize) -> String {
-    for digits in least..=4 {
-        let (low_text, high_text) = (factor(low, digits), factor(high, digits));
-        let shows_one = (low_text == factor(1.0, digits) && low != 1.0)
-            || (high_text == factor(1.0, digits) && high != 1.0);
-        if !shows_one && low_text != high_text {
+    let digits_of = |end: f64| {
+        let reads_as_one = |digits: usize| factor(end, digits) == factor(1.0, digits);
+        (least..4).find(|digits| end == 1.0 || !reads_as_one(*digits)).unwrap_or(4)
+    };
+    let (mut low_digits, mut high_digits) = (digits_of(low), digits_of(high));
+    loop {
+        let (low_text, high_text) = (factor(low, low_digits), factor(high, high_digits));
+        if low_text != high_text {
             return format!("{low_text}–{high_text}");
         }
+        if low_digits >= 4 && high_digits >= 4 {
+            return low_text;
+        }
+        (low_digits, high_digits) = ((low_digits + 1).min(4), (high_digits + 1).min(4));
     }
-    let (low, high) = (factor(low, 4), factor(high, 4));
-    if low == high { low } else { format!("{low}–{high}") }
 }
 
 /// One factor with so many significant digits.
@@ -150,6 +155,7 @@ mod tests {
         assert_eq!(factors(1.31, 1.48), "1.31–1.48");
         assert_eq!(factors(2.0, 2.0), "2.000");
         assert_eq!(factors(0.998, 1.2), "0.998–1.20");
+        assert_eq!(times(1.003, 1.296), "1.003–1.3 times");
         assert_eq!(factors(12.0, 2e9), "12.0–> 9999");
     }
 

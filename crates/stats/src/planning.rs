@@ -76,7 +76,7 @@ impl Plan {
         while self.power_for(f64::exp_m1(high)) < self.power && high < 500.0 {
             (low, high) = (high, high * 2.0);
         }
-        for _ in 0..40 {
+        for _ in 0..24 {
             let middle = (low + high) / 2.0;
             if self.power_for(f64::exp_m1(middle)) < self.power {
                 low = middle;

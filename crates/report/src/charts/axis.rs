@@ -30,14 +30,16 @@ impl Axis {
 
     /// A logarithmic axis for positive figures.
     pub(super) fn logarithmic(low: f64, high: f64) -> Axis {
-        let room = (high / low).powf(0.05).max(1.05);
-        Axis { low: low / room, high: high * room, logarithmic: true }
+        let room = ((high.ln() - low.ln()) * 0.05).exp().clamp(1.05, 3.0);
+        let (low, high) = ((low / room).max(f64::MIN_POSITIVE), (high * room).min(f64::MAX));
+        Axis { low, high, logarithmic: true }
     }
 
     /// The place of a figure in percent of the length; clamped to the axis.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = if self.logarithmic {
-            (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()
+            let low = self.low.ln();
+            (value.max(f64::MIN_POSITIVE).ln() - low) / (self.high.ln() - low)
         } else {
             (value - self.low) / (self.high - self.low)
         };
@@ -95,7 +97,8 @@ mod tests {
     fn near_figures_are_linear_and_far_ones_logarithmic() {
         let near = Axis::of([1.0, 1.4].into_iter()).unwrap();
         assert!(!near.logarithmic);
-        assert_eq!(near.ticks(5), [1.0, 1.1, 1.2, 1.3, 1.4].map(|tick: f64| tick).to_vec());
+        let shown: Vec<String> = near.ticks(5).iter().map(|tick| format!("{tick:.3}")).collect();
+        assert_eq!(shown, ["1.000", "1.100", "1.200", "1.300", "1.400"]);
         let far = Axis::of([1.0, 100.0].into_iter()).unwrap();
         assert!(far.logarithmic);
         assert_eq!(far.ticks(8), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);

@@ -33,14 +33,13 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
     let most = curves.iter().map(|curve| curve.latencies.count()).max().filter(|n| *n > 0)?;
     // The horizontal axis: how many nines, from none to one op of all.
     let nines_max = (most as f64).log10().max(1.0);
-    let latency = |curve: &Curve<'_>, nines: f64| {
-        curve.latencies.quantile(1.0 - 10f64.powf(-nines)).as_secs_f64().max(1e-9)
-    };
-    let drawn: Vec<&Curve<'_>> = curves.iter().filter(|c| c.latencies.count() > 0).collect();
-    let ends = drawn
+    let drawn: Vec<Line<'_>> = curves
         .iter()
-        .flat_map(|curve| [latency(curve, 0.0), curve.latencies.quantile(1.0).as_secs_f64()])
-        .map(|value| value.max(1e-9));
+        .filter(|curve| curve.latencies.count() > 0)
+        .map(|curve| Line { curve, points: points(&curve.latencies) })
+        .collect();
+    let ends = drawn.iter().flat_map(|line| [line.points.first(), line.points.last()]).flatten();
+    let ends = ends.map(|(_, latency)| *latency);
     let (low, high) = ends.map(|v| (v, v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
     let axis = Axis::logarithmic(low, high.max(low * 2.0));
     let place = |value: f64| 100.0 - axis.place(value);
@@ -75,25 +74,23 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
 
     // The lines alone are stretched; what has a shape of its own is not.
     body += r#"<svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none">"#;
-    for curve in &drawn {
-        let own_max = (curve.latencies.count() as f64).log10().max(1e-9);
-        let mut points: Vec<String> = (0..POINTS)
-            .map(|index| own_max * index as f64 / POINTS as f64)
-            .map(|nines| (nines / nines_max * 100.0, place(latency(curve, nines))))
+    for line in &drawn {
+        let points: Vec<String> = line
+            .points
+            .iter()
+            .map(|(nines, latency)| (nines / nines_max * 100.0, place(*latency)))
             .map(|(x, y)| format!("{x:.1} {y:.1}"))
             .collect();
-        let slowest = curve.latencies.quantile(1.0).as_secs_f64().max(1e-9);
-        points.push(format!("{:.1} {:.1}", own_max / nines_max * 100.0, place(slowest)));
-        let dash = if curve.dashed() { " dashed" } else { "" };
+        let dash = if line.curve.dashed() { " dashed" } else { "" };
         body += &format!(
             r#"<polyline class="curve {}{dash}" points="{}"/>"#,
-            colour(curve.contender),
+            colour(line.curve.contender),
             points.join(" ")
         );
     }
     body += "</svg>";
 
-    for curve in &drawn {
+    for Line { curve, .. } in &drawn {
         for quantile in Quantile::ALL {
             let Ok(value) = quantile.of(&curve.latencies) else { continue };
             let nines = match quantile {
@@ -113,4 +110,34 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
     Some(format!(
         r#"<svg class="curves" width="100%" height="{HEIGHT}" role="img" aria-label="{what}">{body}</svg>"#
     ))
+}
+
+struct Line<'a> {
+    curve: &'a Curve<'a>,
+    /// Nines and latency in seconds.
+    points: Vec<(f64, f64)>,
+}
+
+/// The curve from the fastest op to the slowest, evenly along the nines. One pass over the
+/// histogram: asking it for each quantile would be a pass each.
+fn points(latencies: &Latencies) -> Vec<(f64, f64)> {
+    let count = latencies.count() as f64;
+    let nines_max = count.log10();
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(POINTS + 1);
+    let mut below = 0;
+    for (latency, ops) in latencies.buckets() {
+        below += ops;
+        let seconds = latency.as_secs_f64().max(1e-9);
+        while points.len() < POINTS {
+            let nines = nines_max * points.len() as f64 / POINTS as f64;
+            if (1.0 - 10f64.powf(-nines)) * count > below as f64 {
+                break;
+            }
+            points.push((nines, seconds));
+        }
+        if below as f64 >= count {
+            points.push((nines_max, seconds));
+        }
+    }
+    points
 }

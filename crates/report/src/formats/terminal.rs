@@ -126,7 +126,11 @@ impl Page {
         if !rows.is_empty() {
             self.table(&rows, contenders);
         }
+        let unseen = unseen_footnotes(phase);
         for (index, footnote) in phase.footnotes.iter().enumerate() {
+            if unseen.contains(&(index + 1)) {
+                continue;
+            }
             let names: Vec<&str> =
                 footnote.contenders.iter().map(|at| contenders[*at].name.as_str()).collect();
             let prefix = format!("  [{}] ", index + 1);
@@ -319,13 +323,7 @@ impl Page {
 
 fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
     let mut rows = Vec::new();
-    for table in &phase.tables {
-        let word = table.metric.id.rsplit('.').next().unwrap_or_default();
-        // `p99.9` ends in `9` when split at its last point.
-        let latency = table.metric.group == Group::Latency;
-        if latency && !LATENCIES.contains(&word) {
-            continue;
-        }
+    for table in phase.tables.iter().filter(|table| is_shown(table)) {
         rows.push(Row {
             label: table.metric.label.clone(),
             cells: table.cells.iter().map(|cell| shown(cell, table)).collect(),
@@ -351,6 +349,27 @@ fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
         rows.push(Row { label: "wall time".to_owned(), cells: (0..count).map(cell).collect() });
     }
     rows
+}
+
+/// Whether the metric has a row here.
+fn is_shown(table: &MetricTable) -> bool {
+    let word = table.metric.label.rsplit(' ').next().unwrap_or_default();
+    table.metric.group != Group::Latency || LATENCIES.contains(&word)
+}
+
+/// Numbers of footnotes that only concern metrics without a row.
+fn unseen_footnotes(phase: &PhaseAnalysis) -> Vec<usize> {
+    let numbers = |shown: bool| -> Vec<usize> {
+        phase
+            .tables
+            .iter()
+            .filter(|table| is_shown(table) == shown)
+            .flat_map(|table| &table.cells)
+            .flat_map(|cell| cell.footnotes.iter().copied())
+            .collect()
+    };
+    let seen = numbers(true);
+    numbers(false).into_iter().filter(|number| !seen.contains(number)).collect()
 }
 
 fn shown(cell: &Cell, table: &MetricTable) -> (String, Style) {

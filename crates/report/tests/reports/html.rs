@@ -114,7 +114,7 @@ fn ten_contenders_and_eight_phases_stay_far_below_two_megabytes() {
         .map(|name| phase("many", name, 1.4, &[("create", 800), ("read", 800), ("remove", 800)]))
         .to_vec();
     let run =
-        Synthetic { contenders, phases, repeats: 5, latencies: 300, ..Synthetic::small() }.run();
+        Synthetic { contenders, phases, repeats: 4, latencies: 300, ..Synthetic::small() }.run();
     let text = page(&run);
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     for name in names {

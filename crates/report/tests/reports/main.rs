@@ -22,7 +22,7 @@ fn rendered(format: &str, run: &StoredRun, options: Options) -> String {
 
 /// Runs that have little or nothing to show, or odd things: every format takes them all.
 fn odd_runs() -> Vec<(&'static str, StoredRun)> {
-    let small = Synthetic::small;
+    let small = || Synthetic { latencies: 120, ..Synthetic::small() };
     let no_contender = Synthetic { contenders: Vec::new(), ..small() }.run();
     let single = Synthetic { contenders: vec![planted("xfs", "xfs", 1.0, 0.02)], ..small() }.run();
     let once = Synthetic { repeats: 1, ..small() }.run();

@@ -45,7 +45,8 @@ fn nothing_private_is_left_in_any_format() {
     let run = private_run();
     for format in FORMATS {
         let open = rendered(format.name(), &run, Options::default());
-        assert!(open.contains("anna"), "{} shows it unless told not to", format.name());
+        let quotes = format.name() != "csv";
+        assert_eq!(open.contains("anna"), quotes, "{} without redaction", format.name());
         let text = rendered(format.name(), &run, Options { redact: true, ..Options::default() });
         for word in PRIVATE {
             let found = text.lines().find(|line| line.contains(word));
