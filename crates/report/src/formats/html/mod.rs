@@ -4,8 +4,10 @@
 //! Everything that is text goes through the template's escaping; only the charts, which
 //! escape for themselves, are inserted as they are.
 
+mod latencies;
 mod page;
 mod phases;
+mod traffic;
 mod trials;
 
 use minijinja::Environment;

@@ -1,15 +1,15 @@
 //! Workloads and their phases: charts and tables.
 
-use measure::Latencies;
 use serde::Serialize;
 use store::StoredRun;
-use trial::Outcome;
 
+use super::latencies::{Latency, latencies};
+use super::traffic::{Traffic, traffic};
 use crate::analysis::{
     Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
 };
-use crate::charts::{Curve, bar, colour, curves, forest};
-use crate::wording::{and, factors, figure, number, spread};
+use crate::charts::{colour, forest};
+use crate::wording::{and, factors, figure, spread};
 
 #[derive(Serialize)]
 pub(super) struct Workload {
@@ -57,7 +57,7 @@ struct Row {
 
 /// A contender's other figures.
 #[derive(Serialize)]
-struct OtherRow {
+pub(super) struct OtherRow {
     name: String,
     colour: String,
     cells: Vec<OtherCell>,
@@ -69,33 +69,6 @@ struct OtherCell {
     spread: String,
     mark: Option<Mark>,
     notes: Vec<usize>,
-}
-
-#[derive(Serialize)]
-struct Latency {
-    op: String,
-    span: String,
-    chart: String,
-    legend: Vec<LegendEntry>,
-    columns: Vec<String>,
-    rows: Vec<OtherRow>,
-}
-
-#[derive(Serialize)]
-struct LegendEntry {
-    name: String,
-    colour: String,
-    dashed: bool,
-}
-
-#[derive(Serialize)]
-struct Traffic {
-    name: String,
-    colour: String,
-    written: String,
-    read: String,
-    written_words: String,
-    read_words: String,
 }
 
 /// The fragment identifier of a phase: names from outside need not be one.
@@ -267,7 +240,8 @@ fn interval(low: f64, high: f64) -> String {
     }
 }
 
-fn other_rows(
+/// A row for each contender with a cell for each table.
+pub(super) fn other_rows(
     order: &[usize],
     tables: &[&MetricTable],
     contenders: &[Conditions],
@@ -295,147 +269,6 @@ fn other_rows(
                     }
                 })
                 .collect(),
-        })
-        .collect()
-}
-
-fn latencies(
-    workload: &WorkloadAnalysis,
-    phase: &PhaseAnalysis,
-    order: &[usize],
-    contenders: &[Conditions],
-    run: &StoredRun,
-) -> Vec<Latency> {
-    let mut kinds: Vec<&str> = Vec::new();
-    for table in phase.tables.iter().filter(|table| table.metric.group == Group::Latency) {
-        // `latency.deliver.p99.9`: the kind is what stands between the first two words.
-        let kind = table.metric.label.rsplit_once(' ').map_or("", |(kind, _)| kind);
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    kinds
-        .into_iter()
-        .filter_map(|kind| {
-            let tables: Vec<&MetricTable> = phase
-                .tables
-                .iter()
-                .filter(|table| table.metric.id.starts_with(&format!("latency.{kind}.")))
-                .collect();
-            let drawn: Vec<Curve<'_>> = order
-                .iter()
-                .map(|index| Curve {
-                    contender: *index,
-                    name: &contenders[*index].name,
-                    latencies: merged(run, workload, phase, kind, &contenders[*index].name),
-                })
-                .collect();
-            let what = format!("Latency of {kind} in {} by percentile", phase.name);
-            let span = phase.ops.iter().find(|op| op.name == kind);
-            Some(Latency {
-                op: kind.to_owned(),
-                span: span.map(|op| op.span.clone()).unwrap_or_default(),
-                chart: curves(&drawn, &what)?,
-                legend: drawn
-                    .iter()
-                    .filter(|curve| curve.latencies.count() > 0)
-                    .map(|curve| LegendEntry {
-                        name: curve.name.to_owned(),
-                        colour: colour(curve.contender),
-                        dashed: curve.dashed(),
-                    })
-                    .collect(),
-                columns: tables
-                    .iter()
-                    .map(|table| {
-                        let label = &table.metric.label;
-                        label.strip_prefix(kind).unwrap_or(label).trim().to_owned()
-                    })
-                    .collect(),
-                rows: other_rows(order, &tables, contenders),
-            })
-        })
-        .collect()
-}
-
-/// One distribution over all the contender's trials that took part.
-fn merged(
-    run: &StoredRun,
-    workload: &WorkloadAnalysis,
-    phase: &PhaseAnalysis,
-    kind: &str,
-    contender: &str,
-) -> Latencies {
-    let counted = phase
-        .table("wall")
-        .map(|table| table.cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.trial));
-    let ordinals: Vec<u32> = counted.into_iter().flatten().collect();
-    let mut all = Latencies::new();
-    run.trials
-        .iter()
-        .filter(|trial| trial.spec.contender.name == contender)
-        .filter(|trial| trial.outcome.as_ref().is_some_and(Outcome::is_done))
-        .filter(|trial| ordinals.contains(&trial.ordinal))
-        .flat_map(|trial| &trial.phases)
-        .filter(|result| result.workload == workload.name && result.phase == phase.name)
-        .filter_map(|result| result.latencies.get(kind))
-        .for_each(|latencies| all.merge(latencies));
-    all
-}
-
-fn traffic(phase: &PhaseAnalysis, order: &[usize], contenders: &[Conditions]) -> Vec<Traffic> {
-    let mean = |id: &str, index: usize| phase.table(id).and_then(|t| t.cells[index].mean);
-    let most = |id: &str| {
-        phase.table(id).map_or(0.0, |table| {
-            table.cells.iter().filter_map(|cell| cell.mean).fold(0.0, f64::max)
-        })
-    };
-    let scale = most("device_write_bytes").max(most("device_read_bytes"));
-    if scale <= 0.0 {
-        return Vec::new();
-    }
-    order
-        .iter()
-        .filter_map(|index| {
-            let written = mean("device_write_bytes", *index)?;
-            let read = mean("device_read_bytes", *index)?;
-            // What the workload itself moved: rate times wall time.
-            let own = |id: &str| Some(mean(id, *index)? * mean("wall", *index)?);
-            let (own_written, own_read) = (own("write_rate"), own("read_rate"));
-            let count = |id: &str, what: &str| {
-                mean(id, *index).map_or_else(String::new, |n| format!(" · {} {what}", number(n)))
-            };
-            let share = |moved: f64, own: Option<f64>| match own {
-                Some(own) if own > 0.0 => {
-                    format!(" ({} × own)", units::significant(moved / own, 3))
-                }
-                _ => String::new(),
-            };
-            let bytes = |value: f64| figure(value, crate::Unit::Bytes);
-            let written_words = format!(
-                "{} written{}{}{}",
-                bytes(written),
-                share(written, own_written),
-                count("device_writes", "requests"),
-                count("device_flushes", "flushes")
-            );
-            let read_words = format!(
-                "{} read{}{}",
-                bytes(read),
-                share(read, own_read),
-                count("device_reads", "requests")
-            );
-            let name = &contenders[*index].name;
-            let title = |words: &str| format!("{name}: {words}");
-            let class = colour(*index);
-            Some(Traffic {
-                written: bar(written, scale, own_written, &class, &title(&written_words)),
-                read: bar(read, scale, own_read, &format!("{class} light"), &title(&read_words)),
-                name: name.clone(),
-                colour: class,
-                written_words,
-                read_words,
-            })
         })
         .collect()
 }

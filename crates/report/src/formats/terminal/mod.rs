@@ -4,22 +4,23 @@
 //!
 //! Names and messages come from outside: control characters never reach the terminal.
 
+mod folding;
+mod rows;
+
 use store::StoredRun;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use super::{Format, Options};
-use crate::analysis::{
-    Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
-};
-use crate::wording::{and, counted, factors, figure, spread};
+use crate::analysis::{Analysis, Conditions, PhaseAnalysis, WorkloadAnalysis};
+use crate::wording::{and, counted};
+use folding::{fitted, folded};
+use rows::{Row, Style, rows, unseen_footnotes};
 
 /// See the module's own words.
 pub(super) struct Terminal;
 
 const WIDTH_MIN: usize = 60;
 const GAP: usize = 2;
-/// Latencies in the terminal; the other formats have all of them.
-const LATENCIES: [&str; 3] = ["p50", "p99", "max"];
 
 impl Format for Terminal {
     fn name(&self) -> &'static str {
@@ -50,34 +51,6 @@ impl Format for Terminal {
         }
         page.text
     }
-}
-
-/// How a piece of text is emphasised.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
-    Plain,
-    Strong,
-    Faint,
-    Best,
-    Worst,
-}
-
-impl Style {
-    fn code(self) -> &'static str {
-        match self {
-            Style::Plain => "",
-            Style::Strong => "\x1b[1m",
-            Style::Faint => "\x1b[2m",
-            Style::Best => "\x1b[1;32m",
-            Style::Worst => "\x1b[31m",
-        }
-    }
-}
-
-/// One row of a table: its label and a text for each contender.
-struct Row {
-    label: String,
-    cells: Vec<(String, Style)>,
 }
 
 struct Page {
@@ -319,152 +292,4 @@ impl Page {
             text.to_owned()
         }
     }
-}
-
-fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for table in phase.tables.iter().filter(|table| is_shown(table)) {
-        rows.push(Row {
-            label: table.metric.label.clone(),
-            cells: table.cells.iter().map(|cell| shown(cell, table)).collect(),
-        });
-        if table.metric.id == "wall" && table.cells.iter().any(|cell| cell.rank.is_some()) {
-            rows.extend(ranks(table));
-        }
-    }
-    // A contender that has no figure anywhere is shown with its reason.
-    if rows.is_empty() && !phase.footnotes.is_empty() {
-        let contenders = phase.footnotes.iter().flat_map(|note| &note.contenders).max();
-        let count = contenders.map_or(0, |last| last + 1);
-        let cell = |at: usize| {
-            let notes: String = phase
-                .footnotes
-                .iter()
-                .enumerate()
-                .filter(|(_, note)| note.contenders.contains(&at))
-                .map(|(index, _)| format!(" [{}]", index + 1))
-                .collect();
-            (format!("–{notes}"), Style::Faint)
-        };
-        rows.push(Row { label: "wall time".to_owned(), cells: (0..count).map(cell).collect() });
-    }
-    rows
-}
-
-/// Whether the metric has a row here.
-fn is_shown(table: &MetricTable) -> bool {
-    let word = table.metric.label.rsplit(' ').next().unwrap_or_default();
-    table.metric.group != Group::Latency || LATENCIES.contains(&word)
-}
-
-/// Numbers of footnotes that only concern metrics without a row.
-fn unseen_footnotes(phase: &PhaseAnalysis) -> Vec<usize> {
-    let numbers = |shown: bool| -> Vec<usize> {
-        phase
-            .tables
-            .iter()
-            .filter(|table| is_shown(table) == shown)
-            .flat_map(|table| &table.cells)
-            .flat_map(|cell| cell.footnotes.iter().copied())
-            .collect()
-    };
-    let seen = numbers(true);
-    numbers(false).into_iter().filter(|number| !seen.contains(number)).collect()
-}
-
-fn shown(cell: &Cell, table: &MetricTable) -> (String, Style) {
-    let notes: String = cell.footnotes.iter().map(|number| format!(" [{number}]")).collect();
-    let Some(mean) = cell.mean else { return (format!("–{notes}"), Style::Faint) };
-    let (sign, style) = match cell.mark {
-        Some(Mark::Best) => ("▲ ", Style::Best),
-        Some(Mark::Worst) => ("▼ ", Style::Worst),
-        None => ("", Style::Plain),
-    };
-    let spread = spread(cell).map(|spread| format!(" {spread}")).unwrap_or_default();
-    (format!("{sign}{}{spread}{notes}", figure(mean, table.unit())), style)
-}
-
-fn ranks(table: &MetricTable) -> [Row; 2] {
-    let of = |label: &str, text: &dyn Fn(&Cell) -> Option<String>| Row {
-        label: label.to_owned(),
-        cells: table
-            .cells
-            .iter()
-            .map(|cell| (text(cell).unwrap_or_else(|| "–".to_owned()), Style::Plain))
-            .collect(),
-    };
-    [
-        of("  times the best", &|cell| {
-            cell.mean?;
-            let Some(against) = cell.against_best else { return Some("1".to_owned()) };
-            Some(match (against.low, against.high) {
-                (Some(low), Some(high)) => factors(low, high),
-                _ => factors(against.ratio, against.ratio),
-            })
-        }),
-        of("  rank", &|cell| cell.rank.map(|rank| rank.to_string())),
-    ]
-}
-
-/// Control characters (of which an escape sequence begins with one) become spaces; so do
-/// the marks that turn the direction of writing.
-fn tame(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
-}
-
-/// The text, cut with an ellipsis where it is wider.
-fn fitted(text: &str, width: usize) -> String {
-    let text = tame(text);
-    if text.width() <= width {
-        return text;
-    }
-    let mut cut = String::new();
-    for c in text.chars() {
-        if cut.width() + c.width().unwrap_or(0) + 1 > width {
-            break;
-        }
-        cut.push(c);
-    }
-    cut + "…"
-}
-
-/// The text in lines of at most `width`, broken at spaces or after `:` and `,`, within a
-/// word only where it must be; what exceeds `lines_max` is cut.
-fn folded(text: &str, width: usize, lines_max: usize) -> Vec<String> {
-    let tamed = tame(text);
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    let long_only = |piece: &str| piece.trim_end().width() > width;
-    for word in tamed.split_inclusive(' ') {
-        let pieces: Vec<&str> = if long_only(word) {
-            word.split_inclusive([':', ',', '=', '/', '-', '_']).collect()
-        } else {
-            vec![word]
-        };
-        for piece in pieces {
-            if !line.trim().is_empty() && (line.clone() + piece.trim_end()).width() > width {
-                lines.push(std::mem::take(&mut line).trim_end().to_owned());
-            }
-            for c in piece.chars() {
-                let fits = line.width() + c.width().unwrap_or(0) <= width;
-                if !fits && c != ' ' {
-                    lines.push(std::mem::take(&mut line).trim_end().to_owned());
-                }
-                if fits || c != ' ' {
-                    line.push(c);
-                }
-            }
-        }
-    }
-    if !line.trim().is_empty() {
-        lines.push(line.trim_end().to_owned());
-    }
-    if lines.len() > lines_max {
-        lines.truncate(lines_max);
-        if let Some(last) = lines.last_mut() {
-            *last = fitted(&format!("{last}  …"), width);
-        }
-    }
-    lines
 }

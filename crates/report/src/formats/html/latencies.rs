@@ -1,0 +1,112 @@
+//! A phase's latencies: a curve for each contender and the percentiles beneath.
+
+use measure::Latencies;
+use serde::Serialize;
+use store::StoredRun;
+use trial::Outcome;
+
+use super::phases::{OtherRow, other_rows};
+use crate::analysis::{Conditions, Group, MetricTable, PhaseAnalysis, WorkloadAnalysis};
+use crate::charts::{Curve, colour, curves};
+
+#[derive(Serialize)]
+pub(super) struct Latency {
+    op: String,
+    span: String,
+    chart: String,
+    legend: Vec<LegendEntry>,
+    columns: Vec<String>,
+    rows: Vec<OtherRow>,
+}
+
+#[derive(Serialize)]
+struct LegendEntry {
+    name: String,
+    colour: String,
+    dashed: bool,
+}
+
+/// One entry for each kind of op that took place.
+pub(super) fn latencies(
+    workload: &WorkloadAnalysis,
+    phase: &PhaseAnalysis,
+    order: &[usize],
+    contenders: &[Conditions],
+    run: &StoredRun,
+) -> Vec<Latency> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for table in phase.tables.iter().filter(|table| table.metric.group == Group::Latency) {
+        // `latency.deliver.p99.9`: the kind is what stands between the first two words.
+        let kind = table.metric.label.rsplit_once(' ').map_or("", |(kind, _)| kind);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+        .into_iter()
+        .filter_map(|kind| {
+            let tables: Vec<&MetricTable> = phase
+                .tables
+                .iter()
+                .filter(|table| table.metric.id.starts_with(&format!("latency.{kind}.")))
+                .collect();
+            let drawn: Vec<Curve<'_>> = order
+                .iter()
+                .map(|index| Curve {
+                    contender: *index,
+                    name: &contenders[*index].name,
+                    latencies: merged(run, workload, phase, kind, &contenders[*index].name),
+                })
+                .collect();
+            let what = format!("Latency of {kind} in {} by percentile", phase.name);
+            let span = phase.ops.iter().find(|op| op.name == kind);
+            Some(Latency {
+                op: kind.to_owned(),
+                span: span.map(|op| op.span.clone()).unwrap_or_default(),
+                chart: curves(&drawn, &what)?,
+                legend: drawn
+                    .iter()
+                    .filter(|curve| curve.latencies.count() > 0)
+                    .map(|curve| LegendEntry {
+                        name: curve.name.to_owned(),
+                        colour: colour(curve.contender),
+                        dashed: curve.dashed(),
+                    })
+                    .collect(),
+                columns: tables
+                    .iter()
+                    .map(|table| {
+                        let label = &table.metric.label;
+                        label.strip_prefix(kind).unwrap_or(label).trim().to_owned()
+                    })
+                    .collect(),
+                rows: other_rows(order, &tables, contenders),
+            })
+        })
+        .collect()
+}
+
+/// One distribution over all the contender's trials that took part.
+fn merged(
+    run: &StoredRun,
+    workload: &WorkloadAnalysis,
+    phase: &PhaseAnalysis,
+    kind: &str,
+    contender: &str,
+) -> Latencies {
+    let counted = phase
+        .table("wall")
+        .map(|table| table.cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.trial));
+    let ordinals: Vec<u32> = counted.into_iter().flatten().collect();
+    let mut all = Latencies::new();
+    run.trials
+        .iter()
+        .filter(|trial| trial.spec.contender.name == contender)
+        .filter(|trial| trial.outcome.as_ref().is_some_and(Outcome::is_done))
+        .filter(|trial| ordinals.contains(&trial.ordinal))
+        .flat_map(|trial| &trial.phases)
+        .filter(|result| result.workload == workload.name && result.phase == phase.name)
+        .filter_map(|result| result.latencies.get(kind))
+        .for_each(|latencies| all.merge(latencies));
+    all
+}
