@@ -63,8 +63,8 @@ fn of_durability(contenders: &[Conditions]) -> Option<String> {
         .collect();
     let verb = if flagged.len() == 1 { "promises" } else { "promise" };
     Some(format!(
-        "Unequal durability: {} {verb} less after an fsync than the others. Being faster is \
-         what one pays for with safety here.",
+        "Unequal durability: {} {verb} less after an fsync than the others, and speed bought so is \
+         no speed at equal safety.",
         and(&flagged.iter().map(String::as_str).collect::<Vec<_>>())
     ))
 }
