@@ -60,7 +60,7 @@ fn measured(line: &str) -> Option<Measured> {
     let (lba, sectors) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     let mut micros = || -> Option<Nanos> {
         let micros: f64 = fields.next()?.parse().ok()?;
-        (micros >= 0.0 && micros < 1e12).then(|| Nanos((micros * 1e3) as u64))
+        (0.0..1e12).contains(&micros).then_some(Nanos((micros * 1e3) as u64))
     };
     let (took, gap) = (micros()?, micros()?);
     let asked = Asked { operation, lba: Lba(lba), sectors, fua: false };

@@ -261,7 +261,7 @@ impl<R: Region> PageStore<R> {
 
     fn check(&self, lba: Lba, bytes: u64) -> Result<(), PageStoreError> {
         let end = lba.0.checked_add(bytes / SECTOR_BYTES);
-        if bytes % SECTOR_BYTES != 0 || end.is_none_or(|end| end > self.sectors) {
+        if !bytes.is_multiple_of(SECTOR_BYTES) || end.is_none_or(|end| end > self.sectors) {
             return Err(PageStoreError::Range { lba, bytes, sectors: self.sectors });
         }
         Ok(())

@@ -36,9 +36,15 @@ impl Scheduler {
         position: u64,
         mut access: impl FnMut(usize) -> Nanos,
     ) -> Option<usize> {
+        let mut waiting = waiting.peekable();
+        let first = waiting.next()?;
+        if waiting.peek().is_none() {
+            // No choice: the access need not be worked out.
+            return Some(first.0);
+        }
         let mut oldest: Option<(Nanos, usize)> = None;
         let mut best: Option<((u64, Nanos), usize)> = None;
-        for (index, command) in waiting {
+        for (index, command) in std::iter::once(first).chain(waiting) {
             if oldest.is_none_or(|(arrived, _)| command.arrived < arrived) {
                 oldest = Some((command.arrived, index));
             }

@@ -46,7 +46,7 @@ impl Dies {
     /// does not hold up one that could go before it.
     fn channel(&mut self, die: u32, bytes: u64, from: Nanos, ready: Nanos) -> Nanos {
         let channel = die as usize % self.channels.len();
-        let time = Nanos(bytes * self.channel_ns_per_mib >> 20);
+        let time = Nanos(bytes.saturating_mul(self.channel_ns_per_mib) >> 20);
         let free = self.channels[channel].max(from) + time;
         self.channels[channel] = free;
         free.max(ready + time)

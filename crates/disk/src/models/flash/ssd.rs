@@ -149,7 +149,7 @@ impl Ssd {
     }
 
     fn link(&mut self, sectors: u64, from: Nanos, ready: Nanos, to_host: bool) -> Nanos {
-        let time = Nanos(sectors * SECTOR_BYTES * self.link_ns_per_mib >> 20);
+        let time = Nanos((sectors * SECTOR_BYTES).saturating_mul(self.link_ns_per_mib) >> 20);
         let free = if self.ssd.full_duplex && to_host {
             &mut self.link_out_free
         } else {

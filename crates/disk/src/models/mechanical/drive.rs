@@ -5,10 +5,13 @@
 //! asks (reading ahead, destaging) is worked out only when the next call comes: it costs no
 //! event and no wake-up of whoever drives the model.
 
+mod arm;
+
 use std::collections::VecDeque;
 
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
+use super::geometry::Place;
 use super::motion::{Head, Motion};
 use super::parameters::{DriveParameters, Overhead};
 use super::segments::ReadSegments;
@@ -21,13 +24,6 @@ use crate::{Activity, Completion, Destaged, Model, Operation, Request};
 /// Extents a cache keeps account of; beyond that it is full, whatever their size. An
 /// assumption: drives do not publish the size of their tables.
 const EXTENTS_MAX: usize = 1024;
-
-/// Sectors one destage writes at most, so that a read never waits for more than a few tracks.
-const DESTAGE_SECTORS_MAX: u64 = 1024;
-
-/// Dirty extents looked at on either side of the head when the next to destage is chosen:
-/// the nearest by place hold the nearest by time but for rare ties.
-const DESTAGE_WINDOW: usize = 16;
 
 /// A simulated mechanical drive.
 pub(crate) struct Drive {
@@ -67,6 +63,9 @@ pub(crate) struct Drive {
 struct Slot {
     request: Request,
     arrived: Waiting,
+    /// Where it begins, kept so that ordering the queue does not ask again and again; not
+    /// set in a queue of one, which has no order.
+    place: Place,
     stage: Stage,
 }
 
@@ -127,7 +126,7 @@ impl Drive {
     }
 
     fn link_time(&self, sectors: u64) -> u64 {
-        sectors * self.link_ns_per_mib / (1_048_576 / SECTOR_BYTES)
+        sectors.saturating_mul(self.link_ns_per_mib) / (1_048_576 / SECTOR_BYTES)
     }
 
     /// Works through everything that happens up to and including `now`.
@@ -209,7 +208,11 @@ impl Drive {
             self.waiting.pop_front();
             let arrived = Waiting { lba: request.lba.0, arrived: now };
             let stage = self.begin(&request, now);
-            self.active.push(Slot { request, arrived, stage });
+            let place = match stage {
+                Stage::Arm if self.queue_depth > 1 => self.motion.geometry().locate(request.lba.0),
+                _ => Place::default(),
+            };
+            self.active.push(Slot { request, arrived, place, stage });
             admitted = true;
         }
         admitted
@@ -284,206 +287,6 @@ impl Drive {
                     return;
                 }
             }
-        }
-    }
-
-    /// Gives the arm its next work, if it is free and there is any that does not wait for
-    /// idleness.
-    fn send_arm(&mut self, now: Nanos) -> bool {
-        if self.arm_free > now {
-            return false;
-        }
-        let flush = self.active.iter().position(|slot| {
-            slot.stage == Stage::Arm && slot.request.operation == Operation::Flush
-        });
-        if let Some(index) = flush {
-            self.flush(index, now);
-            return true;
-        }
-        let asked = self.active.iter().any(|slot| slot.stage == Stage::Arm);
-        let short = self.active.iter().any(|slot| slot.stage == Stage::Room)
-            || self.dirty.sectors() * 4 > self.buffer_sectors * 3
-            || self.dirty.len() * 4 > EXTENTS_MAX * 3;
-        if short && !self.dirty.is_empty() && !(asked && self.destaged_last) {
-            self.destage_next(now);
-            self.destaged_last = true;
-            return true;
-        }
-        if !asked {
-            return false;
-        }
-        self.destaged_last = false;
-        if self.stream.is_some() {
-            self.read_ahead_until(now);
-        }
-        let waiting = self.active.iter().enumerate().filter(|(_, slot)| slot.stage == Stage::Arm);
-        let chosen = self.scheduler.choose(
-            waiting.map(|(index, slot)| (index, &slot.arrived)),
-            now,
-            self.head.next_lba,
-            |index| {
-                let slot = &self.active[index];
-                let write = slot.request.operation == Operation::Write;
-                if !write && self.stream_reaches(slot.arrived.lba) {
-                    return now;
-                }
-                let start = now.max(slot.arrived.arrived + self.overhead_of(write));
-                self.motion.reach(&self.head, slot.arrived.lba, start, write)
-            },
-        );
-        if let Some(index) = chosen {
-            let done = match self.active[index].request.operation {
-                Operation::Write => self.write_through(index, now),
-                _ => self.read_from_platter(index, now),
-            };
-            self.active[index].stage = Stage::Done(done);
-        }
-        chosen.is_some()
-    }
-
-    fn overhead_of(&self, write: bool) -> Nanos {
-        if write { self.overhead.write_miss } else { self.overhead.read_miss }
-    }
-
-    fn read_from_platter(&mut self, index: usize, now: Nanos) -> Nanos {
-        let Slot { request, arrived, .. } = &self.active[index];
-        let (lba, sectors) = (request.lba.0, request.sectors);
-        let end = lba + sectors;
-        let start = now.max(arrived.arrived + self.overhead.read_miss);
-        self.read_ahead_until(start);
-        self.activity.media_operations += 1;
-        let link = self.link_time(sectors);
-        // In the middle of a run the arm goes on where reading ahead has got to.
-        let running = self.stream_reaches(lba);
-        let from = if running { self.head.next_lba.min(end) } else { lba };
-        let leave = match &self.stream {
-            Some(stream) if running && self.head.next_lba < stream.limit => stream.at,
-            _ => start,
-        };
-        let (first, last) = if from < end {
-            self.motion.transfer(&mut self.head, from, end - from, leave, false)
-        } else {
-            (start, start)
-        };
-        self.activity.media_read_sectors += end - from;
-        let segment = match &self.stream {
-            Some(stream) if running => {
-                let segment = stream.segment;
-                self.segments.extend(segment, end);
-                Some(segment)
-            }
-            _ => self.segments.replace(lba, end),
-        };
-        self.arm_free = last.max(start);
-        let limit = (end + self.segments.sectors_each()).min(self.sectors);
-        self.stream = segment.map(|segment| Stream { segment, limit, at: self.arm_free });
-        // Data flows to the host while the platter turns; the last sector's way is seen.
-        let whole = first.max(start) + Nanos(link);
-        whole.max(last + Nanos(self.link_time(1)))
-    }
-
-    fn write_through(&mut self, index: usize, now: Nanos) -> Nanos {
-        let Slot { request, arrived, .. } = &self.active[index];
-        let (lba, sectors) = (request.lba.0, request.sectors);
-        let ready = arrived.arrived + self.overhead.write_miss;
-        // The first sectors' way over the link precedes the platter; the rest flows along.
-        let start = now.max(ready + Nanos(self.link_time(sectors.min(64))));
-        self.dirty.remove(lba, lba + sectors);
-        let done = self.put(lba, sectors, start);
-        done.max(ready + Nanos(self.link_time(sectors)))
-    }
-
-    /// Writes to the platter; returns when it is there.
-    fn put(&mut self, lba: u64, sectors: u64, start: Nanos) -> Nanos {
-        self.read_ahead_until(start);
-        self.stream = None;
-        self.segments.forget(lba, lba + sectors);
-        self.activity.media_operations += 1;
-        self.activity.media_written_sectors += sectors;
-        let (_, mut done) = self.motion.transfer(&mut self.head, lba, sectors, start, true);
-        if lba % self.physical_sectors != 0 || (lba + sectors) % self.physical_sectors != 0 {
-            // Part of a physical sector: read it, wait for it to come round, write it.
-            done += self.motion.revolution();
-        }
-        self.arm_free = done;
-        done
-    }
-
-    fn flush(&mut self, index: usize, now: Nanos) {
-        let mut start = now.max(self.active[index].arrived.arrived + self.overhead.write_hit);
-        while !self.dirty.is_empty() {
-            start = self.destage_next(start);
-        }
-        self.active[index].stage = Stage::Done(start);
-    }
-
-    /// Writes the dirty extent that the arm reaches first; returns when it is there.
-    fn destage_next(&mut self, start: Nanos) -> Nanos {
-        self.read_ahead_until(start);
-        let near = self.dirty.near(self.head.next_lba, DESTAGE_WINDOW);
-        let reach = |extent: &&Extent| self.motion.reach(&self.head, extent.start, start, true);
-        let Some(chosen) = near.iter().min_by_key(reach).copied() else { return start };
-        let end = chosen.end.min(chosen.start + DESTAGE_SECTORS_MAX);
-        let taken = Extent { start: chosen.start, end };
-        self.dirty.remove(taken.start, taken.end);
-        let finished = self.put(taken.start, taken.sectors(), start);
-        self.destaging.push_back((taken, finished));
-        if let Some(record) = &mut self.record {
-            let (lba, sectors) = (Lba(taken.start), taken.sectors());
-            record.push(Destaged { lba, sectors, started: start, finished });
-        }
-        finished
-    }
-
-    /// Empties the write cache in the gaps before `now` in which nobody needed the arm.
-    fn destage_while_idle(&mut self, now: Nanos) {
-        if self.dirty.is_empty() || self.active.iter().any(|slot| slot.stage == Stage::Arm) {
-            return;
-        }
-        let mut start = self.arm_free.max(self.clock);
-        if let Some(stream) = &self.stream {
-            // Reading ahead goes first; it is short.
-            let left = stream.limit.saturating_sub(self.head.next_lba);
-            if left > 0 {
-                let mut head = self.head;
-                let next = head.next_lba;
-                start = start.max(self.motion.transfer(&mut head, next, left, stream.at, false).1);
-            }
-        }
-        while start < now && !self.dirty.is_empty() {
-            start = self.destage_next(start);
-        }
-    }
-
-    /// Whether reading ahead has been at `lba` or will come to it.
-    fn stream_reaches(&self, lba: u64) -> bool {
-        self.stream.as_ref().is_some_and(|stream| {
-            lba <= stream.limit && self.segments.begins_before(stream.segment, lba)
-        })
-    }
-
-    /// Lets the arm read ahead until `until` or its limit.
-    fn read_ahead_until(&mut self, until: Nanos) {
-        if let Some(stream) = &mut self.stream {
-            let left = stream.limit.saturating_sub(self.head.next_lba);
-            if left > 0 {
-                stream.at = self.motion.read_on(&mut self.head, left, stream.at, until);
-                self.segments.extend(stream.segment, self.head.next_lba);
-            }
-        }
-    }
-
-    /// A hit makes room for more: the stream may go on further.
-    fn extend_stream(&mut self, segment: usize, end: u64, now: Nanos) {
-        let limit = (end + self.segments.sectors_each()).min(self.sectors);
-        if let Some(stream) = &mut self.stream
-            && stream.segment == segment
-            && limit > stream.limit
-        {
-            if self.head.next_lba >= stream.limit {
-                stream.at = stream.at.max(now);
-            }
-            stream.limit = limit;
         }
     }
 }

@@ -115,23 +115,23 @@ impl Geometry {
             within += within / zone.range * zone.spare;
         }
         let slots = u64::from(zone.slots);
-        let (track, sector) = (within / slots, (within % slots) as u32);
-        let heads = u64::from(self.heads);
+        // Tracks are counted in 32 bits: dividing those is cheaper, and this is the hot path.
+        let (track, sector) = ((within / slots) as u32, (within % slots) as u32);
+        let heads = self.heads;
         // Tracks follow one another band by band; in a band, surface by surface.
-        let band_tracks = u64::from(self.band) * heads;
+        let band_tracks = self.band * heads;
         let band = track / band_tracks;
         let in_band = track % band_tracks;
-        let first = band as u32 * self.band;
+        let first = band * self.band;
         let width = self.band.min(zone.cylinders.saturating_sub(first)).max(1);
-        let head = (in_band / u64::from(width)) as u32;
-        let along = (in_band % u64::from(width)) as u32;
+        let (head, along) = (in_band / width, in_band % width);
         let along = if self.serpentine && head % 2 == 1 { width - 1 - along } else { along };
         let cylinder = zone.first_cylinder + first + along;
         // Every step from the zone's first track has turned the start by a skew.
-        let head_switches = band * (heads - 1) + u64::from(head);
-        let cylinder_switches = track - head_switches;
-        let turned = head_switches * u64::from(zone.track_skew)
-            + cylinder_switches * u64::from(zone.cylinder_skew);
+        let head_switches = band * (heads - 1) + head;
+        let cylinder_switches = track.saturating_sub(head_switches);
+        let turned = u64::from(head_switches) * u64::from(zone.track_skew)
+            + u64::from(cylinder_switches) * u64::from(zone.cylinder_skew);
         let slot = ((u64::from(sector) + turned) % slots) as u32;
         let left = (slots - u64::from(sector)).min(in_range) as u32;
         Place { cylinder, head, slot, slots: zone.slots, left }

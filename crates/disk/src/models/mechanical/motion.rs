@@ -93,9 +93,21 @@ impl Motion {
     /// When `lba` starts to pass under the head that leaves for it at `start`.
     #[inline]
     pub(crate) fn reach(&self, head: &Head, lba: u64, start: Nanos, write: bool) -> Nanos {
-        let place = self.geometry.locate(lba);
-        let arrived = start.0 + self.arm(head, &place, lba, write);
-        Nanos(arrived + self.rotation(arrived, &place))
+        self.reach_place(head, &self.geometry.locate(lba), lba, start, write)
+    }
+
+    /// As [`Motion::reach`] where the place of `lba` is known already.
+    #[inline]
+    pub(crate) fn reach_place(
+        &self,
+        head: &Head,
+        place: &Place,
+        lba: u64,
+        start: Nanos,
+        write: bool,
+    ) -> Nanos {
+        let arrived = start.0 + self.arm(head, place, lba, write);
+        Nanos(arrived + self.rotation(arrived, place))
     }
 
     /// Moves the head from where it is over `sectors` from `lba`, leaving at `start`.

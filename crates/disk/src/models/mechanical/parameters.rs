@@ -190,8 +190,12 @@ impl DriveParameters {
             (true, Some(ramp)) => self.check_ramp(ramp)?,
             (false, None) => self.check_zones()?,
         }
-        if self.layout == Layout::Serpentine && self.band.is_none_or(|band| band == 0) {
-            return fail("band", "a serpentine layout needs its band, in cylinders");
+        let band = self.band.unwrap_or(0);
+        if self.layout == Layout::Serpentine && !(1..=1_000_000).contains(&band) {
+            return fail("band", "a serpentine layout needs its band: 1 to 1000000 cylinders");
+        }
+        if self.sectors > 1 << 40 {
+            return fail("sectors", "must be at most 2^40 (512 TiB)");
         }
         self.check_seek()
     }

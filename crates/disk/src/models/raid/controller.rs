@@ -1,6 +1,8 @@
 //! A RAID controller as its host sees it: memory that a battery keeps alive, and members
 //! behind it that are models themselves.
 
+mod memory;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -13,12 +15,7 @@ use crate::description::Options;
 use crate::models::dirty::{DirtyExtents, Extent};
 use crate::models::outbox::Outbox;
 use crate::{Activity, Completion, Destaged, Model, Operation, Request, RequestId};
-
-/// How long part of a stripe waits in the memory for the rest of it. An assumption.
-const PARTIAL_STRIPE_WAIT: Nanos = Nanos::from_millis(20);
-
-/// Extents the memory keeps account of. An assumption.
-const EXTENTS_MAX: usize = 16_384;
+use memory::PARTIAL_STRIPE_WAIT;
 
 /// A simulated controller and its members.
 pub(crate) struct Controller {
@@ -130,7 +127,7 @@ impl Controller {
     }
 
     fn link(&mut self, sectors: u64, from: Nanos) -> Nanos {
-        let time = Nanos(sectors * SECTOR_BYTES * self.link_ns_per_mib >> 20);
+        let time = Nanos((sectors * SECTOR_BYTES).saturating_mul(self.link_ns_per_mib) >> 20);
         self.link_free = self.link_free.max(from) + time;
         self.link_free
     }
@@ -252,7 +249,7 @@ impl Controller {
                     }
                     Operation::Write => {
                         let bytes = request.sectors * SECTOR_BYTES;
-                        ready + Nanos(bytes * self.parity_ns_per_mib >> 20)
+                        ready + Nanos(bytes.saturating_mul(self.parity_ns_per_mib) >> 20)
                     }
                     _ => ready,
                 };
@@ -365,79 +362,6 @@ impl Controller {
             lba += here;
         }
         self.count_down(job, now);
-    }
-
-    /// Takes waiting writes into the memory as far as there is room.
-    fn give_room(&mut self, now: Nanos) {
-        while let Some(job) = self.for_room.front().copied() {
-            let What::Host(request) = self.jobs[job].what else { return };
-            let held = self.held_sectors();
-            // A request beyond the whole memory flows through when it is empty.
-            if held > 0 && held + request.sectors > self.memory_sectors
-                || self.dirty.len() >= EXTENTS_MAX
-            {
-                return;
-            }
-            self.for_room.pop_front();
-            self.arriving_sectors += request.sectors;
-            let at = self.link(request.sectors, now + self.command);
-            self.finish_at(job, at);
-        }
-    }
-
-    fn held_sectors(&self) -> u64 {
-        let destaging: u64 = self.destaging.iter().map(|extent| extent.sectors()).sum();
-        self.dirty.sectors() + self.arriving_sectors + destaging
-    }
-
-    /// Starts moving dirty sectors to the members: whole stripes at once, parts after a wait,
-    /// anything when room is short.
-    fn destage(&mut self, now: Nanos) {
-        if self.dirty.is_empty() {
-            return;
-        }
-        let short = !self.for_room.is_empty()
-            || self.held_sectors() * 4 > self.memory_sectors * 3
-            || self.dirty.len() * 4 > EXTENTS_MAX * 3;
-        let patient = now < self.last_write + PARTIAL_STRIPE_WAIT;
-        let at_once = self.members.len() * if short { 8 } else { 2 };
-        if self.reads > 0 && !short {
-            return;
-        }
-        while self.destaging.len() < at_once
-            && let Some(extent) = self.next_extent(short || !patient)
-        {
-            self.cursor = extent.end;
-            self.dirty.remove(extent.start, extent.end);
-            self.destaging.push(extent);
-            // What only the battery protected must not become less durable on a member.
-            let job = self.new_job(What::Destage(extent, now), self.member_cache);
-            self.write_members(job, extent.start, extent.sectors(), now);
-        }
-    }
-
-    /// The next dirty sectors upwards from the last, within one stripe. Not those of a
-    /// stripe that is being written.
-    fn next_extent(&self, parts: bool) -> Option<Extent> {
-        let whole = self.striping.stripe_sectors();
-        let mut from = self.cursor;
-        for _ in 0..16 {
-            let extent = self.dirty.at_or_after(from)?;
-            let start = extent.start.max(if extent.end > from { from } else { 0 });
-            let full = start.next_multiple_of(whole);
-            let found = if full + whole <= extent.end {
-                Extent { start: full, end: full + whole }
-            } else {
-                Extent { start, end: extent.end.min((start / whole + 1) * whole) }
-            };
-            let allowed = parts || found.sectors() == whole;
-            let busy = |held: &Extent| held.start / whole == found.start / whole;
-            if allowed && !self.destaging.iter().any(busy) {
-                return Some(found);
-            }
-            from = extent.end;
-        }
-        None
     }
 }
 

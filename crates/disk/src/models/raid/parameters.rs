@@ -58,7 +58,7 @@ impl ControllerParameters {
         if !(least..=32).contains(&self.members) {
             return Err(("members", format!("must be between {least} and 32 for this level")));
         }
-        if self.level == Level::Raid10 && self.members % 2 != 0 {
+        if self.level == Level::Raid10 && !self.members.is_multiple_of(2) {
             return fail("members", "must be even: pairs are mirrored");
         }
         if !self.stripe_unit.0.is_power_of_two() || !(4096..=1 << 24).contains(&self.stripe_unit.0)
