@@ -1,12 +1,15 @@
 //! The catalogue. One file a workload; [`WORKLOADS`] is the only list of them.
 
 mod copying;
+mod course;
 mod maildir;
 mod maildir_read;
 mod maildir_write;
 mod null;
 mod postmark;
+mod tree;
 mod unpack;
+mod walk;
 
 use units::Bytes;
 
@@ -45,6 +48,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &maildir_read::MaildirRead,
     &unpack::Unpack,
     &postmark::PostMark,
+    &tree::Tree,
     &null::Null,
 ];
 

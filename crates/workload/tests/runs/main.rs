@@ -6,3 +6,4 @@ mod maildir;
 mod postmark;
 mod support;
 mod trace;
+mod tree;

@@ -1,0 +1,378 @@
+//! Work on a source tree: unpack, copy, pack, find, remove.
+
+mod archive;
+mod census;
+mod passes;
+mod plan;
+mod untar;
+mod verify;
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use units::Bytes;
+
+use self::archive::{Archive, Facts};
+use self::census::{Census, census};
+use self::passes::Seen;
+use self::plan::Plan;
+use super::copying::{open_target, read, write_all};
+use super::course::{Course, after_failure, not_comparable};
+use super::{Space, Workload, walk};
+use crate::{
+    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
+    PhaseDescription, PhaseResult, Recorder,
+};
+
+/// See the module's own words.
+pub(super) struct Tree;
+
+static COPY_ARCHIVE: PhaseDescription = PhaseDescription {
+    name: "copy-archive",
+    summary: "copies the archive onto the filesystem",
+    clock: "reads of 128 KiB from where the archive lies and writes of as much, close; no sync. \
+            A synthetic archive is made while it is written, in records of 10 KiB",
+    ops: &[OpDescription { name: "file", span: "the whole archive" }],
+    disk_bound: false,
+};
+static UNTAR: PhaseDescription = PhaseDescription {
+    name: "untar",
+    summary: "unpacks the archive beside it",
+    clock: "reads of 10 KiB records of the archive, for each entry the calls of GNU tar (create \
+            exclusively, writes, time, as root owner and mode, close), times of directories at \
+            the end; no sync",
+    ops: &[
+        OpDescription { name: "file", span: "read of the entry, create to close" },
+        OpDescription { name: "directory", span: "one mkdir" },
+        OpDescription { name: "link", span: "one symlink or link" },
+    ],
+    disk_bound: false,
+};
+static COPY: PhaseDescription = PhaseDescription {
+    name: "copy",
+    summary: "copies the tree as `find | cpio -pdm` does",
+    clock: "listing, and for each entry lstat of both, open, reads and writes of 512 bytes, \
+            owner (as root), mode, times, close; no sync. Begins cold where that can be done \
+            (`cold`)",
+    ops: &[
+        OpDescription { name: "file", span: "listing before it, lstat to close" },
+        OpDescription { name: "other", span: "directory or link" },
+    ],
+    disk_bound: false,
+};
+static TAR: PhaseDescription = PhaseDescription {
+    name: "tar",
+    summary: "packs the tree into a tar file on the same filesystem",
+    clock: "listing, and for each entry lstat, open, two fstat, reads, close; writes of 10 KiB \
+            records; close; no sync. Begins cold where that can be done (`cold`)",
+    ops: &[
+        OpDescription { name: "file", span: "listing before it, lstat to close, its records" },
+        OpDescription { name: "other", span: "directory or link" },
+    ],
+    disk_bound: false,
+};
+static FIND: PhaseDescription = PhaseDescription {
+    name: "find",
+    summary: "lists the tree and asks for the attributes of everything in it",
+    clock: "listing and one lstat an entry. Begins cold where that can be done (`cold`)",
+    ops: &[OpDescription { name: "stat", span: "listing before it, one lstat" }],
+    disk_bound: false,
+};
+static REMOVE: PhaseDescription = PhaseDescription {
+    name: "remove",
+    summary: "removes both trees and both archives",
+    clock: "listing, unlinks in that order, rmdirs; no sync. Verification comes before, outside \
+            the clock",
+    ops: &[OpDescription { name: "remove", span: "listing before it, one unlink or rmdir" }],
+    disk_bound: false,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "tree",
+    summary: "a source tree: untar, copy as cpio does, tar, find, remove",
+    origin: "The kernel-tree tests of the study of 2007 (`tar xf`, `find linux | cpio -pdm`, \
+`tar -cf` to a real file, in whole seconds). Without a source tree given to the trial the tree \
+is synthetic, with the statistics of Linux 2.6.22: 22,500 files in 1,406 directories, 250 MiB; \
+its distribution of sizes is assumed, not measured.\n\n\
+System calls per file are those of GNU tar 1.34 and GNU cpio 2.13. Departures: paths are \
+resolved from the target directory, not from the directory they are in; `find` asks for \
+attributes by full path; find and cpio are one thread instead of two processes and a pipe; the \
+archive is a plain tar, never compressed, so that no decompression is timed with the \
+filesystem. In the study the copy and the last tar came after a file of 4 GB had pushed the \
+tree out of the cache: here these phases begin cold. `find` and `remove` are ours. An archive \
+of one's own must be a plain tar of files, directories and links below one directory; set \
+`files` and `bytes` to its statistics, so that the room is known beforehand. Links which the \
+filesystem does not have are left out, and the phase is marked as not comparable.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "source",
+            help: "Where the tree comes from.",
+            kind: Kind::Choice(&[
+                ("auto", "the trial's source tree, or a synthetic one if it has none"),
+                ("archive", "the trial's source tree"),
+                ("synthetic", "drawn from the seed"),
+            ]),
+            default: "auto",
+            scales: false,
+        },
+        Parameter {
+            name: "files",
+            help: "Files of a synthetic tree.",
+            kind: Kind::Count { min: 1, max: 10_000_000 },
+            default: "22_500",
+            scales: true,
+        },
+        Parameter {
+            name: "bytes",
+            help: "Size of a synthetic tree.",
+            kind: Kind::Size,
+            default: "250M",
+            scales: true,
+        },
+        Parameter {
+            name: "cold",
+            help: "Whether copy, tar and find begin with an empty cache.",
+            kind: Kind::Switch,
+            default: "on",
+            scales: false,
+        },
+        Parameter {
+            name: "remove",
+            help: "Whether everything is removed at the end.",
+            kind: Kind::Switch,
+            default: "on",
+            scales: false,
+        },
+    ],
+    phases: &[&COPY_ARCHIVE, &UNTAR, &COPY, &TAR, &FIND, &REMOVE],
+};
+
+const DIRECTORY: &str = "tree";
+const ARCHIVE: &str = "tree/source.tar";
+const UNTARRED: &str = "tree/untarred";
+const COPIED: &str = "tree/copied";
+const PACKED: &str = "tree/packed.tar";
+
+/// Modification time of everything synthetic: the day 2.6.22 came out, 8 July 2007.
+const RELEASED: u64 = 1_183_852_800;
+
+impl Workload for Tree {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+        let (files, bytes) = (parameters.count("files"), parameters.size("bytes"));
+        let entries = files + files / 16 + 1;
+        Space {
+            // Two trees, whose files lose half a block each, and two archives with headers.
+            bytes: bytes * 4 + Bytes(2 * 2048) * files + Bytes(2 * 4096 + 2 * 768) * entries,
+            inodes: 2 * entries + 3,
+        }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+/// FNV-1a, for digests of names and contents.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    let root = context.target().to_owned();
+    let cold = context.parameters().switch("cold");
+    let census = place(context)?;
+
+    let target = open_target(&root)?;
+    make_directory(target.as_fd(), UNTARRED)?;
+    let kinds = untar::Kinds { file: Op(0), directory: Op(1), link: Op(2) };
+    let archive = root.join(ARCHIVE);
+    context.phase_with(
+        &UNTAR,
+        census.entries,
+        |recorder| untar::untar(target.as_fd(), &archive, UNTARRED, recorder, &kinds),
+        |left_out, result| note_left_out(*left_out, result),
+    )?;
+    drop(target);
+
+    let mut course = Course::default();
+    let mut pass =
+        |context: &mut Context<'_>, phase: &'static PhaseDescription, body: &mut Pass<'_>| {
+            if cold {
+                context.make_cold();
+            }
+            let target = open_target(&root)?;
+            let after = after_failure(context);
+            let ended = context.phase_with(
+                phase,
+                census.entries,
+                |recorder| body(target.as_fd(), recorder),
+                |seen, result| {
+                    note_left_out(seen.left_out, result);
+                    not_comparable(result, after);
+                },
+            );
+            course.take(ended).map(|seen| seen.is_some())
+        };
+    let both = (Op(0), Op(1));
+    let copied =
+        pass(context, &COPY, &mut |target, r| passes::copy(target, UNTARRED, COPIED, r, both))?;
+    let packed =
+        pass(context, &TAR, &mut |target, r| passes::pack(target, UNTARRED, PACKED, r, both))?;
+    pass(context, &FIND, &mut |target, r| passes::find(target, UNTARRED, r, Op(0)))?;
+
+    let target = open_target(&root)?;
+    if context.verify() {
+        let trees = [UNTARRED, COPIED];
+        let made = root.join(PACKED);
+        let archives = [made.as_path()];
+        let (trees, archives) = (&trees[..1 + usize::from(copied)], &archives[..packed.into()]);
+        verify::verify(target.as_fd(), &archive, trees, archives)?;
+    }
+    if context.parameters().switch("remove") {
+        remove(context, &mut course, target.as_fd(), census)?;
+    } else {
+        context.skip(&REMOVE, "not asked for");
+    }
+    course.end()
+}
+
+/// A phase over the whole tree.
+type Pass<'a> = dyn FnMut(BorrowedFd<'_>, &mut Recorder<'_>) -> Result<Seen, OpError> + 'a;
+
+fn note_left_out(left_out: u64, result: &mut PhaseResult) {
+    if left_out > 0 {
+        let reason = format!("this filesystem has no such links: {left_out} were left out");
+        not_comparable(result, Some(reason));
+    }
+}
+
+fn make_directory(target: BorrowedFd<'_>, path: &'static str) -> Result<(), Failure> {
+    rustix::fs::mkdirat(target, path, Mode::from_raw_mode(0o755)).map_err(|error| Failure::Op {
+        phase: "before the first",
+        error: OpError::new("mkdir", path, error),
+    })
+}
+
+/// Phase `copy-archive`. Returns what the archive holds.
+fn place(context: &mut Context<'_>) -> Result<Census, Failure> {
+    let parameters = context.parameters();
+    let given = match parameters.text("source") {
+        "synthetic" => None,
+        "archive" => Some(context.source_tree()?),
+        _ => context.source_tree().ok(),
+    };
+    let (files, bytes) = (parameters.count("files"), parameters.size("bytes").0);
+    let target = open_target(context.target())?;
+    make_directory(target.as_fd(), DIRECTORY)?;
+    let Some(given) = given else {
+        let plan = Plan::draw(context.seed(), files, bytes);
+        let entries = files + plan.directories.len() as u64;
+        context.phase_with(
+            &COPY_ARCHIVE,
+            1,
+            |recorder| write_synthetic(&plan, target.as_fd(), recorder),
+            |(), result| {
+                result.notes.push("the source tree is synthetic".to_owned());
+            },
+        )?;
+        return Ok(Census { entries, files, bytes });
+    };
+    let census = census(given)?;
+    context.phase(&COPY_ARCHIVE, 1, |recorder| copy_file(given, target.as_fd(), recorder))?;
+    Ok(census)
+}
+
+fn copy_file(
+    from: &Path,
+    target: BorrowedFd<'_>,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
+    let source = File::open(from).map_err(OpError::at("open", from))?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let made = rustix::fs::openat(target, ARCHIVE, flags, Mode::from_raw_mode(0o644))
+        .map_err(|error| OpError::new("create", ARCHIVE, error))?;
+    // What `cp` of the time since 2012 reads in one go.
+    let mut buffer = vec![1; 128 << 10];
+    recorder.restart();
+    loop {
+        let got = read(&source, &mut buffer).map_err(OpError::at("read", from))?;
+        if got == 0 {
+            break;
+        }
+        write_all(&made, &buffer[..got]).map_err(|e| OpError::new("write", ARCHIVE, e))?;
+        recorder.wrote(got as u64);
+    }
+    drop(made);
+    recorder.done(Op(0));
+    Ok(())
+}
+
+fn write_synthetic(
+    plan: &Plan,
+    target: BorrowedFd<'_>,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
+    let owner = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let mut facts =
+        Facts { kind: tar::EntryType::Directory, bytes: 0, mode: 0o755, owner, mtime: RELEASED };
+    recorder.restart();
+    let mut archive = Archive::create(target, ARCHIVE)?;
+    let mut path = String::new();
+    let mut files = plan.files.iter().peekable();
+    for (number, directory) in plan.directories.iter().enumerate() {
+        path.clear();
+        path.push_str(directory);
+        path.push('/');
+        archive.entry(path.as_bytes(), b"", facts)?;
+        while let Some(file) = files.next_if(|file| file.directory as usize == number) {
+            plan.path(file, &mut path);
+            facts.kind = tar::EntryType::Regular;
+            facts.mode = 0o644;
+            facts.bytes = file.bytes;
+            archive.entry(path.as_bytes(), b"", facts)?;
+            plan.contents(file, |piece| archive.add(piece))?;
+            archive.pad()?;
+            recorder.digest(file.bytes);
+        }
+        (facts.kind, facts.mode, facts.bytes) = (tar::EntryType::Directory, 0o755, 0);
+    }
+    recorder.wrote(archive.finish()?);
+    recorder.done(Op(0));
+    Ok(())
+}
+
+fn remove(
+    context: &mut Context<'_>,
+    course: &mut Course,
+    target: BorrowedFd<'_>,
+    census: Census,
+) -> Result<(), Failure> {
+    let after = after_failure(context);
+    let ended = context.phase_with(
+        &REMOVE,
+        2 * census.entries + 4,
+        |recorder| {
+            for path in [UNTARRED, COPIED, PACKED, ARCHIVE] {
+                walk::remove(target, path, || recorder.done(Op(0)))?;
+            }
+            Ok(())
+        },
+        |(), result| not_comparable(result, after),
+    );
+    if course.take(ended)?.is_some() {
+        // An entry that is left over shows as a directory that cannot be removed.
+        rustix::fs::unlinkat(target, DIRECTORY, rustix::fs::AtFlags::REMOVEDIR).map_err(|e| {
+            Failure::Verify(format!("{DIRECTORY} should be empty after remove: {e}"))
+        })?;
+    }
+    Ok(())
+}

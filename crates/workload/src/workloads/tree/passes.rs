@@ -1,0 +1,289 @@
+//! Reading the tree: copying in the manner of `cpio -pdm`, packing, and stat of everything.
+
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, Timespec, Timestamps};
+use rustix::io::Errno;
+use rustix::process::{Gid, Uid};
+
+use super::super::copying::{read, write_all};
+use super::super::walk::{Step, Walker};
+use super::archive::{Archive, Facts, RECORD};
+use super::untar::is_missing;
+use crate::path_buffer::PathBuffer;
+use crate::{Op, OpError, Recorder};
+
+/// cpio's piece of a file.
+const CPIO_BLOCK: usize = 512;
+
+/// What a pass over the tree adds up: independent of the order in which the filesystem lists
+/// its directories.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) entries: u64,
+    sum: u64,
+    /// Links this filesystem does not have.
+    pub(super) left_out: u64,
+}
+
+impl Seen {
+    fn count(&mut self, path: &[u8], bytes: u64) {
+        self.entries += 1;
+        self.sum = self.sum.wrapping_add(super::fnv(path) ^ bytes.wrapping_mul(0x9e37_79b9));
+    }
+
+    fn into_digest(self, recorder: &mut Recorder<'_>) -> Seen {
+        recorder.digest(self.sum);
+        self
+    }
+}
+
+fn is_hard_linked(stat: &Stat) -> bool {
+    stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// Places already seen of files with several names.
+type Places = HashMap<(u64, u64), PathBuffer>;
+
+/// Copies `from` to `to`, which must not exist, with the calls of GNU cpio 2.13 (traced).
+pub(super) fn copy(
+    target: BorrowedFd<'_>,
+    from: &str,
+    to: &str,
+    recorder: &mut Recorder<'_>,
+    (file_op, other_op): (Op, Op),
+) -> Result<Seen, OpError> {
+    let as_root = rustix::process::geteuid().is_root();
+    let mut seen = Seen::default();
+    let mut places = Places::new();
+    let mut buffer = [1u8; CPIO_BLOCK];
+    let mut copied = PathBuffer::new();
+    let mut start = PathBuffer::new();
+    start.text(from);
+    recorder.restart();
+    Walker::new().walk(target, &mut start, &mut |step, path| {
+        if step == Step::Left {
+            return Ok(());
+        }
+        copied.clear().text(to).bytes(&path.as_bytes()[from.len()..]);
+        let stat = lstat(target, path)?;
+        match rustix::fs::statat(target, copied.c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(copied.failed("stat")(error)),
+            Ok(_) => return Err(copied.failed("copy to")(Errno::EXIST)),
+        }
+        let keep = Timestamps {
+            last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: 0 },
+            last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: 0 },
+        };
+        let owner = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let mut bytes = 0;
+        match kind {
+            FileType::Directory => {
+                rustix::fs::mkdirat(target, copied.c_str(), mode)
+                    .map_err(copied.failed("mkdir"))?;
+                if as_root {
+                    let (uid, gid) = (Some(owner.0), Some(owner.1));
+                    let flags = AtFlags::empty();
+                    allowed(rustix::fs::chownat(target, copied.c_str(), uid, gid, flags))
+                        .map_err(copied.failed("chown"))?;
+                }
+                rustix::fs::chmodat(target, copied.c_str(), mode, AtFlags::empty())
+                    .map_err(copied.failed("chmod"))?;
+                rustix::fs::utimensat(target, copied.c_str(), &keep, AtFlags::empty())
+                    .map_err(copied.failed("set the time of"))?;
+            }
+            FileType::Symlink => {
+                let link = readlink(target, path)?;
+                let made = rustix::fs::symlinkat(link.c_str(), target, copied.c_str());
+                seen.left_out += u64::from(left_out(made).map_err(copied.failed("symlink"))?);
+            }
+            _ => {
+                let place = (stat.st_dev, stat.st_ino);
+                let first = if is_hard_linked(&stat) { places.get(&place) } else { None };
+                if let Some(first) = first {
+                    let made = rustix::fs::linkat(
+                        target,
+                        first.c_str(),
+                        target,
+                        copied.c_str(),
+                        AtFlags::empty(),
+                    );
+                    seen.left_out += u64::from(left_out(made).map_err(copied.failed("link"))?);
+                } else {
+                    let source = open_to_read(target, path)?;
+                    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+                    let narrow = Mode::from_raw_mode(0o600);
+                    let made = rustix::fs::openat(target, copied.c_str(), flags, narrow)
+                        .map_err(copied.failed("create"))?;
+                    // cpio trusts the size that lstat told and does not look for the end.
+                    while bytes < stat.st_size as u64 {
+                        let want = CPIO_BLOCK.min((stat.st_size as u64 - bytes) as usize);
+                        let got =
+                            read(&source, &mut buffer[..want]).map_err(path.failed("read"))?;
+                        if got == 0 {
+                            return Err(ended_early(path));
+                        }
+                        write_all(&made, &buffer[..got]).map_err(copied.failed("write"))?;
+                        bytes += got as u64;
+                    }
+                    if as_root {
+                        allowed(rustix::fs::fchown(&made, Some(owner.0), Some(owner.1)))
+                            .map_err(copied.failed("chown"))?;
+                    }
+                    rustix::fs::fchmod(&made, mode).map_err(copied.failed("chmod"))?;
+                    rustix::fs::futimens(&made, &keep).map_err(copied.failed("set the time of"))?;
+                    if is_hard_linked(&stat) {
+                        places.insert(place, copied.clone());
+                    }
+                }
+            }
+        }
+        recorder.read(bytes);
+        recorder.wrote(bytes);
+        seen.count(path.as_bytes(), bytes);
+        recorder.done(if kind == FileType::RegularFile { file_op } else { other_op });
+        Ok(())
+    })?;
+    Ok(seen.into_digest(recorder))
+}
+
+/// Packs `from` into a new tar file, with the calls of GNU tar 1.34 on each file.
+pub(super) fn pack(
+    target: BorrowedFd<'_>,
+    from: &str,
+    archive: &str,
+    recorder: &mut Recorder<'_>,
+    (file_op, other_op): (Op, Op),
+) -> Result<Seen, OpError> {
+    let mut seen = Seen::default();
+    let mut places = Places::new();
+    let mut buffer = vec![1u8; RECORD];
+    let mut name = PathBuffer::new();
+    let mut start = PathBuffer::new();
+    start.text(from);
+    recorder.restart();
+    let mut made = Archive::create(target, archive)?;
+    Walker::new().walk(target, &mut start, &mut |step, path| {
+        if step == Step::Left {
+            return Ok(());
+        }
+        let stat = lstat(target, path)?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        name.clear().bytes(path.as_bytes().get(from.len() + 1..).unwrap_or(b"."));
+        let mut facts = Facts {
+            kind: tar::EntryType::Regular,
+            bytes: 0,
+            mode: stat.st_mode,
+            owner: (stat.st_uid, stat.st_gid),
+            mtime: stat.st_mtime as u64,
+        };
+        match kind {
+            FileType::Directory => {
+                facts.kind = tar::EntryType::Directory;
+                name.text("/");
+                made.entry(name.as_bytes(), b"", facts)?;
+            }
+            FileType::Symlink => {
+                facts.kind = tar::EntryType::Symlink;
+                let link = readlink(target, path)?;
+                made.entry(name.as_bytes(), link.as_bytes(), facts)?;
+            }
+            _ => {
+                let place = (stat.st_dev, stat.st_ino);
+                if let Some(first) = places.get(&place) {
+                    facts.kind = tar::EntryType::Link;
+                    made.entry(name.as_bytes(), first.as_bytes(), facts)?;
+                } else {
+                    facts.bytes = stat.st_size as u64;
+                    let source = open_to_read(target, path)?;
+                    rustix::fs::fstat(&source).map_err(path.failed("stat"))?;
+                    made.entry(name.as_bytes(), b"", facts)?;
+                    let mut left = facts.bytes;
+                    while left > 0 {
+                        let want = made.room().min(usize::try_from(left).unwrap_or(RECORD));
+                        let got =
+                            read(&source, &mut buffer[..want]).map_err(path.failed("read"))?;
+                        if got == 0 {
+                            return Err(ended_early(path));
+                        }
+                        made.add(&buffer[..got])?;
+                        left -= got as u64;
+                    }
+                    made.pad()?;
+                    rustix::fs::fstat(&source).map_err(path.failed("stat"))?;
+                    if is_hard_linked(&stat) {
+                        places.insert(place, name.clone());
+                    }
+                }
+            }
+        }
+        recorder.read(facts.bytes);
+        seen.count(path.as_bytes(), facts.bytes);
+        recorder.done(if kind == FileType::RegularFile { file_op } else { other_op });
+        Ok(())
+    })?;
+    recorder.wrote(made.finish()?);
+    Ok(seen.into_digest(recorder))
+}
+
+/// lstat of everything below `from`.
+pub(super) fn find(
+    target: BorrowedFd<'_>,
+    from: &str,
+    recorder: &mut Recorder<'_>,
+    op: Op,
+) -> Result<Seen, OpError> {
+    let mut seen = Seen::default();
+    let mut start = PathBuffer::new();
+    start.text(from);
+    recorder.restart();
+    Walker::new().walk(target, &mut start, &mut |step, path| {
+        if step == Step::Left {
+            return Ok(());
+        }
+        let stat = lstat(target, path)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        // What size a directory has is the filesystem's affair.
+        seen.count(path.as_bytes(), if is_file { stat.st_size as u64 } else { 0 });
+        recorder.done(op);
+        Ok(())
+    })?;
+    Ok(seen.into_digest(recorder))
+}
+
+fn lstat(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<Stat, OpError> {
+    rustix::fs::statat(target, path.c_str(), AtFlags::SYMLINK_NOFOLLOW).map_err(path.failed("stat"))
+}
+
+fn readlink(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<PathBuffer, OpError> {
+    let read = rustix::fs::readlinkat(target, path.c_str(), Vec::new())
+        .map_err(path.failed("read the link"))?;
+    let mut link = PathBuffer::new();
+    link.bytes(read.to_bytes());
+    Ok(link)
+}
+
+fn open_to_read(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<rustix::fd::OwnedFd, OpError> {
+    rustix::fs::openat(target, path.c_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(path.failed("open"))
+}
+
+fn ended_early(path: &PathBuffer) -> OpError {
+    path.failed("read")(std::io::Error::from(std::io::ErrorKind::UnexpectedEof))
+}
+
+/// A filesystem without owners is no reason to stop: cpio and tar complain and go on.
+fn allowed(done: Result<(), Errno>) -> Result<(), Errno> {
+    left_out(done).map(|_| ())
+}
+
+fn left_out(done: Result<(), Errno>) -> Result<bool, Errno> {
+    match done {
+        Err(error) if is_missing(error) => Ok(true),
+        other => other.map(|()| false),
+    }
+}

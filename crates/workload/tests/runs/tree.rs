@@ -1,0 +1,94 @@
+//! The workload `tree`, run for real with verification.
+
+use std::fs;
+use std::process::Command;
+
+use workload::{Cache, Inputs, PhaseStatus};
+
+use crate::support::run;
+
+const SMALL: &str = "files=400 bytes=2M";
+
+#[test]
+fn a_synthetic_tree_goes_through_every_phase() {
+    let digests = |seed: u64| -> Vec<(String, u64, u64)> {
+        let target = tempfile::tempdir().unwrap();
+        let ran = run("tree", target.path(), &Inputs::default(), seed, SMALL);
+        assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
+        let phases: Vec<_> =
+            ran.phases.iter().map(|p| (p.phase.clone(), p.ops, p.digest)).collect();
+        let untar = ran.phase("untar");
+        assert_eq!((untar.write_bytes.0, untar.latencies["file"].count()), (2 << 20, 400));
+        assert_eq!(ran.phase("copy").write_bytes, untar.write_bytes);
+        assert!(matches!(ran.phase("copy").cache, Cache::Cold { .. }));
+        assert!(ran.phase("tar").write_bytes > untar.write_bytes, "headers come on top");
+        phases
+    };
+    let one = digests(1);
+    let ops: Vec<_> = one.iter().map(|(name, ops, _)| (name.as_str(), *ops)).collect();
+    // 400 files in 25 directories; a walk counts the directory it begins with.
+    assert_eq!(
+        ops,
+        [
+            ("copy-archive", 1),
+            ("untar", 425),
+            ("copy", 426),
+            ("tar", 426),
+            ("find", 426),
+            ("remove", 2 * 426 + 2)
+        ]
+    );
+    assert_eq!(one, digests(1));
+    assert_ne!(one[1].2, digests(2)[1].2);
+}
+
+#[test]
+fn an_archive_of_gnu_tar_with_links_and_long_names_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let source = home.path().join("source");
+    let deep = source.join("d".repeat(90)).join("e".repeat(90));
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("long"), vec![7u8; 25_000]).unwrap();
+    fs::write(source.join("one"), b"one").unwrap();
+    fs::hard_link(source.join("one"), source.join("two")).unwrap();
+    std::os::unix::fs::symlink("one", source.join("link")).unwrap();
+    fs::write(source.join("empty"), b"").unwrap();
+    let archive = home.path().join("a.tar");
+    let status = Command::new("tar")
+        .args(["--format=gnu", "-cf"])
+        .arg(&archive)
+        .arg("-C")
+        .arg(home.path())
+        .arg("source")
+        .status()
+        .unwrap();
+    assert!(status.success());
+
+    let target = tempfile::tempdir().unwrap();
+    let inputs = Inputs { mail: None, source_tree: Some(archive.clone()) };
+    let ran = run("tree", target.path(), &inputs, 1, "remove=off");
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    assert!(matches!(ran.phase("remove").status, PhaseStatus::Skipped { .. }));
+    // GNU tar finds the archive we wrote equal to the tree it came from.
+    let status = Command::new("tar")
+        .arg("-df")
+        .arg(target.path().join("tree/packed.tar"))
+        .arg("-C")
+        .arg(target.path().join("tree/copied"))
+        .status()
+        .unwrap();
+    assert!(status.success(), "the copy has the contents, modes and times of the original");
+    let copied = target.path().join("tree/copied/source");
+    use std::os::unix::fs::MetadataExt;
+    assert_eq!(fs::metadata(copied.join("one")).unwrap().nlink(), 2);
+    assert_eq!(fs::read_link(copied.join("link")).unwrap().to_str(), Some("one"));
+}
+
+#[test]
+fn an_archive_is_needed_only_when_asked_for() {
+    let target = tempfile::tempdir().unwrap();
+    let ran = run("tree", target.path(), &Inputs::default(), 1, "source=archive");
+    let message = ran.ended.unwrap_err().to_string();
+    assert!(message.contains("no source tree"), "{message}");
+}
