@@ -5,6 +5,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use measure::{DeviceCounters, DeviceId};
 use units::Bytes;
 
 /// `uname -r`.
@@ -33,9 +34,34 @@ pub(super) fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Waits until no process or kernel thread has this name.
-pub(super) fn wait_for_thread_end(name: &str) -> bool {
-    wait_until(|| !thread_exists(name))
+/// How long a kernel thread may sleep before it begins: ext4lazyinit starts after a random
+/// delay of up to 5 s (`EXT4_DEF_LI_MAX_START_DELAY`, fs/ext4/ext4.h).
+const START_DELAY_MAX: Duration = Duration::from_secs(6);
+
+/// How long a device must have served nothing to count as idle.
+const IDLE_FOR: Duration = Duration::from_millis(500);
+
+/// Waits until no kernel thread of this name is left, or until it can no longer be this
+/// trial's: the thread serves every filesystem of the machine, and another one's work may
+/// take hours. So it is enough that the longest delay before its start has passed and that
+/// the trial's own devices have been idle since.
+pub(super) fn wait_for_thread_end(name: &str, devices: &[DeviceId]) -> bool {
+    let start = Instant::now();
+    let mut served = counters(devices);
+    let mut idle_since = Instant::now();
+    wait_until(|| {
+        let now = counters(devices);
+        if now != served {
+            served = now;
+            idle_since = Instant::now();
+        }
+        let idle = !devices.is_empty() && idle_since.elapsed() >= IDLE_FOR;
+        !thread_exists(name) || (start.elapsed() >= START_DELAY_MAX && idle)
+    })
+}
+
+fn counters(devices: &[DeviceId]) -> Vec<Option<DeviceCounters>> {
+    devices.iter().map(|device| DeviceCounters::read(*device)).collect()
 }
 
 fn thread_exists(name: &str) -> bool {

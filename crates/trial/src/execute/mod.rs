@@ -132,7 +132,7 @@ impl Execution<'_> {
         self.tell(Event::Made(Box::new(made)));
         let cooling = cold::Cooling::Directory { drop_machine_caches };
         self.step(Step::Work);
-        let host = TrialHost { execution: self, target: RefCell::new(target), cooling };
+        let host = TrialHost { execution: self, target: RefCell::new(target), cooling, disks: &[] };
         self.run_workloads(&host, path, inputs)
     }
 
@@ -234,7 +234,7 @@ impl Execution<'_> {
         record: &mut Vec<(String, String)>,
     ) -> Result<(), Outcome> {
         self.step(Step::Settle);
-        self.settle(plan)?;
+        self.settle(plan, place.disks)?;
         let mut dumps = Vec::new();
         for command in
             plan.inspect.iter().chain(place.layout.iter().flat_map(|layout| &layout.inspect))
@@ -272,7 +272,8 @@ impl Execution<'_> {
         self.step(Step::Work);
         let path = mounted.path().to_owned();
         let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered() };
-        let host = TrialHost { execution: self, target: RefCell::new(target), cooling };
+        let disks = place.disks;
+        let host = TrialHost { execution: self, target: RefCell::new(target), cooling, disks };
         self.run_workloads(&host, &path, inputs)
     }
 
@@ -333,11 +334,13 @@ impl Execution<'_> {
     }
 
     /// Waits until what mkfs and mount left running has ended.
-    fn settle(&self, plan: &Plan) -> Result<(), Outcome> {
+    fn settle(&self, plan: &Plan, disks: &[PathBuf]) -> Result<(), Outcome> {
         use stack::filesystems::Settle;
         for what in &plan.settle {
             let settled = match what {
-                Settle::KernelThreadGone(name) => machine::wait_for_thread_end(name),
+                Settle::KernelThreadGone(name) => {
+                    machine::wait_for_thread_end(name, &target::block_device_ids(disks))
+                }
                 Settle::CommandSucceeds(command) => {
                     machine::wait_until(|| self.programs.run(command).is_ok())
                 }
@@ -411,11 +414,12 @@ struct TrialHost<'a, 'j> {
     execution: &'a Execution<'j>,
     target: RefCell<Target>,
     cooling: cold::Cooling<'a>,
+    disks: &'a [PathBuf],
 }
 
 impl Host for TrialHost<'_, '_> {
     fn make_cold(&self) -> workload::Cache {
-        let settle = |plan: &Plan| self.execution.settle(plan).is_ok();
+        let settle = |plan: &Plan| self.execution.settle(plan, self.disks).is_ok();
         self.cooling.make_cold(&mut self.target.borrow_mut(), &settle)
     }
 

@@ -82,7 +82,7 @@ impl Target {
     /// Names the devices whose counters belong to the target, where a mount's own number
     /// says nothing (btrfs) or not all (an external journal).
     pub(super) fn count_devices(&mut self, devices: &[PathBuf]) {
-        self.devices = devices.iter().filter_map(|path| block_device_id(path)).collect();
+        self.devices = block_device_ids(devices);
     }
 
     /// Whether the directory is still the one that was looked at.
@@ -123,6 +123,11 @@ impl Target {
         }
         block_device_id(Path::new(&self.mount.source))
     }
+}
+
+/// The numbers of these devices, where they are block devices.
+pub(super) fn block_device_ids(devices: &[PathBuf]) -> Vec<DeviceId> {
+    devices.iter().filter_map(|path| block_device_id(path)).collect()
 }
 
 fn block_device_id(path: &Path) -> Option<DeviceId> {

@@ -3,11 +3,9 @@
 //! A fenced block of kind `console` holds commands after `$ `. Blocks of other kinds are for
 //! the reader: they name devices or runs that a test does not have.
 
-mod sandbox;
-
 use std::path::{Path, PathBuf};
 
-use sandbox::{Sandbox, is_root};
+use crate::sandbox::{Sandbox, is_root};
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

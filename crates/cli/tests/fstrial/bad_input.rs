@@ -1,8 +1,6 @@
 //! What is wrong is said clearly, with the documented exit code, and never by a panic.
 
-mod sandbox;
-
-use sandbox::{Ran, Sandbox, is_root};
+use crate::sandbox::{Ran, Sandbox, is_root};
 
 #[track_caller]
 fn refused(sandbox: &Sandbox, words: &str, code: i32, says: &[&str]) -> Ran {

@@ -1,8 +1,6 @@
 //! Testbed `dir`, as an ordinary user runs it.
 
-mod sandbox;
-
-use sandbox::Sandbox;
+use crate::sandbox::Sandbox;
 
 const SMALL: &str = "run maildir-write --dir . --scale 0.002 --mail synthetic:count=50 --quiet";
 

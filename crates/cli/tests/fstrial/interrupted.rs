@@ -1,8 +1,6 @@
 //! `kill -9` at every stage: the next start cleans up what is its own, touches nothing
 //! else, and `--resume` completes the run.
 
-mod sandbox;
-
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -11,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::sandbox::{Sandbox, images, is_root};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sandbox::{Sandbox, images, is_root};
 
 const RUN: &str = "run maildir-write --testbed device --fs ext4 --repeats 3 --scale 0.002 \
                    --mail synthetic:count=50 --size 64M --quiet";
@@ -111,7 +109,7 @@ fn assert_the_run_can_be_completed(sandbox: &Sandbox) {
     for trial in trials {
         assert_eq!(trial["outcome"]["outcome"], "done", "{}", trial["outcome"]);
     }
-    assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [bystander.clone()]);
+    assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), std::slice::from_ref(&bystander));
     assert_eq!(fs::read_to_string(&bystander).unwrap(), "not ours");
     assert_nothing_is_left(sandbox);
 }
@@ -238,7 +236,7 @@ fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
     assert!(
         Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
     );
-    let ended = sandbox::Ran::of(child.wait_with_output().unwrap()).ended_with(130);
+    let ended = crate::sandbox::Ran::of(child.wait_with_output().unwrap()).ended_with(130);
     assert!(ended.stderr.contains("fstrial run --resume r1"), "{}", ended.stderr);
     assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [PathBuf; 0]);
     assert_nothing_is_left(&sandbox);

@@ -4,28 +4,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A temporary home with store, cache and state of its own.
-pub struct Sandbox {
-    pub directory: tempfile::TempDir,
+pub(crate) struct Sandbox {
+    pub(crate) directory: tempfile::TempDir,
 }
 
 /// What a command printed and how it ended.
-pub struct Ran {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Sandbox {
-    pub fn new() -> Sandbox {
+    pub(crate) fn new() -> Sandbox {
         Sandbox { directory: tempfile::tempdir().unwrap() }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// fstrial with these words, split at blanks, not yet started.
-    pub fn command(&self, words: &str) -> Command {
+    pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fstrial"));
         command
             .args(words.split_whitespace())
@@ -38,13 +38,13 @@ impl Sandbox {
         command
     }
 
-    pub fn run(&self, words: &str) -> Ran {
+    pub(crate) fn run(&self, words: &str) -> Ran {
         Ran::of(self.command(words).output().unwrap())
     }
 }
 
 impl Ran {
-    pub fn of(output: Output) -> Ran {
+    pub(crate) fn of(output: Output) -> Ran {
         Ran {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -54,7 +54,7 @@ impl Ran {
 
     /// Panics with everything printed unless the exit code is this one.
     #[track_caller]
-    pub fn ended_with(self, code: i32) -> Ran {
+    pub(crate) fn ended_with(self, code: i32) -> Ran {
         assert_eq!(
             self.code,
             Some(code),
@@ -67,8 +67,7 @@ impl Ran {
 }
 
 /// Whether tests may make, mount and attach. Says so when not.
-#[allow(dead_code, reason = "each test file has this module, not each needs root")]
-pub fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
         eprintln!("left out: needs root");
@@ -77,8 +76,7 @@ pub fn is_root() -> bool {
 }
 
 /// Images of loop files below a directory.
-#[allow(dead_code, reason = "each test file has this module, not each makes loop files")]
-pub fn images(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn images(directory: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(directory)
         .into_iter()
         .flatten()

@@ -1,0 +1,153 @@
+//! Testbed `device` on loop files of its own, as root.
+
+use crate::sandbox::{Ran, Sandbox, images, is_root};
+
+const SMALL: &str = "--scale 0.002 --mail synthetic:count=50 --quiet";
+
+#[test]
+fn every_filesystem_is_made_worked_on_and_checked() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let ran = sandbox
+        .run(&format!(
+            "run maildir-write maildir-read unpack --testbed device \
+             --fs ext2,ext3,ext4,xfs,btrfs,tmpfs --repeats 1 --size 320M --verify --json - {SMALL}"
+        ))
+        .ended_with(0);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let trials = json["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 6 * 3);
+    let text = ran.stdout.as_str();
+    assert!(text.contains("loop file, direct I/O, fully allocated"));
+    assert!(text.contains("ext4.ko, feature set of ext2"));
+    assert!(text.contains("unmounted and mounted again"), "read phases began cold");
+    assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [std::path::PathBuf; 0]);
+}
+
+#[test]
+fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    // xfs needs 300 MB; the others go on.
+    let ran = sandbox
+        .run("run null:ops=1000 --testbed device --fs ext4,xfs --repeats 1 --size 64M --quiet")
+        .ended_with(1);
+    assert!(ran.stdout.contains("300 MiB"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 of 2 trials done"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_full_filesystem_fails_the_phase_and_not_the_run() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let ran = sandbox
+        .run(
+            "run unpack:mails=20000 null:ops=1000 --testbed device --fs ext4,tmpfs --repeats 1 \
+             --size 16M --mail synthetic:count=50 --quiet",
+        )
+        .ended_with(1);
+    let unwrapped = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unwrapped.contains("No space left on device"), "{unwrapped}");
+    assert!(unwrapped.contains("2 of 4 trials done, 2 failed"), "{unwrapped}");
+}
+
+/// A tool that claims success and does nothing: exit codes alone are not trusted.
+#[test]
+fn an_mkfs_that_does_nothing_and_exits_0_is_found_out() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let tools = sandbox.path("tools");
+    std::fs::create_dir(&tools).unwrap();
+    for program in ["blkid", "wipefs", "e2fsck", "dumpe2fs", "tune2fs"] {
+        let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
+            .map(|directory| std::path::Path::new(directory).join(program))
+            .into_iter()
+            .find(|path| path.exists())
+            .unwrap();
+        std::os::unix::fs::symlink(found, tools.join(program)).unwrap();
+    }
+    std::os::unix::fs::symlink("/bin/true", tools.join("mke2fs")).unwrap();
+    let ran = Ran::of(
+        sandbox
+            .command("run null:ops=1000 --testbed device --fs ext4 --repeats 1 --size 64M --quiet")
+            .env("FSTRIAL_TOOL_PATH", &tools)
+            .output()
+            .unwrap(),
+    )
+    .ended_with(1);
+    assert!(ran.stderr.is_empty() || !ran.stderr.contains("panicked"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("failed at mount"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_real_device_is_refused_when_it_carries_something_and_used_when_it_may_be_destroyed() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
+    let disk = ledger.make_loop_file(sandbox.directory.path(), units::Bytes::from_mib(64)).unwrap();
+    let node = disk.device().display().to_string();
+    let made = std::process::Command::new("mke2fs").args(["-q", "-F", &node]).status().unwrap();
+    assert!(made.success());
+    let before = std::fs::read(disk.path()).unwrap();
+    let run = format!(
+        "run null:ops=1000 --testbed device --device {node} --fs ext4,ext2 --repeats 2 --quiet"
+    );
+    let refused = sandbox.run(&run).ended_with(3);
+    assert!(refused.stderr.contains("--destroy"), "{}", refused.stderr);
+    assert!(std::fs::read(disk.path()).unwrap() == before, "a refused device was written");
+    sandbox.run(&format!("{run} --destroy {node}")).ended_with(0);
+    // Ours now; but a device in use is refused whatever is said.
+    let place = sandbox.path("mnt");
+    std::fs::create_dir(&place).unwrap();
+    let mount = |words: &[&str]| std::process::Command::new(words[0]).args(&words[1..]).status();
+    assert!(mount(&["mount", &node, &place.display().to_string()]).unwrap().success());
+    let refused = sandbox.run(&format!("{run} --destroy {node}"));
+    assert!(mount(&["umount", &place.display().to_string()]).unwrap().success());
+    let refused = refused.ended_with(3);
+    assert!(refused.stderr.contains("mounted"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_device_that_disappears_ends_its_trials_and_not_the_run() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
+    let disk = ledger.make_loop_file(sandbox.directory.path(), units::Bytes::from_mib(64)).unwrap();
+    let node = disk.device().display().to_string();
+    // The first look at the made filesystem pulls the disk out from under it.
+    let tools = sandbox.path("tools");
+    std::fs::create_dir(&tools).unwrap();
+    for directory in ["/usr/sbin", "/sbin", "/usr/bin", "/bin"] {
+        for program in ["blkid", "wipefs", "blkdiscard", "mke2fs", "e2fsck", "tune2fs"] {
+            let original = std::path::Path::new(directory).join(program);
+            if original.exists() && !tools.join(program).exists() {
+                std::os::unix::fs::symlink(original, tools.join(program)).unwrap();
+            }
+        }
+    }
+    let image = disk.path().display();
+    std::fs::write(tools.join("dumpe2fs"), format!("#!/bin/sh\n: > '{image}'\n")).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(tools.join("dumpe2fs"), executable).unwrap();
+    let words = format!(
+        "run unpack:mails=500 --testbed device --device {node} --fs ext4 --repeats 2 \
+         --mail synthetic:count=50 --quiet"
+    );
+    let ran = Ran::of(sandbox.command(&words).env("FSTRIAL_TOOL_PATH", &tools).output().unwrap())
+        .ended_with(1);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("0 of 2 trials done, 2 failed"), "{}", ran.stdout);
+}

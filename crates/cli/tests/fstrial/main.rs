@@ -1,0 +1,9 @@
+//! fstrial as its users run it: the built binary, real directories, real loop devices.
+
+mod bad_input;
+mod binary;
+mod device;
+mod directory;
+mod documentation;
+mod interrupted;
+mod sandbox;
