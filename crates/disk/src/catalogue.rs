@@ -20,7 +20,7 @@ macro_rules! shipped {
     };
 }
 
-/// All shipped devices, oldest first.
+/// All shipped devices: the ideal one, then by age.
 pub const DISKS: &[Shipped] = shipped![
     "ideal",
     "seagate-st32171w",

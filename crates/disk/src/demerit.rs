@@ -1,6 +1,8 @@
 //! How far a model's response times lie from a measured drive's: the demerit figure of
 //! Ruemmler and Wilkes ("An introduction to disk drive modeling", IEEE Computer, 1994).
 
+use std::fmt;
+
 use units::{Lba, Nanos};
 
 use crate::replay::{Asked, Replay, Stalled};
@@ -89,6 +91,23 @@ impl Agreement {
     /// The demerit in parts of the measured mean.
     pub fn relative(&self) -> f64 {
         self.demerit_ms / self.measured_mean_ms
+    }
+}
+
+/// Two or three lines for a terminal.
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Agreement { demerit_ms, measured_mean_ms, model_mean_ms, requests, .. } = self;
+        let percent = self.relative() * 100.0;
+        writeln!(
+            f,
+            "demerit {demerit_ms:.3} ms ({percent:.1} % of the mean) over {requests} requests"
+        )?;
+        write!(f, "mean    {model_mean_ms:.3} ms, of the real drive {measured_mean_ms:.3} ms")?;
+        if let (Some(reads), Some(writes)) = (self.reads_ms, self.writes_ms) {
+            write!(f, "\nof reads alone {reads:.3} ms, of writes alone {writes:.3} ms")?;
+        }
+        Ok(())
     }
 }
 
