@@ -10,7 +10,7 @@ use testbed::Stop;
 
 use crate::cache::{Lock, write_whole};
 use crate::error::LabError;
-use crate::machine::Machine;
+use crate::machine::{Machine, Use};
 use crate::vm::{Happening, Software, Vm};
 
 /// A boot that takes longer than this has gone wrong.
@@ -43,7 +43,7 @@ pub(crate) fn obtain(
 
 /// Boots a guest up to its checkpoint.
 fn boot(machine: &Machine, software: Software<'_>, stop: &Stop) -> Result<Vm, LabError> {
-    let mut vm = Vm::start(machine, software, false)?;
+    let mut vm = Vm::start(machine, software, Use::Checkpoint)?;
     let end = Instant::now() + BOOT_LIMIT;
     loop {
         let reason = match vm.wait(end, stop)? {
@@ -78,7 +78,7 @@ pub(crate) fn resume(
     software: Software<'_>,
 ) -> Result<Vm, LabError> {
     let file = File::open(path).map_err(LabError::at("open", path))?;
-    let mut vm = Vm::start(machine, software, true)?;
+    let mut vm = Vm::start(machine, software, Use::Trial)?;
     match vm.load(&file) {
         Ok(()) => Ok(vm),
         Err(error) => {

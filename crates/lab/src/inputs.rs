@@ -10,6 +10,8 @@ use guest::Input;
 use guest::region::{INPUTS_AT, INPUTS_BYTES, Region};
 use trial::InputFiles;
 use units::Bytes;
+use workload::InputKind;
+use workload::corpora::MailCorpus;
 
 use crate::error::LabError;
 
@@ -23,6 +25,7 @@ const PAGE: u64 = 4096;
 pub(crate) struct Inputs {
     files: InputFiles,
     placed: Vec<(PathBuf, Input)>,
+    mean_mail: Bytes,
 }
 
 impl Inputs {
@@ -31,7 +34,8 @@ impl Inputs {
     /// # Errors
     /// When one cannot be read, or together they are too large.
     pub(crate) fn of(files: &InputFiles) -> Result<Inputs, LabError> {
-        let mut inputs = Inputs { files: files.clone(), placed: Vec::new() };
+        let mut inputs =
+            Inputs { files: files.clone(), placed: Vec::new(), mean_mail: Bytes::ZERO };
         let mut at = 0;
         for (from, to) in [(&files.mail, "mail"), (&files.source_tree, "source-tree.tar")] {
             let Some(from) = from else { continue };
@@ -39,6 +43,11 @@ impl Inputs {
             let input = Input { path: Path::new("/inputs").join(to), at, len };
             inputs.placed.push((from.clone(), input));
             at += len.next_multiple_of(PAGE);
+        }
+        if let Some(mail) = &files.mail {
+            let corpus = MailCorpus::open(mail)
+                .map_err(|error| LabError::value("the corpus of mails", error.to_string()))?;
+            inputs.mean_mail = corpus.mean_size();
         }
         if at > INPUTS_BYTES {
             let problem = format!("{} in all, a guest takes {}", Bytes(at), Bytes(INPUTS_BYTES));
@@ -52,6 +61,24 @@ impl Inputs {
         let bytes: u64 =
             self.placed.iter().map(|(_, input)| input.len.next_multiple_of(PAGE)).sum();
         bytes.next_multiple_of(RAM_STEP)
+    }
+
+    /// Their size together.
+    pub(crate) fn size(&self) -> Bytes {
+        Bytes(self.placed.iter().map(|(_, input)| input.len).sum())
+    }
+
+    /// The mean size of a mail, 0 without a corpus.
+    pub(crate) fn mean_mail(&self) -> Bytes {
+        self.mean_mail
+    }
+
+    /// Whether there is one of this kind.
+    pub(crate) fn has(&self, kind: InputKind) -> bool {
+        match kind {
+            InputKind::Mail => self.files.mail.is_some(),
+            InputKind::SourceTree => self.files.source_tree.is_some(),
+        }
     }
 
     /// What the guest is told of them.

@@ -16,7 +16,7 @@ use crate::checkpoint;
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
-use crate::machine::{Machine, Qemu};
+use crate::machine::{Machine, Qemu, Use};
 use crate::profile::{DiskProfile, MachineProfile};
 use crate::session::{self, Carried};
 use crate::vm::Software;
@@ -109,10 +109,10 @@ impl Lab {
         }
         let machine_text = serde_json::to_vec(&machine)
             .map_err(|error| LabError::value("the machine", error.to_string()))?;
-        let options = format!(
-            "{:?}",
-            machine.command(&parts.qemu, Path::new("kernel"), Path::new("initramfs"), 3, 4)?
-        );
+        let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
+        let options = [Use::Checkpoint, Use::Trial]
+            .map(|purpose| machine.command(&parts.qemu, kernel_name, image_name, 3, 4, purpose));
+        let options = format!("{options:?}");
         let key = checkpoint::key(&[
             &kernel,
             image_key.as_bytes(),
@@ -151,6 +151,26 @@ impl Lab {
     /// The emulated machine.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Bytes of the input files.
+    pub(crate) fn inputs_size(&self) -> Bytes {
+        self.inputs.size()
+    }
+
+    /// The mean size of a mail, 0 without a corpus.
+    pub(crate) fn mean_input(&self) -> Bytes {
+        self.inputs.mean_mail()
+    }
+
+    /// Whether workloads that need it find it.
+    pub(crate) fn has_input(&self, kind: workload::InputKind) -> bool {
+        self.inputs.has(kind)
+    }
+
+    /// Whether a program is missing in the guest.
+    pub(crate) fn lacks(&self, program: &str) -> bool {
+        self.missing.iter().any(|missing| missing == program)
     }
 
     /// Tools that filesystems or layouts want and this lab does not have.
@@ -193,6 +213,7 @@ impl Lab {
         stop: &Stop,
         sink: &mut dyn FnMut(Event),
     ) -> Result<Carried, LabError> {
+        let began = std::time::Instant::now();
         let order = self.order(spec, extras)?;
         let software = self.software();
         let resume = || {
@@ -206,7 +227,7 @@ impl Lab {
             other => other?,
         };
         self.inputs.put(vm.region())?;
-        session::carry_out(vm, &order, stop, sink)
+        session::carry_out(vm, &order, stop, sink, began)
     }
 
     fn order(&self, spec: &TrialSpec, extras: &Extras) -> Result<Order, LabError> {

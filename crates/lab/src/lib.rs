@@ -16,10 +16,12 @@ mod image;
 mod inputs;
 mod lab;
 mod machine;
+mod memory;
 mod modules;
 mod profile;
 mod qmp;
 mod session;
+mod testbed;
 mod tools;
 mod vm;
 

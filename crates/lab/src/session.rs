@@ -24,8 +24,12 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// What is known of an order that was carried out, beside its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
-    /// Wall time from the guest's going on until the first workload began; `None` when it
-    /// never did.
+    /// Wall time until the guest went on from its checkpoint.
+    pub to_guest: Duration,
+    /// Wall time until mkfs or whatever came first began, the disks being there; `None` when
+    /// it never did.
+    pub to_layout: Option<Duration>,
+    /// Wall time until the first workload began.
     pub to_work: Option<Duration>,
     /// Wall time of all of it.
     pub wall: Duration,
@@ -51,16 +55,27 @@ pub(crate) fn carry_out(
     order: &Order,
     stop: &Stop,
     sink: &mut dyn FnMut(Event),
+    began: Instant,
 ) -> Result<Carried, LabError> {
-    let began = Instant::now();
     let words = hand_over(vm.region(), order)?;
-    let mut passing = Passing { read: 0, step: Step::Prepare, ended: false, to_work: None, began };
+    let mut passing = Passing {
+        read: 0,
+        step: Step::Prepare,
+        ended: false,
+        to_layout: None,
+        to_work: None,
+        began,
+        store_full: false,
+    };
     vm.go_on()?;
+    let to_guest = began.elapsed();
     let outcome = watch(&mut vm, &words, order, stop, &mut passing, sink)?;
     if let Some(outcome) = outcome {
         sink(Event::Ended(outcome));
     }
     Ok(Carried {
+        to_guest,
+        to_layout: passing.to_layout,
         to_work: passing.to_work,
         wall: began.elapsed(),
         said: vm.said_text(),
@@ -95,8 +110,10 @@ struct Passing {
     read: usize,
     step: Step,
     ended: bool,
+    to_layout: Option<Duration>,
     to_work: Option<Duration>,
     began: Instant,
+    store_full: bool,
 }
 
 /// Watches until the end; returns the outcome the guest could not tell itself.
@@ -163,6 +180,7 @@ impl Passing {
         words: &Words,
         sink: &mut dyn FnMut(Event),
     ) -> Result<(), LabError> {
+        self.store_full = words.get(Word::StoreFull) != 0;
         let written = (words.get(Word::EventBytes) as usize).min(EVENTS_BYTES as usize);
         if written <= self.read {
             return Ok(());
@@ -187,6 +205,9 @@ impl Passing {
         let event = match event {
             Event::Step(step) => {
                 self.step = step;
+                if step >= Step::Layout && self.to_layout.is_none() {
+                    self.to_layout = Some(self.began.elapsed());
+                }
                 if step == Step::Work && self.to_work.is_none() {
                     self.to_work = Some(self.began.elapsed());
                 }
@@ -194,6 +215,10 @@ impl Passing {
             }
             Event::Ended(Outcome::TimedOut { after, .. }) => {
                 Event::Ended(Outcome::TimedOut { step: self.step, after })
+            }
+            Event::Ended(Outcome::Failed { step, reason }) if self.store_full => {
+                let room = "the simulated disks hold all that memory was admitted for";
+                Event::Ended(Outcome::Failed { step, reason: format!("{room}; then: {reason}") })
             }
             event => event,
         };

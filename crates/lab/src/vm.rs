@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use testbed::Stop;
 
 use crate::error::LabError;
-use crate::machine::{Machine, Qemu};
+use crate::machine::{Machine, Qemu, Use};
 use crate::qmp::{Message, Monitor};
 
 /// How often the stop flag is looked at.
@@ -56,14 +56,14 @@ pub(crate) struct Software<'a> {
 }
 
 impl Vm {
-    /// Starts a machine; with `incoming`, one that waits for a checkpoint.
+    /// Starts a machine: one that boots, or one that waits for a checkpoint.
     ///
     /// # Errors
     /// When QEMU cannot be started.
     pub(crate) fn start(
         machine: &Machine,
         software: Software<'_>,
-        incoming: bool,
+        purpose: Use,
     ) -> Result<Vm, LabError> {
         let no_start = |reason: String| LabError::NoStart { reason, kernel_log: String::new() };
         let region = Region::in_memory(REGION_BYTES)
@@ -77,10 +77,8 @@ impl Vm {
             software.initramfs,
             region_fd,
             monitor_fd,
+            purpose,
         )?;
-        if incoming {
-            command.args(["-incoming", "defer"]);
-        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0);
         // SAFETY: between fork and exec only prctl and fcntl are called, which are
@@ -258,7 +256,10 @@ impl Vm {
 
     /// What guest and QEMU said in plain text.
     pub(crate) fn said_text(&self) -> String {
-        String::from_utf8_lossy(&self.said).trim().to_owned()
+        let said = String::from_utf8_lossy(&self.said);
+        // QEMU remarks on memory that does not begin at a multiple of 1 GiB.
+        let lines = said.lines().filter(|line| !line.contains("possibly poor performance"));
+        lines.collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 
     /// Lets a stopped guest go on.
@@ -281,7 +282,7 @@ impl Vm {
         self.finish_migration("saving the checkpoint")
     }
 
-    /// Loads a checkpoint into a machine started with `incoming`.
+    /// Loads a checkpoint into a machine started for a trial.
     ///
     /// # Errors
     /// When it is damaged or of another machine.

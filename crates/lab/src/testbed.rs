@@ -1,0 +1,143 @@
+//! The lab as a testbed: what the runner asks of it.
+
+use std::num::NonZero;
+
+use stack::Refusal;
+use store::Environment;
+use testbed::{Stop, Stopped, Testbed};
+use trial::{Event, Outcome, Step, TrialSpec};
+use units::Bytes;
+use workload::InputKind;
+
+use crate::error::LabError;
+use crate::lab::{Extras, Lab};
+use crate::memory::{self, Peak};
+
+impl Lab {
+    fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {
+        let capacities: Vec<Bytes> = self.disks(spec)?.iter().map(|disk| disk.capacity).collect();
+        let inputs = self.inputs_size();
+        Ok(Peak::of(self.machine(), inputs.0, spec, self.mean_input(), &capacities))
+    }
+
+    fn refusal(&self, spec: &TrialSpec, room: Bytes) -> Option<Refusal> {
+        let name = spec.contender.name.as_str();
+        let filesystem = stack::filesystems::find(&spec.contender.filesystem)?.describe();
+        if let Some(program) = filesystem.programs.iter().find(|program| self.lacks(program)) {
+            let rule = format!("this lab has no {program}");
+            return Some(Refusal::new(name, rule).with_next("`fstrial lab build --refresh`"));
+        }
+        for choice in &spec.workloads {
+            let needs = workload::find(&choice.name)?.describe().inputs;
+            if let Some(kind) = needs.iter().find(|kind| !self.has_input(**kind)) {
+                let what = match kind {
+                    InputKind::Mail => "a corpus of mails",
+                    InputKind::SourceTree => "a source tree",
+                };
+                return Some(Refusal::new(choice.name.as_str(), format!("it needs {what}")));
+            }
+        }
+        match self.peak(spec) {
+            Err(error) => Some(Refusal::new(name, error.to_string())),
+            Ok(peak) => peak.admit(name, room),
+        }
+    }
+}
+
+impl Testbed for Lab {
+    fn name(&self) -> &'static str {
+        "lab"
+    }
+
+    fn environment(&self) -> Environment {
+        let mut facts = testbed::machine_facts();
+        let profile = self.profile();
+        let journal = profile.journal.as_ref().map(|disk| disk.model.clone());
+        let kernel =
+            self.parts().kernel.file_name().map(|name| name.to_string_lossy().into_owned());
+        let own = [
+            ("lab_id", Some(self.id().to_owned())),
+            ("lab_profile", Some(profile.name.clone())),
+            ("lab_profile_source", Some(profile.source.clone())),
+            ("lab_ram", Some(profile.ram.to_string())),
+            ("lab_ram_with_tools", Some(self.machine().ram.to_string())),
+            ("lab_instruction_ns", Some((1_u64 << profile.shift).to_string())),
+            ("lab_disk", Some(profile.disk.model.clone())),
+            ("lab_disk_write_cache", Some(on_off(profile.disk.write_cache))),
+            ("lab_disk_depth", Some(profile.disk.depth.to_string())),
+            ("lab_disk_scheduler", Some(profile.disk.scheduler.clone())),
+            ("lab_journal_disk", journal),
+            ("lab_kernel", kernel),
+            ("lab_emulator", Some(self.qemu_version().to_owned())),
+        ];
+        for (key, value) in own {
+            if let Some(value) = value {
+                facts.0.insert(key.to_owned(), value);
+            }
+        }
+        facts
+    }
+
+    fn lab_id(&self) -> Option<String> {
+        Some(self.id().to_owned())
+    }
+
+    fn lanes(&self, specs: &[TrialSpec]) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let largest = specs
+            .iter()
+            .filter_map(|spec| self.peak(spec).ok())
+            .map(Peak::total)
+            .max()
+            .unwrap_or(Bytes::from_gib(1));
+        let fit = memory::room().0 / largest.0.max(1);
+        cores.min(usize::try_from(fit).unwrap_or(cores)).max(1)
+    }
+
+    fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
+        let room = memory::room();
+        let refused = |(nth, spec): (usize, &TrialSpec)| Some((nth, self.refusal(spec, room)?));
+        specs.iter().enumerate().filter_map(refused).collect()
+    }
+
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), Stopped> {
+        let mut ended = false;
+        // A filesystem that writes more than was predicted is stopped before the host is
+        // short of memory: it gets half of what is left beside its prediction.
+        let extras = match self.peak(spec) {
+            Ok(peak) => {
+                let spare = memory::room().0.saturating_sub(peak.total().0);
+                Extras { store_limit: Some(peak.store + Bytes(spare / 2)), ..Extras::default() }
+            }
+            Err(_) => Extras::default(),
+        };
+        let carried = self.carry_out(spec, &extras, stop, &mut |event| {
+            ended |= matches!(event, Event::Ended(_));
+            sink(event);
+        });
+        match carried {
+            Ok(_) => Ok(()),
+            Err(LabError::Stopped) => Err(Stopped),
+            Err(_) if ended => Ok(()),
+            Err(error) => {
+                let outcome = match error {
+                    LabError::NoStart { reason, kernel_log } => {
+                        Outcome::GuestDied { reason, kernel_log }
+                    }
+                    error => Outcome::Failed { step: Step::Prepare, reason: error.to_string() },
+                };
+                sink(Event::Ended(outcome));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn on_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
