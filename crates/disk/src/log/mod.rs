@@ -1,5 +1,5 @@
 //! The request log: one record of fixed size for every request, in the order in which they
-//! were submitted. [`record`] is the format, [`summary`] what can be said of many.
+//! were submitted. `record` is the format, `summary` what can be said of many.
 //!
 //! ```text
 //! header, 64 bytes: "fstreqlg", version u32, bytes per record u32, records u64, dropped u64

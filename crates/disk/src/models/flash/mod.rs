@@ -1,5 +1,5 @@
-//! Solid-state drives: [`parameters`] says what one is, [`mapping`] where its data lies and
-//! what collecting garbage moves, [`dies`] when channels and dies are free, [`ssd`] what the
+//! Solid-state drives: `parameters` says what one is, `mapping` where its data lies and
+//! what collecting garbage moves, `dies` when channels and dies are free, `ssd` what the
 //! host sees.
 
 mod dies;

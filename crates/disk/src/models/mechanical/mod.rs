@@ -1,6 +1,6 @@
-//! Mechanical drives: [`parameters`] says what a drive is, [`geometry`] where its sectors
-//! lie, [`seek`] and [`motion`] what moving costs, [`segments`] and [`super::dirty`] what
-//! its caches hold, [`drive`] in which order things happen.
+//! Mechanical drives: `parameters` says what a drive is, `geometry` where its sectors
+//! lie, `seek` and `motion` what moving costs, `segments` and `super::dirty` what
+//! its caches hold, `drive` in which order things happen.
 
 mod drive;
 mod geometry;
