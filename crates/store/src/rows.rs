@@ -14,8 +14,15 @@ pub struct Environment(pub BTreeMap<String, String>);
 
 impl Environment {
     /// Keys whose values name a person, a machine or a device.
-    pub const PRIVATE: &'static [&'static str] =
-        &["hostname", "device_serial", "device_path", "target_path", "mail_source", "command_line"];
+    pub const PRIVATE: &'static [&'static str] = &[
+        "hostname",
+        "device_serial",
+        "device_path",
+        "target_path",
+        "mail_source",
+        "command_line",
+        "kernel_command_line",
+    ];
 }
 
 /// How far a run has come.

@@ -1,7 +1,7 @@
 //! One phase: its tables, their statistics and their footnotes.
 
 use stats::{Better, Observation, Pair, Plan, Settings, compare_all};
-use workload::{Cache, PhaseResult};
+use workload::{Cache, PhaseResult, PhaseStatus};
 
 use super::arrange::{Phase, Task};
 use super::{
@@ -210,7 +210,9 @@ fn finite(value: f64) -> Option<f64> {
 fn cache(phase: &Phase<'_>) -> Vec<CacheUse> {
     let mut uses: Vec<CacheUse> = Vec::new();
     for (contender, entries) in phase.trials.iter().enumerate() {
-        for result in entries.iter().filter_map(|entry| entry.usable()) {
+        // Also of phases whose figures are not comparable: a warm cache is often why.
+        let completed = |result: &&PhaseResult| matches!(result.status, PhaseStatus::Completed);
+        for result in entries.iter().filter_map(|entry| entry.reported).filter(completed) {
             let words = match &result.cache {
                 Cache::Cold { how } => format!("cold ({how})"),
                 Cache::Warm { why } => format!("warm ({why})"),
