@@ -21,6 +21,6 @@ pub use description::{Description, InputKind, Kind, OpDescription, Parameter, Ph
 pub use failure::{Failure, OpError};
 pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
-pub use recorder::{Op, Recorder};
+pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
 pub use workloads::{Space, WORKLOADS, Workload, find};

@@ -22,6 +22,15 @@ pub struct Recorder<'h> {
     progress: Option<Progress<'h>>,
 }
 
+/// What a thread has recorded, without the recorder's own way to report progress.
+pub struct Recorded {
+    tallies: Vec<Tally>,
+    ops: u64,
+    read_bytes: u64,
+    write_bytes: u64,
+    digest: u64,
+}
+
 /// Where progress goes; only a phase's first recorder has one.
 struct Progress<'h> {
     host: &'h dyn Host,
@@ -104,13 +113,20 @@ impl<'h> Recorder<'h> {
         self.digest = mixed ^ (mixed >> 31);
     }
 
-    /// A recorder for a thread of this phase; give it back with [`Recorder::merge`].
+    /// A recorder for a thread of this phase, to be made in it. Give what it recorded back
+    /// with [`Recorder::finish`] and [`Recorder::merge`].
     pub fn for_thread(phase: &PhaseDescription) -> Recorder<'static> {
         Recorder::new(phase)
     }
 
+    /// What was recorded, to be sent to another thread.
+    pub fn finish(self) -> Recorded {
+        let Recorder { tallies, ops, read_bytes, write_bytes, digest, .. } = self;
+        Recorded { tallies, ops, read_bytes, write_bytes, digest }
+    }
+
     /// Adds what a thread recorded. Merge in thread order: the digest depends on it.
-    pub fn merge(&mut self, other: Recorder<'_>) {
+    pub fn merge(&mut self, other: Recorded) {
         for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
             mine.merge(theirs);
         }
@@ -118,6 +134,12 @@ impl<'h> Recorder<'h> {
         self.read_bytes += other.read_bytes;
         self.write_bytes += other.write_bytes;
         self.digest(other.digest);
+    }
+
+    /// When the last op ended (or the clock was restarted).
+    #[inline]
+    pub fn lap(&self) -> Nanos {
+        self.lap
     }
 
     /// Ops completed so far.

@@ -1,7 +1,10 @@
 //! The catalogue. One file a workload; [`WORKLOADS`] is the only list of them.
 
+mod bigfile;
+mod contents;
 mod copying;
 mod course;
+mod crew;
 mod maildir;
 mod maildir_read;
 mod maildir_write;
@@ -49,6 +52,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &unpack::Unpack,
     &postmark::PostMark,
     &tree::Tree,
+    &bigfile::BigFile,
     &null::Null,
 ];
 

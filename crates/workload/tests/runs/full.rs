@@ -77,3 +77,13 @@ fn no_room_while_unpacking() {
     assert_eq!(words, ["failed", "skipped"]);
     assert!(error.contains("write write_src/"), "{error}");
 }
+
+#[test]
+fn a_large_file_that_does_not_fit_fails_its_phase_and_the_next_ones_say_so() {
+    let (events, error) = run_on_tmpfs("size=4m", "bigfile DIR dd_size=8M size=1M");
+    let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
+    assert_eq!(words, ["failed", "completed", "completed", "completed", "completed"]);
+    let read = events.iter().rfind(|e| e["phase"] == "read" && e["event"] == "finished").unwrap();
+    assert_eq!(read["not_comparable"], "follows the phase dd, which failed");
+    assert!(error.starts_with("phase dd: write bigfile"), "{error}");
+}

@@ -1,0 +1,405 @@
+//! Large files: written, read, both at once, deleted.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use measure::now;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use units::{Bytes, Nanos};
+
+use super::contents::Contents;
+use super::copying::{open_target, read, write_all};
+use super::course::{Course, after_failure, not_comparable};
+use super::crew::{Crew, phase_with_threads};
+use super::{Space, Workload};
+use crate::{
+    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
+    PhaseDescription, Recorder, Seed,
+};
+
+/// See the module's own words.
+pub(super) struct BigFile;
+
+const READ_OP: OpDescription = OpDescription { name: "read", span: "one read of a block" };
+const WRITE_OP: OpDescription = OpDescription { name: "write", span: "one write of a block" };
+const FSYNC_OP: OpDescription = OpDescription { name: "fsync", span: "the fsync at the end" };
+
+static DD: PhaseDescription = PhaseDescription {
+    name: "dd",
+    summary: "creates a file of zeros in blocks of 1 MiB",
+    clock: "open (truncating), clearing the buffer before each write as /dev/zero does, writes, \
+            close; no fsync and no sync, as dd does without conv=fsync",
+    ops: &[WRITE_OP],
+    disk_bound: false,
+};
+static WRITE: PhaseDescription = PhaseDescription {
+    name: "write",
+    summary: "writes one file from memory",
+    clock: "create, writes, fsync (unless `fsync=off`), close",
+    ops: &[WRITE_OP, FSYNC_OP],
+    disk_bound: true,
+};
+static READ: PhaseDescription = PhaseDescription {
+    name: "read",
+    summary: "reads that file",
+    clock: "open, reads to the end, close. Begins cold where that can be done",
+    ops: &[READ_OP],
+    disk_bound: true,
+};
+static READ_WRITE: PhaseDescription = PhaseDescription {
+    name: "read-write",
+    summary: "reads that file while another thread writes a second one",
+    clock: "until both streams have ended, the writer with fsync (unless `fsync=off`) and \
+            close. Begins cold where that can be done. Each stream's own rate, over its own \
+            time, is a figure",
+    ops: &[READ_OP, WRITE_OP, FSYNC_OP],
+    disk_bound: true,
+};
+static DELETE: PhaseDescription = PhaseDescription {
+    name: "delete",
+    summary: "deletes the first file",
+    clock: "one unlink; no sync. The figure is the size over that time. The other files are \
+            removed after the clock",
+    ops: &[OpDescription { name: "unlink", span: "one unlink" }],
+    disk_bound: false,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "bigfile",
+    summary: "large files: create as dd does, write, read, both at once, delete",
+    origin: "Two studies. 2007: `dd if=/dev/zero of=bigfile bs=1048576 count=4096`, the phase \
+`dd`. 2011: files of 2 GB written from a RAM disk, read, both at once, deleted, in MB/s; the \
+script was not published. Assumed: the write ends with fsync, caches are dropped before \
+reads, the two streams of `read-write` are one reader of the first file and one writer of a \
+second.\n\n\
+Departures: contents come from memory instead of a RAM disk, and neither compress nor repeat, \
+as a video does not; the buffer of `dd` is cleared here instead of by /dev/zero. Rates in \
+figures are MiB/s of each stream's own time.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "dd_size",
+            help: "Size of the file of zeros; 0 leaves the phase out.",
+            kind: Kind::Size,
+            default: "4G",
+            scales: true,
+        },
+        Parameter {
+            name: "size",
+            help: "Size of the other files; 0 leaves their phases out.",
+            kind: Kind::Size,
+            default: "2G",
+            scales: true,
+        },
+        Parameter {
+            name: "block",
+            help: "Bytes of a read or write of the other files.",
+            kind: Kind::Size,
+            default: "1M",
+            scales: false,
+        },
+        Parameter {
+            name: "fsync",
+            help: "Whether writing the other files ends with fsync.",
+            kind: Kind::Switch,
+            default: "on",
+            scales: false,
+        },
+        Parameter {
+            name: "keep",
+            help: "Whether the file of zeros stays, for the next workload of a sequence.",
+            kind: Kind::Switch,
+            default: "off",
+            scales: false,
+        },
+    ],
+    phases: &[&DD, &WRITE, &READ, &READ_WRITE, &DELETE],
+};
+
+/// The file of zeros; `randomio` finds it there.
+pub(super) const ZEROS: &str = "bigfile";
+const FIRST: &str = "bigfile-first";
+const SECOND: &str = "bigfile-second";
+const DD_BLOCK: usize = 1 << 20;
+
+impl Workload for BigFile {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+        Space { bytes: parameters.size("dd_size") + parameters.size("size") * 2, inodes: 3 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    let mut course = Course::default();
+    let parameters = context.parameters();
+    let (zeros, size) = (parameters.size("dd_size").0, parameters.size("size").0);
+    let block = parameters.size("block").0;
+    if !(512..=256 << 20).contains(&block) {
+        return Err(Failure::Input(format!("block={block} is not between 512 bytes and 256 MiB")));
+    }
+    let (fsync, keep) = (parameters.switch("fsync"), parameters.switch("keep"));
+    if zeros == 0 {
+        context.skip(&DD, "not asked for");
+    } else {
+        let target = open_target(context.target())?;
+        let mut buffer = vec![1; DD_BLOCK];
+        let blocks = zeros.div_ceil(DD_BLOCK as u64);
+        let ended =
+            context.phase(&DD, blocks, |recorder| dd(target.as_fd(), zeros, &mut buffer, recorder));
+        if course.take(ended)?.is_none() {
+            remove(target.as_fd(), ZEROS)?;
+        }
+    }
+    if size == 0 {
+        context.skip_rest("not asked for");
+    } else {
+        let job = Job { size, block: block as usize, fsync, seed: context.seed() };
+        streams(context, &mut course, job)?;
+    }
+    let target = open_target(context.target())?;
+    if !keep {
+        remove(target.as_fd(), ZEROS)?;
+    }
+    course.end()
+}
+
+/// What is the same for all streams.
+#[derive(Clone, Copy)]
+struct Job {
+    size: u64,
+    block: usize,
+    fsync: bool,
+    seed: Seed,
+}
+
+fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(), Failure> {
+    let blocks = job.size.div_ceil(job.block as u64);
+    let path = context.target().to_owned();
+    let target = open_target(&path)?;
+    let mut contents = Contents::new(job.seed, FIRST, job.block);
+    let after = after_failure(context);
+    let ended = context.phase_with(
+        &WRITE,
+        blocks,
+        |recorder| {
+            let kinds = (Op(0), Op(1));
+            write(target.as_fd(), FIRST, &mut contents, job, kinds, recorder, None)
+        },
+        |spent, result| {
+            result.figures.insert("write_mib_per_s".to_owned(), rate(job.size, *spent));
+            not_comparable(result, after);
+        },
+    );
+    if course.take(ended)?.is_none() {
+        remove(target.as_fd(), FIRST)?;
+        context.skip_rest("the file could not be written");
+        return Ok(());
+    }
+    drop(target);
+
+    context.make_cold();
+    let target = open_target(&path)?;
+    let mut buffer = vec![1; job.block];
+    let after = after_failure(context);
+    let ended = context.phase_with(
+        &READ,
+        blocks,
+        |recorder| read_all(target.as_fd(), &mut buffer, job, recorder, None),
+        |spent, result| {
+            result.figures.insert("read_mib_per_s".to_owned(), rate(job.size, *spent));
+            not_comparable(result, after);
+        },
+    );
+    course.take(ended)?;
+    drop(target);
+
+    context.make_cold();
+    let target = open_target(&path)?;
+    let after = after_failure(context);
+    let hands =
+        vec![Hand::Reader(buffer), Hand::Writer(Contents::new(job.seed, SECOND, job.block))];
+    let ended = phase_with_threads(
+        context,
+        &READ_WRITE,
+        2 * blocks,
+        hands,
+        |hand, crew, recorder| match hand {
+            Hand::Reader(mut buffer) => {
+                read_all(target.as_fd(), &mut buffer, job, recorder, Some(crew))
+            }
+            Hand::Writer(mut contents) => {
+                let kinds = (Op(1), Op(2));
+                write(target.as_fd(), SECOND, &mut contents, job, kinds, recorder, Some(crew))
+            }
+        },
+        |_| Ok(()),
+        |spent, result| {
+            for (name, spent) in ["read_mib_per_s", "write_mib_per_s"].iter().zip(spent) {
+                result.figures.insert((*name).to_owned(), rate(job.size, *spent));
+            }
+            not_comparable(result, after);
+        },
+    );
+    let both = course.take(ended)?.is_some();
+    if context.verify() {
+        for (file, written) in [(FIRST, true), (SECOND, both)] {
+            if written {
+                verify(target.as_fd(), file, job)?;
+            }
+        }
+    }
+    let after = after_failure(context);
+    let ended = context.phase_with(
+        &DELETE,
+        1,
+        |recorder| {
+            let start = now();
+            rustix::fs::unlinkat(&target, FIRST, AtFlags::empty())
+                .map_err(|error| OpError::new("unlink", FIRST, error))?;
+            recorder.done(Op(0));
+            Ok(now() - start)
+        },
+        |spent, result| {
+            result.figures.insert("delete_mib_per_s".to_owned(), rate(job.size, *spent));
+            not_comparable(result, after);
+        },
+    );
+    course.take(ended)?;
+    remove(target.as_fd(), SECOND)
+}
+
+enum Hand {
+    Reader(Vec<u8>),
+    Writer(Contents),
+}
+
+/// MiB/s; a clock that did not move counts as a nanosecond.
+fn rate(bytes: u64, spent: Nanos) -> f64 {
+    bytes as f64 / 1_048_576.0 / (spent.0.max(1) as f64 / 1e9)
+}
+
+fn dd(
+    target: BorrowedFd<'_>,
+    size: u64,
+    buffer: &mut [u8],
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(target, ZEROS, flags, Mode::from_raw_mode(0o644))
+        .map_err(|error| OpError::new("create", ZEROS, error))?;
+    let mut at = 0;
+    while at < size {
+        let length = buffer.len().min((size - at) as usize);
+        let piece = std::hint::black_box(&mut buffer[..length]);
+        piece.fill(0);
+        write_all(&file, piece).map_err(|error| OpError::new("write", ZEROS, error))?;
+        at += length as u64;
+        recorder.wrote(length as u64);
+        recorder.done(Op(0));
+    }
+    recorder.digest(size);
+    Ok(())
+}
+
+fn write(
+    target: BorrowedFd<'_>,
+    path: &'static str,
+    contents: &mut Contents,
+    job: Job,
+    (write, fsync): (Op, Op),
+    recorder: &mut Recorder<'_>,
+    crew: Option<&Crew>,
+) -> Result<Nanos, OpError> {
+    let start = now();
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(target, path, flags, Mode::from_raw_mode(0o644))
+        .map_err(|error| OpError::new("create", path, error))?;
+    let mut at = 0;
+    while at < job.size && !crew.is_some_and(Crew::is_stopped) {
+        let length = contents.block().min((job.size - at) as usize);
+        let piece = contents.at(at, length);
+        write_all(&file, piece).map_err(|error| OpError::new("write", path, error))?;
+        at += length as u64;
+        recorder.wrote(length as u64);
+        recorder.digest(at);
+        recorder.done(write);
+    }
+    if job.fsync {
+        rustix::fs::fsync(&file).map_err(|error| OpError::new("fsync", path, error))?;
+        recorder.part(fsync);
+    }
+    drop(file);
+    Ok(now() - start)
+}
+
+fn read_all(
+    target: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    job: Job,
+    recorder: &mut Recorder<'_>,
+    crew: Option<&Crew>,
+) -> Result<Nanos, OpError> {
+    let start = now();
+    let file = open(target, FIRST)?;
+    let mut at = 0;
+    while !crew.is_some_and(Crew::is_stopped) {
+        let got = read(&file, buffer).map_err(|error| OpError::new("read", FIRST, error))?;
+        if got == 0 {
+            break;
+        }
+        at += got as u64;
+        recorder.read(got as u64);
+        recorder.digest(at);
+        recorder.done(Op(0));
+    }
+    if at != job.size && !crew.is_some_and(Crew::is_stopped) {
+        let short = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        return Err(OpError::new("read", FIRST, short));
+    }
+    drop(file);
+    Ok(now() - start)
+}
+
+fn open(target: BorrowedFd<'_>, path: &'static str) -> Result<OwnedFd, OpError> {
+    rustix::fs::openat(target, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| OpError::new("open", path, error))
+}
+
+/// Reads a file back and compares it.
+fn verify(target: BorrowedFd<'_>, path: &'static str, job: Job) -> Result<(), Failure> {
+    use std::io::Read;
+    let wrong = |what: String| Failure::Verify(format!("{path}: {what}"));
+    let mut file = File::from(open(target, path).map_err(|error| wrong(error.to_string()))?);
+    let mut contents = Contents::new(job.seed, path, job.block);
+    let mut buffer = vec![0; job.block];
+    let mut at = 0;
+    while at < job.size {
+        let length = job.block.min((job.size - at) as usize);
+        file.read_exact(&mut buffer[..length]).map_err(|error| wrong(error.to_string()))?;
+        if buffer[..length] != *contents.at(at, length) {
+            return Err(wrong(format!("other contents than written at byte {at}")));
+        }
+        at += length as u64;
+    }
+    match file.read(&mut buffer[..1]) {
+        Ok(0) => Ok(()),
+        _ => Err(wrong("longer than written".to_owned())),
+    }
+}
+
+/// Removes a file if it is there, outside any clock.
+fn remove(target: BorrowedFd<'_>, path: &'static str) -> Result<(), Failure> {
+    match rustix::fs::unlinkat(target, path, AtFlags::empty()) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+        Err(error) => {
+            Err(Failure::Op { phase: "after the last", error: OpError::new("unlink", path, error) })
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Several threads in one phase: started before its clock, let go together, joined within it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use measure::now;
+use units::Nanos;
+
+use crate::{Context, Failure, OpError, PhaseDescription, PhaseResult, Recorder};
+
+/// What the threads of a phase share.
+#[derive(Debug, Default)]
+pub(super) struct Crew {
+    stopped: AtomicBool,
+    start: AtomicU64,
+}
+
+impl Crew {
+    /// Whether a thread has failed, so that the others end too.
+    #[inline]
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Ends the work of all threads after their current op.
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// When the threads were let go.
+    pub(super) fn start(&self) -> Nanos {
+        Nanos(self.start.load(Ordering::Relaxed))
+    }
+}
+
+/// Where threads wait until all are there and the clock runs.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<(usize, Option<bool>)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Waits for the gate to open; whether there is work.
+    fn pass(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0 += 1;
+        self.changed.notify_all();
+        loop {
+            if let Some(work) = state.1 {
+                return work;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn wait_for(&self, count: usize) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.0 < count {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Opens the gate, unless it is open.
+    fn open(&self, work: bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1.get_or_insert(work);
+        self.changed.notify_all();
+    }
+}
+
+/// Runs a phase in which each of `hands` is worked by a thread of its own. `last` follows
+/// within the clock when all threads have ended. Recorders are merged in the order of
+/// `hands`, also when a thread failed, so that what was done is counted.
+///
+/// # Errors
+/// As [`Context::phase`]; the first failed thread's error in the order of `hands`.
+pub(super) fn phase_with_threads<H: Send, R: Send>(
+    context: &mut Context<'_>,
+    phase: &'static PhaseDescription,
+    ops_planned: u64,
+    hands: Vec<H>,
+    work: impl Fn(H, &Crew, &mut Recorder<'static>) -> Result<R, OpError> + Sync,
+    last: impl FnOnce(&mut Recorder<'_>) -> Result<(), OpError>,
+    annotate: impl FnOnce(&[R], &mut PhaseResult),
+) -> Result<Vec<R>, Failure> {
+    let (gate, crew, work) = (&Gate::default(), &Crew::default(), &work);
+    let count = hands.len();
+    thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(count);
+        for hand in hands {
+            let body = move || {
+                let mut recorder = Recorder::for_thread(phase);
+                if !gate.pass() {
+                    return None;
+                }
+                recorder.restart();
+                let ended = work(hand, crew, &mut recorder);
+                if ended.is_err() {
+                    crew.stop();
+                }
+                Some((recorder.finish(), ended))
+            };
+            match thread::Builder::new().spawn_scoped(scope, body) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    gate.open(false);
+                    let error = OpError::new("start", "a thread", error);
+                    return Err(Failure::Op { phase: phase.name, error });
+                }
+            }
+        }
+        gate.wait_for(count);
+        let ended = context.phase_with(
+            phase,
+            ops_planned,
+            |recorder| {
+                crew.start.store(now().0, Ordering::Relaxed);
+                gate.open(true);
+                let mut results = Vec::with_capacity(count);
+                let mut failed = None;
+                for thread in threads {
+                    match thread.join() {
+                        Ok(Some((theirs, ended))) => {
+                            recorder.merge(theirs);
+                            match ended {
+                                Ok(result) => results.push(result),
+                                Err(error) => _ = failed.get_or_insert(error),
+                            }
+                        }
+                        Ok(None) => {}
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    }
+                }
+                if let Some(error) = failed {
+                    return Err(error);
+                }
+                recorder.restart();
+                last(recorder)?;
+                Ok(results)
+            },
+            |results, result| annotate(results, result),
+        );
+        // Where the phase could not begin, its threads still wait.
+        gate.open(false);
+        ended
+    })
+}

@@ -1,0 +1,46 @@
+//! The workload `bigfile`, run for real with verification.
+
+use workload::{Cache, Inputs, PhaseStatus};
+
+use crate::support::run;
+
+#[test]
+fn every_stream_moves_every_byte() {
+    let digests = |settings: &str| -> Vec<u64> {
+        let target = tempfile::tempdir().unwrap();
+        let ran = run("bigfile", target.path(), &Inputs::default(), 1, settings);
+        assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+        for (phase, ops, read, wrote) in [
+            ("dd", 5, 0, 5_000_000),
+            ("write", 23, 0, 3_000_001),
+            ("read", 23, 3_000_001, 0),
+            ("read-write", 46, 3_000_001, 3_000_001),
+            ("delete", 1, 0, 0),
+        ] {
+            let result = ran.phase(phase);
+            let found = (result.ops, result.read_bytes.0, result.write_bytes.0);
+            assert_eq!(found, (ops, read, wrote), "{phase}");
+        }
+        assert!(matches!(ran.phase("read").cache, Cache::Cold { .. }));
+        let both = ran.phase("read-write");
+        assert!(both.figures["read_mib_per_s"] > 0.0 && both.figures["write_mib_per_s"] > 0.0);
+        assert_eq!(both.latencies["fsync"].count(), 1);
+        assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
+        ran.phases.iter().map(|phase| phase.digest).collect()
+    };
+    let settings = "dd_size=5000000 size=3000001 block=128K";
+    assert_eq!(digests(settings), digests(settings));
+}
+
+#[test]
+fn parts_can_be_left_out_and_the_file_of_zeros_kept() {
+    let target = tempfile::tempdir().unwrap();
+    let ran = run("bigfile", target.path(), &Inputs::default(), 1, "dd_size=2M size=0 keep=on");
+    assert!(ran.ended.is_ok());
+    assert!(ran.completed("dd") && !ran.completed("write"));
+    assert_eq!(std::fs::metadata(target.path().join("bigfile")).unwrap().len(), 2 << 20);
+
+    let ran = run("bigfile", target.path(), &Inputs::default(), 1, "dd_size=0 size=1M");
+    assert!(matches!(ran.phase("dd").status, PhaseStatus::Skipped { .. }));
+    assert!(ran.completed("read-write"));
+}
