@@ -1,5 +1,5 @@
-//! What a workload stands on: filesystems and layouts, as data, and the guard that keeps
-//! every other device on the machine safe.
+//! What a workload stands on: filesystems and layouts, as data. It touches no device; the
+//! guard that keeps every other device on the machine safe is the crate `device`.
 //!
 //! A filesystem driver or a layout *returns* what is to be done ([`Command`]s, mount
 //! options, what to wait for); it never does it. So a driver is tested without privileges,

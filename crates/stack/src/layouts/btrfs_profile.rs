@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 
+use super::md::text;
 use super::{DISKS, Description, Layout, Parameter, Plan, Role, roles, split};
-use crate::{LayoutChoice, Refusal};
+use crate::{Command, LayoutChoice, Refusal};
 
 /// One profile.
 pub(super) struct Profile {
@@ -23,8 +24,8 @@ macro_rules! profiles {
             description: &Description {
                 name: $name,
                 summary: $summary,
-                package: None,
-                programs: &[],
+                package: Some("btrfs-progs"),
+                programs: &["btrfs"],
                 modules: &[],
                 parameters: PARAMETERS,
                 filesystems: Some(&["btrfs"]),
@@ -58,12 +59,19 @@ impl Layout for Profile {
 
     fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
         let (disks, journal) = split(self, choice, disks)?;
+        let mut forget = ["device", "scan", "--forget"].map(str::to_owned).to_vec();
+        for disk in disks {
+            forget.push(text(choice, disk)?);
+        }
         Ok(Plan {
             assemble: Vec::new(),
             data: disks[0].clone(),
             members: disks[1..].to_vec(),
             journal,
-            dismantle: Vec::new(),
+            // The kernel remembers the members of a filesystem by UUID after it is unmounted.
+            // The next trial of the seed has the same UUID, perhaps on other devices, and
+            // would be joined with these.
+            dismantle: vec![Command::new("btrfs", forget)],
             inspect: Vec::new(),
         })
     }

@@ -9,7 +9,7 @@ use stack::filesystems::{Plan, Request};
 use stack::{Contender, Filesystem};
 use units::Bytes;
 
-use crate::machine::{LoopDevice, in_private_namespace, run};
+use crate::machine::{LoopDevice, in_private_namespace, run, with_files_open};
 
 pub(crate) const HASH_SEED: &str = "0d6b4f6e-54f3-47a5-8b1d-ba9876543210";
 const FILES: usize = 200;
@@ -34,10 +34,12 @@ pub(crate) struct Seen {
 
 /// Devices, layout and plan for a contender on disks of this size.
 pub(crate) fn stage(text: &str, size: Bytes) -> Staged {
-    // Tests run beside each other, and neither kernel nor mkfs take one UUID twice.
+    // Tests run beside each other, and neither kernel nor mkfs take one UUID twice; the kernel
+    // remembers those of btrfs after the process has ended.
     static STAGED: AtomicU16 = AtomicU16::new(0);
     let number = STAGED.fetch_add(1, Ordering::Relaxed);
-    let uuid = format!("6f7374f5-1a4e-4b7a-9c51-0123{number:04x}89a0");
+    let process = std::process::id();
+    let uuid = format!("6f7374f5-1a4e-4b7a-9c51-{process:06x}{number:04x}a0");
     let contender: Contender = Contender::parse_list(text).unwrap().remove(0);
     contender.validate().unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
     let filesystem = stack::filesystems::find(&contender.filesystem).unwrap();
@@ -120,18 +122,18 @@ impl Staged {
         in_private_namespace(|| {
             let mount_point = tempfile::tempdir().unwrap();
             self.mount(mount_point.path());
-            write_files(mount_point.path());
+            with_files_open(|| write_files(mount_point.path()));
             let mount_options = mount_options_of(mount_point.path());
             let inspected = self.inspect();
             let durable = self.plan.make.is_empty();
             if durable {
-                read_files(mount_point.path());
+                with_files_open(|| read_files(mount_point.path()));
             }
             unmount(mount_point.path());
             self.check();
             if !durable {
                 self.mount(mount_point.path());
-                read_files(mount_point.path());
+                with_files_open(|| read_files(mount_point.path()));
                 unmount(mount_point.path());
             }
             Seen {

@@ -6,6 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use units::Bytes;
 
@@ -164,15 +165,34 @@ pub(crate) fn kernel_has(kernel_type: &str) -> bool {
     types.lines().any(|line| line.split_whitespace().last() == Some(kernel_type))
 }
 
+/// Held for reading while files are open on a filesystem under test, for writing while a
+/// program starts: between fork and exec it has a copy of every descriptor of every thread,
+/// and another test's umount would find its filesystem busy.
+static FILES_OPEN: RwLock<()> = RwLock::new(());
+
+/// Calls `work`, which opens files on a filesystem under test and closes them.
+pub(crate) fn with_files_open<T>(work: impl FnOnce() -> T) -> T {
+    let _open = FILES_OPEN.read().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
+
 /// Runs a command of a plan; what it printed.
 pub(crate) fn run(command: &stack::Command) -> String {
-    let output = std::process::Command::new(&command.program)
+    let mut child = std::process::Command::new(&command.program);
+    child
         .args(&command.args)
         .envs(command.env.iter().map(|(name, value)| (name, value)))
         .env("LC_ALL", "C")
         .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
         .stdin(std::process::Stdio::null())
-        .output()
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let started = {
+        let _alone = FILES_OPEN.write().unwrap_or_else(PoisonError::into_inner);
+        child.spawn()
+    };
+    let output = started
+        .and_then(std::process::Child::wait_with_output)
         .unwrap_or_else(|error| panic!("{command}: {error}; is its package installed?"));
     let text = format!(
         "{}{}",
