@@ -34,6 +34,20 @@ impl Contents {
         &self.block[..length]
     }
 
+    /// Fills `piece` with what belongs at any `offset`. Not for use within a clock.
+    pub(super) fn copy(&mut self, offset: u64, piece: &mut [u8]) {
+        let block = self.block.len();
+        let mut done = 0;
+        while done < piece.len() {
+            let at = offset + done as u64;
+            let within = (at % block as u64) as usize;
+            let length = (block - within).min(piece.len() - done);
+            let whole = self.at(at - within as u64, block);
+            piece[done..done + length].copy_from_slice(&whole[within..within + length]);
+            done += length;
+        }
+    }
+
     /// Length of a whole block.
     pub(super) fn block(&self) -> usize {
         self.block.len()

@@ -5,11 +5,13 @@ mod contents;
 mod copying;
 mod course;
 mod crew;
+mod direct;
 mod maildir;
 mod maildir_read;
 mod maildir_write;
 mod null;
 mod postmark;
+mod randomio;
 mod tree;
 mod unpack;
 mod walk;
@@ -53,6 +55,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &postmark::PostMark,
     &tree::Tree,
     &bigfile::BigFile,
+    &randomio::RandomIo,
     &null::Null,
 ];
 

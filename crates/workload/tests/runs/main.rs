@@ -5,6 +5,7 @@ mod bigfile;
 mod full;
 mod maildir;
 mod postmark;
+mod randomio;
 mod support;
 mod trace;
 mod tree;

@@ -1,0 +1,470 @@
+//! Random reads and writes of one large file by several threads.
+
+mod draws;
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use units::{Bytes, Nanos};
+
+use self::draws::{Drand48, Drawn, Shared, Terms};
+use super::bigfile::ZEROS;
+use super::contents::Contents;
+use super::copying::{open_target, write_all};
+use super::crew::{Crew, phase_with_threads};
+use super::direct::{Aligned, open_direct};
+use super::{Space, Workload};
+use crate::{
+    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
+    PhaseDescription, PhaseResult, Recorder,
+};
+
+/// See the module's own words.
+pub(super) struct RandomIo;
+
+static PREPARE: PhaseDescription = PhaseDescription {
+    name: "prepare",
+    summary: "writes the file, unless an earlier workload has left one",
+    clock: "create, writes of 1 MiB, fsync, close",
+    ops: &[
+        OpDescription { name: "write", span: "one write of 1 MiB" },
+        OpDescription { name: "fsync", span: "the fsync at the end" },
+    ],
+    disk_bound: false,
+};
+static RANDOM: PhaseDescription = PhaseDescription {
+    name: "random",
+    summary: "threads read and write at random places",
+    clock: "from the moment all threads are let go until the last has ended its last I/O. \
+            No warm-up; the file is opened before",
+    ops: &[
+        OpDescription { name: "read", span: "one pread, and drawing where" },
+        OpDescription { name: "write", span: "one pwrite, and the fsync that follows some" },
+    ],
+    disk_bound: true,
+};
+const READ: Op = Op(0);
+const WRITE: Op = Op(1);
+
+static DESCRIPTION: Description = Description {
+    name: "randomio",
+    summary: "randomio 1.3: threads read and write a large file at random places",
+    origin: "randomio 1.3 (Dean Gaudet) as the study of 2007 calls it: `randomio bigfile 10 .25 \
+.01 2048 60 1`. All threads share one descriptor with O_DIRECT and one unseeded `drand48`; two \
+draws give place and kind of an I/O; the latency of a write includes its fsync. Figures are \
+those of the original's row, in ms, with the sample's deviation, beside histograms, and the \
+I/Os of each second.\n\n\
+`consistency` is I/Os per second over what the mean latencies let expect of so many threads \
+that never wait for anything else; all rows of the study lie within 0.98 and 1.02.\n\n\
+The file is the `bigfile` that a workload of that name has left (`keep=on`), else one of its \
+own that neither compresses nor repeats. Departures: that file ends with fsync, so that its \
+write-back does not run against the random I/Os; a write stores its place; `ops` ends the \
+phase after so many I/Os instead of a time, which a digest then covers.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "size",
+            help: "Size of the file, where an earlier workload has not left one.",
+            kind: Kind::Size,
+            default: "4G",
+            scales: true,
+        },
+        Parameter {
+            name: "threads",
+            help: "Threads.",
+            kind: Kind::Count { min: 1, max: 1024 },
+            default: "10",
+            scales: false,
+        },
+        Parameter {
+            name: "write_share",
+            help: "Share of writes among the I/Os.",
+            kind: Kind::Fraction,
+            default: "0.25",
+            scales: false,
+        },
+        Parameter {
+            name: "fsync_share",
+            help: "Share of the writes that an fsync follows.",
+            kind: Kind::Fraction,
+            default: "0.01",
+            scales: false,
+        },
+        Parameter {
+            name: "io_size",
+            help: "Bytes of an I/O, a multiple of 512.",
+            kind: Kind::Size,
+            default: "2048",
+            scales: false,
+        },
+        Parameter {
+            name: "time",
+            help: "How long the threads go on.",
+            kind: Kind::Time,
+            default: "60s",
+            scales: true,
+        },
+        Parameter {
+            name: "ops",
+            help: "End after so many I/Os instead; 0 for the time.",
+            kind: Kind::Count { min: 0, max: u64::MAX },
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "direct",
+            help: "Whether I/Os go past the cache (O_DIRECT).",
+            kind: Kind::Switch,
+            default: "on",
+            scales: false,
+        },
+        Parameter {
+            name: "draws",
+            help: "Where the sequence comes from.",
+            kind: Kind::Choice(&[
+                ("original", "the unseeded generator: the same in every trial"),
+                ("seed", "the same generator, begun from the trial's seed"),
+            ]),
+            default: "original",
+            scales: false,
+        },
+    ],
+    phases: &[&PREPARE, &RANDOM],
+};
+
+const OWN: &str = "randomio";
+const BLOCK: usize = 1 << 20;
+/// What a written block holds after its place.
+const FILL: u8 = 0xa5;
+
+impl Workload for RandomIo {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+        Space { bytes: parameters.size("size"), inodes: 1 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let io = parameters.size("io_size").0;
+    if io == 0 || !io.is_multiple_of(512) || io > 64 << 20 {
+        return Err(Failure::Input(format!("io_size={io} is no multiple of 512 up to 64 MiB")));
+    }
+    let target = open_target(context.target())?;
+    let (path, size) = file(context, target.as_fd())?;
+    let parameters = context.parameters();
+    if size < 2 * io {
+        return Err(Failure::Input(format!("{path} of {size} bytes has no room for two I/Os")));
+    }
+    let terms = Terms {
+        size,
+        io,
+        write_share: parameters.fraction("write_share"),
+        fsync_share: parameters.fraction("fsync_share"),
+        ops: parameters.count("ops"),
+    };
+    let generator = match parameters.text("draws") {
+        "original" => Drand48::default(),
+        _ => Drand48::from_state(context.seed().stream("drand48").bits()),
+    };
+    let done = random(context, target.as_fd(), path, terms, generator);
+    if done.is_ok() && context.verify() {
+        verify(context, target.as_fd(), path, terms)?;
+    }
+    if path == OWN {
+        rustix::fs::unlinkat(&target, OWN, AtFlags::empty()).map_err(|error| Failure::Op {
+            phase: "after the last",
+            error: OpError::new("unlink", OWN, error),
+        })?;
+    }
+    done
+}
+
+/// The file and its size: one that is there, or phase `prepare`.
+fn file(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(&'static str, u64), Failure> {
+    match rustix::fs::statat(target, ZEROS, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => {
+            context.skip(&PREPARE, "an earlier workload has left the file");
+            return Ok((ZEROS, stat.st_size as u64));
+        }
+        Err(Errno::NOENT) => {}
+        Err(error) => {
+            let error = OpError::new("stat", ZEROS, error);
+            return Err(Failure::Op { phase: "before the first", error });
+        }
+    }
+    let size = context.parameters().size("size").0;
+    let mut contents = Contents::new(context.seed(), OWN, BLOCK);
+    context.phase(&PREPARE, size.div_ceil(BLOCK as u64), |recorder| {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(target, OWN, flags, Mode::from_raw_mode(0o644))
+            .map_err(|error| OpError::new("create", OWN, error))?;
+        let mut at = 0;
+        while at < size {
+            let piece = contents.at(at, BLOCK.min((size - at) as usize));
+            write_all(&file, piece).map_err(|error| OpError::new("write", OWN, error))?;
+            at += piece.len() as u64;
+            recorder.wrote(piece.len() as u64);
+            recorder.done(Op(0));
+        }
+        rustix::fs::fsync(&file).map_err(|error| OpError::new("fsync", OWN, error))?;
+        recorder.part(Op(1));
+        recorder.digest(size);
+        Ok(())
+    })?;
+    Ok((OWN, size))
+}
+
+fn random(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+    path: &'static str,
+    terms: Terms,
+    generator: Drand48,
+) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let failed =
+        |error| Failure::Op { phase: RANDOM.name, error: OpError::new("open", path, error) };
+    let opened = if parameters.switch("direct") {
+        match open_direct(target, path, terms.io as usize).map_err(failed)? {
+            Ok(file) => file,
+            Err(reason) => {
+                context.skip(&RANDOM, reason);
+                return Ok(());
+            }
+        }
+    } else {
+        rustix::fs::openat(target, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(failed)?
+    };
+    let threads = parameters.count("threads");
+    let time = if terms.ops == 0 { Some(parameters.time("time")) } else { None };
+    let seconds = time.map_or(0, |time| (time.0 / 1_000_000_000) as usize + 2);
+    let hands: Vec<Hand> = (0..threads)
+        .map(|_| Hand {
+            buffer: Aligned::new(terms.io as usize, 0),
+            written: Aligned::new(terms.io as usize, FILL),
+            tally: Tally { seconds: vec![0; seconds], ..Tally::default() },
+        })
+        .collect();
+    let shared = Shared::new(terms, generator);
+    phase_with_threads(
+        context,
+        &RANDOM,
+        terms.ops,
+        hands,
+        |hand, crew, recorder| hand.work(&opened, path, &shared, time, crew, recorder),
+        |recorder| {
+            if terms.ops != 0 {
+                recorder.digest(shared.digest());
+            }
+            Ok(())
+        },
+        |tallies, result| figures(tallies, terms, result),
+    )?;
+    Ok(())
+}
+
+/// One thread.
+struct Hand {
+    buffer: Aligned,
+    written: Aligned,
+    tally: Tally,
+}
+
+/// What a thread adds up for the original's row.
+#[derive(Debug, Default)]
+struct Tally {
+    read: Sums,
+    write: Sums,
+    /// I/Os that ended in each second.
+    seconds: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    count: u64,
+    sum_ms: f64,
+    squares_ms: f64,
+    min_ms: f64,
+    max_ms: f64,
+}
+
+impl Default for Sums {
+    fn default() -> Sums {
+        let min_ms = f64::INFINITY;
+        Sums { count: 0, sum_ms: 0.0, squares_ms: 0.0, min_ms, max_ms: 0.0 }
+    }
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, latency: Nanos) {
+        let ms = latency.0 as f64 / 1e6;
+        self.count += 1;
+        self.sum_ms += ms;
+        self.squares_ms += ms * ms;
+        self.min_ms = self.min_ms.min(ms);
+        self.max_ms = self.max_ms.max(ms);
+    }
+
+    fn plus(self, other: Sums) -> Sums {
+        Sums {
+            count: self.count + other.count,
+            sum_ms: self.sum_ms + other.sum_ms,
+            squares_ms: self.squares_ms + other.squares_ms,
+            min_ms: self.min_ms.min(other.min_ms),
+            max_ms: self.max_ms.max(other.max_ms),
+        }
+    }
+
+    fn mean(self) -> f64 {
+        self.sum_ms / self.count as f64
+    }
+
+    /// The sample's standard deviation.
+    fn deviation(self) -> Option<f64> {
+        let count = self.count as f64;
+        (self.count > 1).then(|| {
+            ((self.squares_ms - self.sum_ms * self.sum_ms / count) / (count - 1.0)).max(0.0).sqrt()
+        })
+    }
+}
+
+impl Hand {
+    fn work(
+        mut self,
+        file: &OwnedFd,
+        path: &'static str,
+        shared: &Shared,
+        time: Option<Nanos>,
+        crew: &Crew,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Tally, OpError> {
+        let start = crew.start();
+        let io = self.buffer.len() as u64;
+        loop {
+            let begun = recorder.lap();
+            if crew.is_stopped() || time.is_some_and(|time| begun - start >= time) {
+                break;
+            }
+            let Some(Drawn { offset, write, fsync }) = shared.next() else { break };
+            if write {
+                self.written[..8].copy_from_slice(&offset.to_le_bytes());
+                let wrote = rustix::io::pwrite(file, &self.written, offset)
+                    .map_err(|error| OpError::new("write", path, error))?;
+                complete(wrote, io, "write", path)?;
+                if fsync {
+                    rustix::fs::fsync(file).map_err(|e| OpError::new("fsync", path, e))?;
+                }
+                recorder.wrote(io);
+                recorder.done(WRITE);
+                self.tally.write.add(recorder.lap() - begun);
+            } else {
+                let got = rustix::io::pread(file, &mut *self.buffer, offset)
+                    .map_err(|error| OpError::new("read", path, error))?;
+                complete(got, io, "read", path)?;
+                recorder.read(io);
+                recorder.done(READ);
+                self.tally.read.add(recorder.lap() - begun);
+            }
+            let second = ((recorder.lap() - start).0 / 1_000_000_000) as usize;
+            if let Some(second) = self.tally.seconds.get_mut(second) {
+                *second += 1;
+            }
+        }
+        Ok(self.tally)
+    }
+}
+
+fn complete(did: usize, io: u64, op: &'static str, path: &'static str) -> Result<(), OpError> {
+    if did as u64 == io {
+        return Ok(());
+    }
+    let short = std::io::Error::other(format!("{did} bytes of {io}"));
+    Err(OpError::new(op, path, short))
+}
+
+fn figures(tallies: &[Tally], terms: Terms, result: &mut PhaseResult) {
+    let wall = result.wall.0.max(1) as f64 / 1e9;
+    let sums = |of: fn(&Tally) -> Sums| tallies.iter().map(of).fold(Sums::default(), Sums::plus);
+    let (reads, writes) = (sums(|tally| tally.read), sums(|tally| tally.write));
+    let mut figure = |name: String, value: f64| {
+        result.figures.insert(name, value);
+    };
+    let iops = (reads.count + writes.count) as f64 / wall;
+    figure("iops".to_owned(), iops);
+    let mut expected_ms = 0.0;
+    for (name, sums, share) in
+        [("read", reads, 1.0 - terms.write_share), ("write", writes, terms.write_share)]
+    {
+        if sums.count > 0 {
+            figure(format!("{name}_iops"), sums.count as f64 / wall);
+            figure(format!("{name}_min_ms"), sums.min_ms);
+            figure(format!("{name}_avg_ms"), sums.mean());
+            figure(format!("{name}_max_ms"), sums.max_ms);
+            if let Some(deviation) = sums.deviation() {
+                figure(format!("{name}_sdev_ms"), deviation);
+            }
+            expected_ms += share * sums.mean();
+        }
+    }
+    if expected_ms > 0.0 {
+        figure("consistency".to_owned(), iops * expected_ms / 1e3 / tallies.len() as f64);
+    }
+    // The last second is not a whole one.
+    let whole = (result.wall.0 / 1_000_000_000) as usize;
+    let longest = tallies.iter().map(|tally| tally.seconds.len()).max().unwrap_or(0);
+    let rows: Vec<u64> = (0..whole.min(longest))
+        .map(|second| tallies.iter().filter_map(|tally| tally.seconds.get(second)).sum())
+        .collect();
+    if let (Some(least), Some(most)) = (rows.iter().min(), rows.iter().max()) {
+        figure("iops_least_second".to_owned(), *least as f64);
+        figure("iops_most_second".to_owned(), *most as f64);
+        let rows: Vec<String> = rows.iter().map(u64::to_string).collect();
+        result.notes.push(format!("I/Os in each second: {}", rows.join(" ")));
+    }
+}
+
+/// Every block is what it was before, or what a write stores there.
+fn verify(
+    context: &Context<'_>,
+    target: BorrowedFd<'_>,
+    path: &'static str,
+    terms: Terms,
+) -> Result<(), Failure> {
+    use std::io::Read;
+    let wrong = |what: String| Failure::Verify(format!("{path}: {what}"));
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(target, path, flags, Mode::empty())
+        .map_err(|error| wrong(error.to_string()))?;
+    let mut file = File::from(opened);
+    let io = terms.io as usize;
+    let mut contents = Contents::new(context.seed(), OWN, BLOCK);
+    let (mut expected, mut found) = (vec![0; io], vec![0; io]);
+    let mut at = 0;
+    while at < terms.size {
+        let length = io.min((terms.size - at) as usize);
+        file.read_exact(&mut found[..length]).map_err(|error| wrong(error.to_string()))?;
+        let written = length == io
+            && found[..8] == at.to_le_bytes()
+            && found[8..].iter().all(|byte| *byte == FILL);
+        if path == OWN {
+            contents.copy(at, &mut expected[..length]);
+        }
+        if !written && found[..length] != expected[..length] {
+            return Err(wrong(format!("other contents than written at byte {at}")));
+        }
+        at += length as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The workload `randomio`, run for real with verification.
+
+use workload::{Inputs, PhaseStatus};
+
+use crate::support::run;
+
+#[test]
+fn ios_of_all_threads_are_those_of_the_sequence() {
+    let digests = |seed: u64, settings: &str| {
+        let target = tempfile::tempdir().unwrap();
+        let settings = format!("size=2M ops=3000 threads=4 {settings}");
+        let ran = run("randomio", target.path(), &Inputs::default(), seed, &settings);
+        assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+        let random = ran.phase("random");
+        assert_eq!(random.status, PhaseStatus::Completed);
+        let count = |op: &str| random.latencies.get(op).map_or(0, |l| l.count());
+        assert_eq!((random.ops, count("read") + count("write")), (3000, 3000));
+        assert_eq!(random.read_bytes.0, count("read") * 2048);
+        assert_eq!(random.write_bytes.0, count("write") * 2048);
+        assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
+        let figures = &random.figures;
+        assert!(figures["read_min_ms"] <= figures["read_avg_ms"]);
+        assert!(figures["read_avg_ms"] <= figures["read_max_ms"]);
+        // Threads never do more at once than there are of them.
+        assert!(figures["consistency"] > 0.0 && figures["consistency"] < 1.1, "{figures:?}");
+        (random.digest, count("write"))
+    };
+    for direct in ["direct=on", "direct=off"] {
+        assert_eq!(digests(1, direct), digests(2, direct), "the original's sequence is fixed");
+        let of_seed = format!("{direct} draws=seed");
+        assert_eq!(digests(1, &of_seed), digests(1, &of_seed));
+        assert_ne!(digests(1, &of_seed), digests(2, &of_seed));
+    }
+}
+
+#[test]
+fn it_takes_the_file_that_bigfile_left_and_a_time_ends_it() {
+    let target = tempfile::tempdir().unwrap();
+    let left = run("bigfile", target.path(), &Inputs::default(), 1, "dd_size=2M size=0 keep=on");
+    assert!(left.ended.is_ok());
+    let settings = "time=50ms direct=off size=9G io_size=1536";
+    let ran = run("randomio", target.path(), &Inputs::default(), 1, settings);
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    assert!(matches!(ran.phase("prepare").status, PhaseStatus::Skipped { .. }));
+    let random = ran.phase("random");
+    assert!(random.ops > 0 && random.wall.0 >= 50_000_000);
+    let again = run("randomio", target.path(), &Inputs::default(), 1, settings);
+    // How many I/Os fit into a time is no matter of the seed, and not in the digest.
+    assert_eq!(random.digest, again.phase("random").digest);
+    assert!(target.path().join("bigfile").exists(), "it belongs to the other workload");
+}
+
+#[test]
+fn sizes_that_make_no_sense_are_refused() {
+    let target = tempfile::tempdir().unwrap();
+    let message = |settings: &str| {
+        let ran = run("randomio", target.path(), &Inputs::default(), 1, settings);
+        ran.ended.unwrap_err().to_string()
+    };
+    assert!(message("io_size=1000").contains("no multiple of 512"));
+    assert!(message("size=2K io_size=2K").contains("no room for two"));
+}
