@@ -72,6 +72,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         timeout: Nanos::from_secs(600),
     };
     let sabotage = rest.get(1).map(|word| serde_json::from_value(serde_json::json!(word)));
+    if let Some(times) = times.strip_prefix("verify-") {
+        let result = lab::verify(&lab, &spec, times.parse()?, &Stop::new(), &|how, repeat| {
+            println!("{how:?} {:?} {} {}", repeat.phases, repeat.requests, repeat.log_digest);
+        })?;
+        println!("difference: {:?}", result.first_difference());
+        return Ok(());
+    }
     let extras = Extras { sabotage: sabotage.transpose()?, ..Extras::default() };
     for nth in 0..times.parse::<u32>()? {
         println!("--- {nth}");

@@ -23,6 +23,7 @@ mod qmp;
 mod session;
 mod testbed;
 mod tools;
+mod verify;
 mod vm;
 
 pub use apt::Package;
@@ -33,3 +34,4 @@ pub use lab::{Extras, Lab, Parts};
 pub use machine::{Machine, Qemu, RAM_MIN};
 pub use profile::{DiskProfile, MachineProfile, PROFILES};
 pub use session::Carried;
+pub use verify::{Circumstances, Repeat, Verification, verify};

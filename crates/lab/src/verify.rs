@@ -1,0 +1,231 @@
+//! `fstrial lab verify`: does one specification give one result? Runs it several times, one
+//! after the other and side by side, with and without busy loops on every core, and compares
+//! the nanoseconds of every phase and every request.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use testbed::Stop;
+use trial::{Event, Outcome, TrialSpec};
+use units::Nanos;
+use workload::PhaseEvent;
+
+use crate::error::LabError;
+use crate::lab::{Extras, Lab};
+
+/// What one repeat gave, as far as it must not differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeat {
+    /// Name and clock of each phase.
+    pub phases: Vec<(String, Nanos)>,
+    /// Digest of what each phase told in full, latencies and device counts included.
+    pub digest: String,
+    /// Requests the disks served.
+    pub requests: u64,
+    /// SHA-256 of the request log.
+    pub log_digest: String,
+    /// What was recorded of the making: commands and dumps, hash seeds and UUIDs in them.
+    pub made: String,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Under which circumstances a repeat ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Side by side with others.
+    pub parallel: bool,
+    /// With a busy loop on each core.
+    pub busy: bool,
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verification {
+    /// Every repeat with its circumstances, in order.
+    pub repeats: Vec<(Circumstances, Repeat)>,
+}
+
+impl Verification {
+    /// Whether all repeats agree and ended well.
+    pub fn holds(&self) -> bool {
+        self.first_difference().is_none()
+    }
+
+    /// The first repeat that differs from the first one or did not end well, with what
+    /// differs.
+    pub fn first_difference(&self) -> Option<String> {
+        let (_, first) = self.repeats.first()?;
+        for (nth, (_, repeat)) in self.repeats.iter().enumerate() {
+            if !repeat.outcome.is_done() {
+                return Some(format!("repeat {nth}: {}", repeat.outcome));
+            }
+            for ((name, expected), (_, found)) in first.phases.iter().zip(&repeat.phases) {
+                if expected != found {
+                    return Some(format!(
+                        "repeat {nth}, phase {name}: {} ns, first {} ns",
+                        found.0, expected.0
+                    ));
+                }
+            }
+            if repeat.made != first.made {
+                return Some(format!("repeat {nth}: the filesystem was made differently"));
+            }
+            if repeat.log_digest != first.log_digest {
+                return Some(format!(
+                    "repeat {nth}: another request log ({} requests, first {})",
+                    repeat.requests, first.requests
+                ));
+            }
+            if repeat != first {
+                return Some(format!("repeat {nth}: other figures of a phase"));
+            }
+        }
+        None
+    }
+}
+
+/// Runs `spec` `times` times: the first half in sequence, the second half side by side on
+/// as many cores as there are; every other one of each half beside busy loops.
+///
+/// # Errors
+/// When no guest could be started, or it was asked to stop.
+pub fn verify(
+    lab: &Lab,
+    spec: &TrialSpec,
+    times: u32,
+    stop: &Stop,
+    progress: &(dyn Fn(Circumstances, &Repeat) + Sync),
+) -> Result<Verification, LabError> {
+    lab.warm_up(stop)?;
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let sequential = times.div_ceil(2);
+    let mut repeats = Vec::new();
+    for nth in 0..sequential {
+        let circumstances = Circumstances { parallel: false, busy: nth % 2 == 1 };
+        let repeat = with_load(circumstances.busy, cores, || repeat(lab, spec, stop))?;
+        progress(circumstances, &repeat);
+        repeats.push((circumstances, repeat));
+    }
+    let mut left = times - sequential;
+    let mut busy = false;
+    while left > 0 {
+        let now = left.min(cores.max(2) as u32);
+        let circumstances = Circumstances { parallel: true, busy };
+        let done = Mutex::new(Vec::new());
+        with_load(busy, cores, || {
+            std::thread::scope(|scope| {
+                for _ in 0..now {
+                    scope.spawn(|| {
+                        let result = repeat(lab, spec, stop);
+                        if let Ok(repeat) = &result {
+                            progress(circumstances, repeat);
+                        }
+                        done.lock().unwrap_or_else(|broken| broken.into_inner()).push(result);
+                    });
+                }
+            });
+        });
+        for result in done.into_inner().unwrap_or_else(|broken| broken.into_inner()) {
+            repeats.push((circumstances, result?));
+        }
+        left -= now;
+        busy = !busy;
+    }
+    Ok(Verification { repeats })
+}
+
+fn repeat(lab: &Lab, spec: &TrialSpec, stop: &Stop) -> Result<Repeat, LabError> {
+    let mut phases = Vec::new();
+    let mut told = Vec::new();
+    let mut made = String::new();
+    let mut outcome = None;
+    let carried = lab.carry_out(spec, &Extras::default(), stop, &mut |event| match event {
+        Event::Phase(PhaseEvent::Finished(phase)) => {
+            phases.push((format!("{} {}", phase.workload, phase.phase), phase.wall));
+            told.push(serde_json::to_vec(&phase).unwrap_or_default());
+        }
+        Event::Made(what) => made = format!("{what:?}"),
+        Event::Ended(how) => outcome = Some(how),
+        _ => {}
+    })?;
+    let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
+    Ok(Repeat {
+        phases,
+        digest: crate::checkpoint::key(&told),
+        requests: carried.requests,
+        log_digest: carried.log_digest,
+        made,
+        outcome: outcome.unwrap_or(Outcome::GuestDied {
+            reason: "it told no end".to_owned(),
+            kernel_log: String::new(),
+        }),
+    })
+}
+
+/// Does `work`, with a busy loop on each core beside it if `busy`.
+fn with_load<T>(busy: bool, cores: usize, work: impl FnOnce() -> T) -> T {
+    let enough = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        if busy {
+            for _ in 0..cores {
+                scope.spawn(|| {
+                    while !enough.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+        }
+        // The loops must end also when `work` panics, or the scope waits for ever.
+        struct End<'a>(&'a AtomicBool);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _end = End(&enough);
+        work()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeat(nanos: u64, log: &str) -> (Circumstances, Repeat) {
+        let repeat = Repeat {
+            phases: vec![("null spin".to_owned(), Nanos(nanos))],
+            digest: nanos.to_string(),
+            requests: 3,
+            log_digest: log.to_owned(),
+            made: String::new(),
+            outcome: Outcome::Done,
+        };
+        (Circumstances { parallel: false, busy: false }, repeat)
+    }
+
+    #[test]
+    fn a_nanosecond_is_a_difference_and_is_named() {
+        let same = Verification { repeats: vec![repeat(7, "a"), repeat(7, "a")] };
+        assert!(same.holds());
+        let other = Verification { repeats: vec![repeat(7, "a"), repeat(8, "a")] };
+        let difference = other.first_difference().unwrap();
+        assert!(difference.contains("null spin: 8 ns, first 7 ns"), "{difference}");
+        let log = Verification { repeats: vec![repeat(7, "a"), repeat(7, "b")] };
+        assert!(log.first_difference().unwrap().contains("request log"));
+    }
+
+    #[test]
+    fn what_did_not_end_well_does_not_hold() {
+        let (circumstances, mut failed) = repeat(7, "a");
+        failed.outcome = Outcome::Refused { reason: "no room".to_owned() };
+        let verification = Verification { repeats: vec![(circumstances, failed)] };
+        assert!(verification.first_difference().unwrap().contains("no room"));
+    }
+
+    #[test]
+    fn busy_loops_end_with_the_work() {
+        assert_eq!(with_load(true, 2, || 42), 42);
+    }
+}
