@@ -18,6 +18,8 @@ mod random;
 pub mod region;
 pub mod requests;
 pub mod server;
+#[cfg(test)]
+mod server_tests;
 pub mod store;
 mod transport;
 mod ublk;

@@ -51,6 +51,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         lab.machine(),
         lab.missing_tools()
     );
+    if times == "kvm" {
+        println!("{:?}", lab.probe_kvm(&Stop::new())?);
+        return Ok(());
+    }
     let began = Instant::now();
     lab.warm_up(&Stop::new())?;
     println!("checkpoint in {:?}", began.elapsed());

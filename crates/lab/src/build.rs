@@ -21,9 +21,11 @@ const KERNEL_SERIES: &str = "6.12";
 /// The emulator's program and package.
 const QEMU: &str = "qemu-system-x86_64";
 const QEMU_PACKAGE: &str = "qemu-system-x86";
+/// What several drivers use and none calls its own: `wipefs`, `blockdev`.
+const SHARED_TOOLS: &str = "util-linux";
 /// Unpacked, packages take about this many times their compressed size.
 const UNPACKED: u64 = 5;
-const MANIFEST: &str = "manifest.toml";
+pub(crate) const MANIFEST: &str = "manifest.toml";
 const CURRENT: &str = "current";
 
 /// What to build.
@@ -275,6 +277,7 @@ impl Source<'_> {
             .iter()
             .filter_map(|filesystem| filesystem.describe().package)
             .chain(LAYOUTS.iter().filter_map(|layout| layout.describe().package))
+            .chain([SHARED_TOOLS])
             .collect();
         let packages: Vec<&str> = packages.into_iter().collect();
         self.unpacked("tools", "tools", &packages, true)

@@ -188,7 +188,7 @@ impl Lab {
         &self.parts
     }
 
-    fn software(&self) -> Software<'_> {
+    pub(crate) fn software(&self) -> Software<'_> {
         Software { qemu: &self.parts.qemu, kernel: &self.parts.kernel, initramfs: &self.initramfs }
     }
 

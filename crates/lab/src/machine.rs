@@ -92,6 +92,8 @@ pub(crate) enum Use {
     Checkpoint,
     /// To be loaded and run a trial.
     Trial,
+    /// To boot under KVM, by the host's clock.
+    RealTime,
 }
 
 /// What determines the emulated machine beside its software. All of it is part of a
@@ -135,28 +137,37 @@ impl Machine {
         let mut option = |name: &str, value: String| {
             command.arg(name).arg(value);
         };
+        let icount = format!("shift={},sleep=off", self.shift);
         // One instruction takes 2^shift ns and idle time is skipped: no clock of the host is
         // left. TCG with one thread keeps everything in one order.
-        option("-accel", "tcg,thread=single,tb-size=64".to_owned());
-        let icount = format!("shift={},sleep=off", self.shift);
+        let emulated = "tcg,thread=single,tb-size=64".to_owned();
         match purpose {
-            Use::Checkpoint => option("-icount", icount),
+            Use::Checkpoint => {
+                option("-accel", emulated);
+                option("-icount", icount);
+            }
             // Recording (to nowhere) is for its lock: without it QEMU's main thread may look
             // at a processor that is about to halt before its last instructions were
             // counted, and skip idle time from the wrong moment. Seen as a few nanoseconds
             // of difference in one of three runs on a busy host. A recording machine cannot
             // be saved, only loaded.
             Use::Trial => {
+                option("-accel", emulated);
                 option("-icount", format!("{icount},rr=record,rrfile=/dev/null"));
                 option("-incoming", "defer".to_owned());
             }
+            Use::RealTime => option("-accel", "kvm".to_owned()),
         }
         // Whatever QEMU draws at random.
         option("-seed", "1".to_owned());
         option("-rtc", "base=2020-01-01,clock=vm".to_owned());
         // `rep movsb` counts an instruction a byte: without ERMS and FSRM the kernel copies
         // in words. Without RDRAND the kernel's random numbers come from the trial's seed.
-        option("-cpu", "max,-erms,-fsrm,-rdrand,-rdseed".to_owned());
+        let processor = match purpose {
+            Use::Checkpoint | Use::Trial => "max,-erms,-fsrm,-rdrand,-rdseed",
+            Use::RealTime => "host",
+        };
+        option("-cpu", processor.to_owned());
         option("-smp", "1".to_owned());
         option("-machine", format!("q35,max-ram-below-4g={}", self.below_4g()));
         option("-m", format!("{}M", total >> 20));

@@ -1,0 +1,288 @@
+//! The server driven by a kernel of the test's own, with a clock that moves when it waits.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use disk::{Activity, Completion, Destaged, Model, Operation, Request, RequestId};
+use proptest::prelude::*;
+use units::{Bytes, Lba, Nanos};
+
+use crate::region::{REGION_BYTES, REQUESTS_AT, Region, Word};
+use crate::requests::{RECORD, Record};
+use crate::server::{Arrival, Ending, FIXED, FrontEnd, Server, Service};
+use crate::store::PageStore;
+
+const CAPACITY: Bytes = Bytes::from_mib(4);
+
+/// Takes a fixed time for each request, one after the other.
+struct Steady {
+    each: Nanos,
+    free_at: Nanos,
+    queue: Vec<Completion>,
+}
+
+impl Model for Steady {
+    fn capacity(&self) -> Bytes {
+        CAPACITY
+    }
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.free_at = self.free_at.max(now) + self.each;
+        self.queue.push(Completion { id: request.id, at: self.free_at });
+    }
+    fn next_event(&self) -> Option<Nanos> {
+        self.queue.first().map(|completion| completion.at)
+    }
+    fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
+        let due = self.queue.iter().take_while(|completion| completion.at <= now).count();
+        completed.extend(self.queue.drain(..due));
+    }
+    fn is_durable(&self, _: Lba, _: u64) -> bool {
+        true
+    }
+    fn take_destaged(&mut self, _: &mut Vec<Destaged>) {}
+    fn activity(&self) -> Activity {
+        Activity::default()
+    }
+}
+
+/// What the test sees of its kernel.
+#[derive(Default)]
+struct Seen {
+    now: Nanos,
+    /// What will arrive and when, soonest last.
+    coming: Vec<(Nanos, Arrival)>,
+    /// Data of requests by slot.
+    data: BTreeMap<u16, Vec<u8>>,
+    /// Completions in order.
+    done: Vec<(Nanos, Arrival, Ending)>,
+}
+
+#[derive(Clone, Default)]
+struct FakeKernel(Rc<RefCell<Seen>>);
+
+impl FrontEnd for FakeKernel {
+    fn now(&self) -> Nanos {
+        self.0.borrow().now
+    }
+    fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
+        let mut seen = self.0.borrow_mut();
+        let next = seen.coming.last().map(|(at, _)| *at);
+        let until = deadline.into_iter().chain(next).min();
+        let Some(until) = until else { return Err(io::Error::other("nothing left to do")) };
+        seen.now = seen.now.max(until);
+        while let Some((at, arrival)) = seen.coming.last().copied()
+            && at <= seen.now
+        {
+            seen.coming.pop();
+            arrived.push(arrival);
+        }
+        Ok(())
+    }
+    fn fetch(&mut self, of: &Arrival, piece: &mut [u8], place: u64) -> io::Result<()> {
+        let seen = self.0.borrow();
+        piece.copy_from_slice(&seen.data[&of.slot][place as usize..][..piece.len()]);
+        Ok(())
+    }
+    fn deliver(&mut self, of: &Arrival, piece: &[u8], place: u64) -> io::Result<()> {
+        let mut seen = self.0.borrow_mut();
+        let data = seen.data.entry(of.slot).or_default();
+        let end = place as usize + piece.len();
+        data.resize(data.len().max(end), 0);
+        data[place as usize..end].copy_from_slice(piece);
+        Ok(())
+    }
+    fn complete(&mut self, of: &Arrival, ending: Ending) -> io::Result<()> {
+        let mut seen = self.0.borrow_mut();
+        let now = seen.now;
+        seen.done.push((now, *of, ending));
+        Ok(())
+    }
+}
+
+fn arrival(slot: u16, operation: Operation, lba: u64, sectors: u64) -> Arrival {
+    Arrival { disk: 0, slot, operation, lba: Lba(lba), sectors, fua: false }
+}
+
+struct Bench {
+    kernel: FakeKernel,
+    region: Region,
+    server: Server<FakeKernel>,
+}
+
+fn bench(each: Nanos, limit: Bytes) -> Bench {
+    let region = Region::in_memory(REGION_BYTES).unwrap();
+    let again = || Region::new(region.file().try_clone().unwrap(), 0, REGION_BYTES);
+    let store = PageStore::new(again(), &[CAPACITY], limit).unwrap();
+    let kernel = FakeKernel::default();
+    let model = Steady { each, free_at: Nanos::ZERO, queue: Vec::new() };
+    let server =
+        Server::new(kernel.clone(), again(), store, vec![Box::new(model)], |_| {}).unwrap();
+    region.words().unwrap().set(Word::Service, Service::Models as u64);
+    Bench { kernel, region, server }
+}
+
+impl Bench {
+    fn run(&mut self, mut coming: Vec<(Nanos, Arrival)>) -> Vec<(Nanos, Arrival, Ending)> {
+        // Taken from the end; those of one time in the order given.
+        coming.reverse();
+        coming.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        self.kernel.0.borrow_mut().coming = coming;
+        assert!(self.server.run().is_err(), "it ends when nothing is left");
+        std::mem::take(&mut self.kernel.0.borrow_mut().done)
+    }
+}
+
+const MS: Nanos = Nanos::from_millis(1);
+
+#[test]
+fn requests_complete_when_the_model_says_and_earlier_by_the_lead() {
+    let mut bench = bench(Nanos(5 * MS.0), CAPACITY);
+    let done = bench.run(vec![(MS, arrival(3, Operation::Read, 8, 8))]);
+    assert_eq!(done, [(Nanos(6 * MS.0), arrival(3, Operation::Read, 8, 8), Ending::Done)]);
+    let lead = Nanos::from_micros(30);
+    bench.region.words().unwrap().set(Word::Lead, lead.0);
+    let at = Nanos(20 * MS.0);
+    let done = bench.run(vec![(at, arrival(3, Operation::Flush, 0, 0))]);
+    assert_eq!(done[0].0, Nanos(25 * MS.0) - lead);
+}
+
+#[test]
+fn a_model_faster_than_the_way_to_it_shows_as_excess() {
+    let mut bench = bench(Nanos::from_micros(10), CAPACITY);
+    let words = bench.region.words().unwrap();
+    words.set(Word::Lead, 30_000);
+    words.set(Word::Floor, 25_000);
+    let done = bench.run(vec![(MS, arrival(0, Operation::Read, 0, 8))]);
+    assert_eq!(done[0].0, MS, "never before it arrived");
+    assert_eq!(words.get(Word::Excess), 15_000);
+}
+
+#[test]
+fn calibration_asks_no_model_and_leaves_no_record() {
+    let mut bench = bench(Nanos(50 * MS.0), CAPACITY);
+    let words = bench.region.words().unwrap();
+    words.set(Word::Service, Service::Immediate as u64);
+    assert_eq!(bench.run(vec![(MS, arrival(0, Operation::Read, 0, 8))])[0].0, MS);
+    words.set(Word::Service, Service::Fixed as u64);
+    let at = Nanos(2 * MS.0);
+    assert_eq!(bench.run(vec![(at, arrival(0, Operation::Read, 0, 8))])[0].0, at + FIXED);
+    assert_eq!(words.get(Word::Requests), 0);
+}
+
+#[test]
+fn every_request_is_logged_with_the_models_times_and_its_phase() {
+    let mut bench = bench(Nanos(2 * MS.0), CAPACITY);
+    let words = bench.region.words().unwrap();
+    words.set(Word::Phase, 4);
+    let write = Arrival { fua: true, ..arrival(1, Operation::Write, 16, 8) };
+    bench.kernel.0.borrow_mut().data.insert(1, vec![7; 4096]);
+    bench.run(vec![(MS, write), (MS, arrival(2, Operation::Flush, 0, 0))]);
+    assert_eq!(words.get(Word::Requests), 2);
+    let window = bench.region.map(REQUESTS_AT, 4096).unwrap();
+    let record = |nth: usize| {
+        Record::decode(window.bytes()[nth * RECORD..][..RECORD].try_into().unwrap()).unwrap()
+    };
+    let first = Record {
+        disk: 0,
+        operation: Operation::Write,
+        fua: true,
+        phase: 4,
+        lba: Lba(16),
+        sectors: 8,
+        submitted: MS,
+        completed: Nanos(3 * MS.0),
+    };
+    assert_eq!(record(0), first);
+    assert_eq!(record(1).completed, Nanos(5 * MS.0));
+}
+
+#[test]
+fn a_full_store_is_no_space_and_is_told() {
+    let mut bench = bench(MS, Bytes(4096));
+    let data: Vec<u8> = (0..8192_u32).map(|at| at as u8).collect();
+    bench.kernel.0.borrow_mut().data.insert(0, data);
+    let done = bench.run(vec![(MS, arrival(0, Operation::Write, 0, 16))]);
+    assert_eq!(done[0].2, Ending::NoSpace);
+    assert_eq!(bench.region.words().unwrap().get(Word::StoreFull), 1);
+    let done = bench.run(vec![(Nanos(9 * MS.0), arrival(1, Operation::Read, 1 << 40, 8))]);
+    assert_eq!(done[0].2, Ending::Error);
+    assert_eq!(bench.region.words().unwrap().get(Word::Defects), 1);
+}
+
+#[test]
+fn a_completion_nobody_waits_for_is_a_defect_and_not_the_end() {
+    struct Wrong(bool);
+    impl Model for Wrong {
+        fn capacity(&self) -> Bytes {
+            CAPACITY
+        }
+        fn submit(&mut self, _: Nanos, _: Request) {
+            self.0 = true;
+        }
+        fn next_event(&self) -> Option<Nanos> {
+            self.0.then_some(Nanos(5))
+        }
+        fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
+            if std::mem::take(&mut self.0) {
+                completed.push(Completion { id: RequestId(99), at: now });
+            }
+        }
+        fn is_durable(&self, _: Lba, _: u64) -> bool {
+            true
+        }
+        fn take_destaged(&mut self, _: &mut Vec<Destaged>) {}
+        fn activity(&self) -> Activity {
+            Activity::default()
+        }
+    }
+    let region = Region::in_memory(REGION_BYTES).unwrap();
+    let again = || Region::new(region.file().try_clone().unwrap(), 0, REGION_BYTES);
+    let words = region.words().unwrap();
+    words.set(Word::Service, Service::Models as u64);
+    let store = PageStore::new(again(), &[CAPACITY], CAPACITY).unwrap();
+    let kernel = FakeKernel::default();
+    kernel.0.borrow_mut().coming = vec![(MS, arrival(0, Operation::Flush, 0, 0))];
+    let mut server =
+        Server::new(kernel, again(), store, vec![Box::new(Wrong(false))], |_| {}).unwrap();
+    assert!(server.run().is_err());
+    assert_eq!(words.get(Word::Defects), 1);
+}
+
+proptest! {
+    /// Whatever arrives, each request completes exactly once, none before its model's time
+    /// less the lead, and reads give what was written last.
+    #[test]
+    fn every_request_completes_once_and_in_time(
+        places in prop::collection::vec((0u64..64, 1u64..8, any::<bool>()), 1..40),
+        lead in 0u64..50_000,
+    ) {
+        let mut bench = bench(Nanos::from_micros(200), CAPACITY);
+        bench.region.words().unwrap().set(Word::Lead, lead);
+        let mut plain = vec![0u8; 80 * 512];
+        let mut at = MS;
+        for (nth, &(lba, sectors, write)) in places.iter().enumerate() {
+            let slot = (nth % 32) as u16;
+            let range = (lba * 512) as usize..((lba + sectors) * 512) as usize;
+            let operation = if write {
+                let data: Vec<u8> = range.clone().map(|at| (at ^ nth) as u8).collect();
+                plain[range.clone()].copy_from_slice(&data);
+                bench.kernel.0.borrow_mut().data.insert(slot, data);
+                Operation::Write
+            } else {
+                bench.kernel.0.borrow_mut().data.remove(&slot);
+                Operation::Read
+            };
+            let done = bench.run(vec![(at, arrival(slot, operation, lba, sectors))]);
+            prop_assert_eq!(done.len(), 1);
+            prop_assert_eq!(done[0].2, Ending::Done);
+            prop_assert_eq!(done[0].0, Nanos(at.0 + 200_000 - lead));
+            if !write {
+                let seen = bench.kernel.0.borrow();
+                prop_assert_eq!(&seen.data[&slot], &plain[range]);
+            }
+            at = Nanos(at.0 + 300_000);
+        }
+    }
+}

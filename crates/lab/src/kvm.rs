@@ -1,0 +1,70 @@
+//! Does KVM truly work here? Only a guest that boots answers that: the device exists on many
+//! cloud and CI machines where it does not.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testbed::Stop;
+
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::machine::Use;
+use crate::vm::{Happening, Vm};
+
+/// A guest that does not come up within this, does not come up.
+const BOOT_LIMIT: Duration = Duration::from_secs(30);
+
+/// What the probe found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kvm {
+    /// A guest booted under it, in this much wall time.
+    Works {
+        /// From start to its checkpoint.
+        boot: Duration,
+    },
+    /// It is not to be had; real time in the lab is refused with this reason.
+    Unusable {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Lab {
+    /// Boots this lab's guest under KVM.
+    ///
+    /// # Errors
+    /// When it was asked to stop; that KVM does not work is no error.
+    pub fn probe_kvm(&self, stop: &Stop) -> Result<Kvm, LabError> {
+        let unusable = |reason: String| Ok(Kvm::Unusable { reason });
+        let device = Path::new("/dev/kvm");
+        if let Err(error) = std::fs::File::options().read(true).write(true).open(device) {
+            return unusable(format!("/dev/kvm: {error}"));
+        }
+        let began = Instant::now();
+        let mut vm = match Vm::start(self.machine(), self.software(), Use::RealTime) {
+            Ok(vm) => vm,
+            Err(error) => return unusable(error.to_string()),
+        };
+        match vm.wait(began + BOOT_LIMIT, stop)? {
+            Happening::Stopped if vm.kernel_log().is_empty() => {
+                Ok(Kvm::Works { boot: began.elapsed() })
+            }
+            Happening::Stopped => unusable("the guest's kernel panicked".to_owned()),
+            Happening::Rang => unusable("the guest said something unexpected".to_owned()),
+            Happening::Gone(said) => unusable(format!("the emulator ended: {said}")),
+            Happening::Nothing => {
+                let state = vm.command("query-status", Value::Null);
+                let state = state.ok().and_then(|state| {
+                    state.get("status").and_then(Value::as_str).map(str::to_owned)
+                });
+                unusable(format!(
+                    "/dev/kvm is there, but a guest did not boot within {} s (its state: {}): {}",
+                    BOOT_LIMIT.as_secs(),
+                    state.unwrap_or_else(|| "unknown".to_owned()),
+                    vm.said_text()
+                ))
+            }
+        }
+    }
+}
