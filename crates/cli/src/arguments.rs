@@ -7,6 +7,9 @@ use units::{Bytes, Nanos};
 
 use crate::exit::EXIT_CODES;
 
+/// The machine that is simulated when none is named.
+pub(crate) const DEFAULT_PROFILE: &str = "scsi-2004";
+
 /// Which filesystem should I use? Compares filesystems by workloads that people really
 /// run, repeated and interleaved, and says which differences are real.
 #[derive(Debug, Parser)]
@@ -30,6 +33,10 @@ pub(crate) enum Command {
     Corpus(Corpus),
     /// Measure what fstrial itself costs, against bare system calls.
     Bench,
+    /// Build the lab: kernel, tools and, where the host has none, an emulator
+    Lab(LabArguments),
+    /// Simulated disks: measure a model as one measures a drive
+    Disk(DiskArguments),
     /// Remove what interrupted runs left behind, and nothing else.
     Clean,
     /// Print a completion script for a shell.
@@ -59,6 +66,14 @@ pub(crate) struct Run {
     /// Allow the contents of this very device to be destroyed
     #[arg(long, value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
+
+    /// With lab: the machine, a name of `list profiles` or a TOML file
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
+    pub(crate) profile: String,
+
+    /// With lab: the disk, a name of `list disks` or a TOML file [default: the profile's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) disk: Option<String>,
 
     /// Where loop files are made [default: the cache directory]
     #[arg(long, value_name = "PATH")]
@@ -202,6 +217,8 @@ pub(crate) enum Listed {
     Layouts,
     /// Simulated disks
     Disks,
+    /// Simulated machines
+    Profiles,
     /// Studies that ship with fstrial
     Studies,
     /// Runs in the store
@@ -242,4 +259,78 @@ pub(crate) struct Man {
     /// Where to write the pages
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArguments {
+    #[command(subcommand)]
+    pub(crate) action: LabAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabAction {
+    /// Fetch and unpack kernel, tools and emulator into the cache; no root needed
+    Build(LabBuild),
+    /// Say what the lab is made of
+    Show,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabBuild {
+    /// A kernel of your own (bzImage); needs --modules
+    #[arg(long, value_name = "FILE", requires = "modules")]
+    pub(crate) kernel: Option<PathBuf>,
+
+    /// Its modules, lib/modules/RELEASE
+    #[arg(long, value_name = "DIR")]
+    pub(crate) modules: Option<PathBuf>,
+
+    /// A tree of tools of your own
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tools: Option<PathBuf>,
+
+    /// Unpack QEMU even where the host has one
+    #[arg(long)]
+    pub(crate) unpack_qemu: bool,
+
+    /// Build anew though there is a lab
+    #[arg(long)]
+    pub(crate) refresh: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiskArguments {
+    #[command(subcommand)]
+    pub(crate) action: DiskAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DiskAction {
+    /// Measure a model and print it beside what was published
+    Check(DiskCheck),
+    /// Print a disk's parameter file: a template for one's own
+    Show {
+        /// A name of `list disks`
+        #[arg(value_name = "MODEL")]
+        model: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiskCheck {
+    /// A name of `list disks`, or a TOML file
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+
+    /// Where the platter stands, and which requests are drawn
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Hold it against a validation trace of the real drive (DiskSim's format)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// The volatile write cache, as the drive has it where not given
+    #[arg(long, value_name = "on|off", value_parser = clap::builder::PossibleValuesParser::new(["on", "off"]))]
+    pub(crate) write_cache: Option<String>,
 }

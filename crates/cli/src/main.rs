@@ -13,6 +13,10 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 
 fn main() -> std::process::ExitCode {
+    // This binary is also PID 1 of the lab's guest.
+    if guest::is_guest() {
+        guest::run();
+    }
     // Hidden entry: this binary executing one trial in a process of its own.
     if std::env::args_os().nth(1).is_some_and(|word| word == testbed::CHILD_COMMAND) {
         return testbed::child_main();
@@ -25,6 +29,8 @@ fn main() -> std::process::ExitCode {
         Command::Doctor => commands::doctor::doctor(),
         Command::Corpus(corpus) => commands::corpus::corpus(corpus),
         Command::Bench => commands::bench::bench(),
+        Command::Lab(lab) => commands::lab::lab(lab),
+        Command::Disk(disk) => commands::disk::disk(disk),
         Command::Clean => commands::clean::clean(),
         Command::Completions(completions) => commands::manual::completions(&completions),
         Command::Man(man) => commands::manual::man(&man),

@@ -14,7 +14,8 @@ pub(crate) fn list(arguments: &List) -> Ended {
         Listed::Workloads => workloads(),
         Listed::Filesystems => filesystems(),
         Listed::Layouts => layouts(),
-        Listed::Disks => disks(),
+        Listed::Disks => disks()?,
+        Listed::Profiles => profiles()?,
         Listed::Studies => "no studies ship with this version\n".to_owned(),
         Listed::Runs => runs(arguments)?,
     };
@@ -89,8 +90,29 @@ fn layouts() -> String {
         .collect()
 }
 
-fn disks() -> String {
-    "no simulated disks ship with this version\n".to_owned()
+fn disks() -> Result<String, Failure> {
+    let mut text = String::new();
+    for shipped in disk::DISKS {
+        let description =
+            disk::DiskDescription::find(shipped.name).map_err(Failure::from(Exit::Input))?;
+        text += &described(&description.name, &description.title);
+    }
+    Ok(text)
+}
+
+fn profiles() -> Result<String, Failure> {
+    let mut text = String::new();
+    for (name, _) in lab::PROFILES {
+        let profile = lab::MachineProfile::find(name).map_err(Failure::from(Exit::Input))?;
+        let facts = format!(
+            "{}; {} of memory, disk {}",
+            profile.summary.trim_end_matches('.'),
+            profile.ram,
+            profile.disk.model
+        );
+        text += &described(name, &facts);
+    }
+    Ok(text)
 }
 
 fn runs(arguments: &List) -> Result<String, Failure> {

@@ -3,7 +3,9 @@
 pub(crate) mod bench;
 pub(crate) mod clean;
 pub(crate) mod corpus;
+pub(crate) mod disk;
 pub(crate) mod doctor;
+pub(crate) mod lab;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod report;

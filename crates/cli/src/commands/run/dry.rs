@@ -80,7 +80,7 @@ pub(super) fn warn_about_power(prepared: &Prepared) {
     }
     let plan = stats::Plan::new(contenders, prepared.request.repeats as usize, TYPICAL_SPREAD);
     match (plan.undecidable(), plan.smallest_difference()) {
-        (Some(why), _) => eprintln!("note: this plan cannot decide anything: {why}"),
+        (Some(why), _) => eprintln!("note: {why}"),
         (None, Ok(difference)) if difference > HOPELESS_DIFFERENCE => eprintln!(
             "note: {} repeats of {contenders} contenders cannot decide anything: only what takes \
              more than {:.0} times as long would show; for a difference of 10 % it takes {}",

@@ -94,7 +94,17 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
                 loop_directory,
             })
         }
-        TestbedName::Lab => usage("the lab is not part of this version"),
+        TestbedName::Lab => {
+            if !arguments.dir.is_empty() || !arguments.device.is_empty() {
+                return usage(
+                    "--dir and --device are of this machine; the lab has disks of its own",
+                );
+            }
+            Ok(TestbedRequest::Lab {
+                profile: arguments.profile.clone(),
+                disk: arguments.disk.clone(),
+            })
+        }
     }
 }
 
@@ -176,8 +186,8 @@ pub(super) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
                 tool_path(),
             ))
         }
-        TestbedRequest::Lab { .. } => {
-            return Err(Failure::new(Exit::Usage, "the lab is not part of this version"));
+        TestbedRequest::Lab { profile, disk } => {
+            Box::new(crate::commands::lab::open(profile, disk.as_deref(), &inputs)?)
         }
     };
     let refused = testbed.admit(&trials);
