@@ -23,4 +23,4 @@ pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
-pub use workloads::{Space, WORKLOADS, Workload, find};
+pub use workloads::{BonnieCsv, Space, WORKLOADS, Workload, bonnie_csv, find};

@@ -1,6 +1,7 @@
 //! The catalogue. One file a workload; [`WORKLOADS`] is the only list of them.
 
 mod bigfile;
+mod bonnie;
 mod contents;
 mod copying;
 mod course;
@@ -16,6 +17,7 @@ mod tree;
 mod unpack;
 mod walk;
 
+pub use self::bonnie::{BonnieCsv, bonnie_csv};
 use units::Bytes;
 
 use crate::{Context, Description, Failure, Parameters};
@@ -56,6 +58,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &tree::Tree,
     &bigfile::BigFile,
     &randomio::RandomIo,
+    &bonnie::Bonnie,
     &null::Null,
 ];
 

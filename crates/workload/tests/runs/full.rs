@@ -87,3 +87,12 @@ fn a_large_file_that_does_not_fit_fails_its_phase_and_the_next_ones_say_so() {
     assert_eq!(read["not_comparable"], "follows the phase dd, which failed");
     assert!(error.starts_with("phase dd: write bigfile"), "{error}");
 }
+
+#[test]
+fn bonnie_goes_on_with_its_files_when_the_large_one_does_not_fit() {
+    let (events, error) = run_on_tmpfs("size=2m", "bonnie DIR size=8M files=1 manner=1.03a");
+    let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
+    assert_eq!(words[..6], ["failed", "failed", "skipped", "skipped", "skipped", "skipped"]);
+    assert_eq!(words[6..], ["completed"; 6]);
+    assert!(error.starts_with("phase write-char: write Bonnie.1.000"), "{error}");
+}

@@ -2,6 +2,7 @@
 //! traced.
 
 mod bigfile;
+mod bonnie;
 mod full;
 mod maildir;
 mod postmark;

@@ -1,0 +1,350 @@
+//! Bonnie's large file: by byte, by block, rewritten, at random places.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
+
+use super::super::copying::{read, write_all};
+use super::super::crew::Crew;
+use super::Manner;
+use crate::path_buffer::PathBuffer;
+use crate::{Op, OpError, Recorder, Seed};
+
+/// What the phases on the large file have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Large {
+    pub(super) manner: Manner,
+    pub(super) size: u64,
+    pub(super) chunk: usize,
+    pub(super) fsync: bool,
+}
+
+/// 1.03 puts no more than this into one file.
+const FILE_MAX: u64 = 1 << 30;
+/// What a stream of the C library writes and reads at once.
+const STREAM: usize = 4096;
+
+/// The file, or the files of at most 1 GiB, as one.
+pub(super) struct Files {
+    files: Vec<OwnedFd>,
+    path: PathBuffer,
+    each: u64,
+    number: usize,
+}
+
+fn name(manner: Manner, number: usize, path: &mut PathBuffer) {
+    path.clear().text(super::FILE);
+    if manner == Manner::V103a {
+        path.text(".").number(number as u64, 3);
+    }
+}
+
+impl Large {
+    fn each(self) -> u64 {
+        let whole = (FILE_MAX / self.chunk as u64).max(1) * self.chunk as u64;
+        if self.manner == Manner::V103a { whole } else { u64::MAX }
+    }
+
+    fn count(self) -> usize {
+        self.size.div_ceil(self.each()).max(1) as usize
+    }
+
+    /// Opens the files; a new one must not exist.
+    pub(super) fn open(self, target: BorrowedFd<'_>, new: bool) -> Result<Files, OpError> {
+        let mut flags = OFlags::RDWR | OFlags::CLOEXEC;
+        if new {
+            flags |= OFlags::CREATE | OFlags::EXCL;
+        }
+        let mut path = PathBuffer::new();
+        let mut files = Vec::new();
+        for number in 0..self.count() {
+            name(self.manner, number, &mut path);
+            let file = rustix::fs::openat(target, path.c_str(), flags, Mode::from_raw_mode(0o600))
+                .map_err(path.failed("open"))?;
+            files.push(file);
+        }
+        Ok(Files { files, path, each: self.each(), number: 0 })
+    }
+
+    /// Removes the files that are there.
+    pub(super) fn remove(self, target: BorrowedFd<'_>) -> Result<(), OpError> {
+        let mut path = PathBuffer::new();
+        for number in 0..self.count() {
+            name(self.manner, number, &mut path);
+            match rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty()) {
+                Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(path.failed("unlink")(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of the phases that go byte by byte.
+    pub(super) fn bytes_by_char(self) -> u64 {
+        if self.manner == Manner::V103a { self.size } else { self.size.min(3 << 20) }
+    }
+
+    fn chunks(self) -> u64 {
+        self.size / self.chunk as u64
+    }
+
+    /// Writes byte by byte: through a stream's buffer, or one system call each.
+    pub(super) fn write_chars(
+        self,
+        mut files: Files,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let mut stream = [0u8; STREAM];
+        let mut at = 0;
+        let bytes = self.bytes_by_char();
+        recorder.restart();
+        while at < bytes {
+            let length = match self.manner {
+                Manner::V103a => {
+                    let length = STREAM.min((bytes - at) as usize);
+                    for (place, byte) in stream[..length].iter_mut().enumerate() {
+                        // Each byte goes its own way, as through putc.
+                        *byte = std::hint::black_box((at as usize + place) as u8 & 0x7f);
+                    }
+                    length
+                }
+                Manner::V200a => {
+                    stream[0] = at as u8 & 0x7f;
+                    1
+                }
+            };
+            files.at_byte(at);
+            files.write(&stream[..length])?;
+            at += length as u64;
+            recorder.wrote(length as u64);
+            recorder.done(Op(0));
+        }
+        recorder.digest(bytes);
+        self.close(files, recorder)
+    }
+
+    /// Writes blocks; a byte more of each has been counted up.
+    pub(super) fn write_blocks(
+        self,
+        mut files: Files,
+        buffer: &mut [u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        buffer.fill(0);
+        recorder.restart();
+        for chunk in 0..self.chunks() {
+            self.bump(buffer, chunk);
+            files.at_byte(chunk * self.chunk as u64);
+            files.write(buffer)?;
+            recorder.wrote(self.chunk as u64);
+            recorder.done(Op(0));
+        }
+        recorder.digest(self.chunks());
+        self.close(files, recorder)
+    }
+
+    fn bump(self, buffer: &mut [u8], chunk: u64) {
+        let byte = &mut buffer[(chunk % self.chunk as u64) as usize];
+        *byte = byte.wrapping_add(1);
+    }
+
+    /// Reads each block, counts one byte up, goes back and writes it.
+    pub(super) fn rewrite(
+        self,
+        mut files: Files,
+        buffer: &mut [u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        recorder.restart();
+        for chunk in 0..self.chunks() {
+            let at = chunk * self.chunk as u64;
+            files.at_byte(at);
+            files.read(buffer)?;
+            self.bump(buffer, chunk);
+            files.seek(at)?;
+            files.write(buffer)?;
+            recorder.read(self.chunk as u64);
+            recorder.wrote(self.chunk as u64);
+            recorder.done(Op(0));
+        }
+        recorder.digest(self.chunks());
+        self.close(files, recorder)
+    }
+
+    pub(super) fn read_chars(
+        self,
+        mut files: Files,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let mut stream = [0u8; STREAM];
+        let mut at = 0;
+        let mut sum = 0u64;
+        let bytes = self.bytes_by_char();
+        recorder.restart();
+        while at < bytes {
+            let length = match self.manner {
+                Manner::V103a => STREAM.min((bytes - at) as usize),
+                Manner::V200a => 1,
+            };
+            files.at_byte(at);
+            files.read(&mut stream[..length])?;
+            for byte in &stream[..length] {
+                sum += u64::from(std::hint::black_box(*byte));
+            }
+            at += length as u64;
+            recorder.read(length as u64);
+            recorder.done(Op(0));
+        }
+        std::hint::black_box(sum);
+        recorder.digest(bytes);
+        drop(files);
+        Ok(())
+    }
+
+    pub(super) fn read_blocks(
+        self,
+        mut files: Files,
+        buffer: &mut [u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        recorder.restart();
+        for chunk in 0..self.chunks() {
+            files.at_byte(chunk * self.chunk as u64);
+            files.read(buffer)?;
+            recorder.read(self.chunk as u64);
+            recorder.done(Op(0));
+        }
+        recorder.digest(self.chunks());
+        drop(files);
+        Ok(())
+    }
+
+    /// fsync where the manner or `-b` wants it, then close.
+    fn close(self, files: Files, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+        if self.manner == Manner::V200a || self.fsync {
+            for file in &files.files {
+                rustix::fs::fsync(file).map_err(files.path.failed("fsync"))?;
+            }
+            recorder.part(Op(1));
+        }
+        drop(files);
+        Ok(())
+    }
+
+    /// Compares the file with what write, rewrite and seeks must have left.
+    pub(super) fn verify(self, target: BorrowedFd<'_>) -> Result<(), String> {
+        let shown = |error: OpError| format!("{error}: {}", error.source);
+        let mut files = self.open(target, false).map_err(shown)?;
+        let (mut expected, mut found) = (vec![0; self.chunk], vec![0; self.chunk]);
+        for chunk in 0..self.chunks() {
+            self.bump(&mut expected, chunk);
+            let at = chunk * self.chunk as u64;
+            files.at_byte(at);
+            files.read(&mut found).map_err(shown)?;
+            let mut rewritten = expected.clone();
+            self.bump(&mut rewritten, chunk);
+            // The seeks have counted up the first byte of some.
+            if rewritten[1..] != found[1..] {
+                return Err(format!("other contents than written in block {chunk}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Files {
+    /// Goes on to the next file where `at` is its beginning.
+    #[inline]
+    fn at_byte(&mut self, at: u64) {
+        self.number = (at / self.each) as usize;
+    }
+
+    fn seek(&mut self, at: u64) -> Result<(), OpError> {
+        self.number = (at / self.each) as usize;
+        rustix::fs::seek(&self.files[self.number], SeekFrom::Start(at % self.each))
+            .map_err(self.path.failed("seek in"))?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, bytes: &[u8]) -> Result<(), OpError> {
+        write_all(&self.files[self.number], bytes).map_err(self.path.failed("write"))
+    }
+
+    #[inline]
+    fn read(&self, buffer: &mut [u8]) -> Result<(), OpError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let got = read(self.files[self.number].as_fd(), &mut buffer[filled..])
+                .map_err(self.path.failed("read"))?;
+            if got == 0 {
+                let short = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+                return Err(self.path.failed("read")(short));
+            }
+            filled += got;
+        }
+        Ok(())
+    }
+}
+
+/// The seeks all seekers share: they take them in order, whoever is free.
+pub(super) struct Seeks {
+    /// Block, and whether 2.00 rewrites it.
+    places: Vec<(u64, bool)>,
+    next: AtomicUsize,
+}
+
+impl Seeks {
+    pub(super) fn draw(seed: Seed, count: u64, large: Large) -> Seeks {
+        let mut draw = seed.stream("bonnie seeks");
+        let places =
+            (0..count).map(|_| (draw.below(large.chunks().max(1)), draw.below(10) == 0)).collect();
+        Seeks { places, next: AtomicUsize::new(0) }
+    }
+
+    /// One seeker's share. Returns how many blocks it rewrote.
+    pub(super) fn perform(
+        &self,
+        large: Large,
+        files: &mut Files,
+        buffer: &mut [u8],
+        crew: &Crew,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<u64, OpError> {
+        let (mut own, mut rewritten) = (0, 0);
+        while !crew.is_stopped() {
+            let Some((chunk, drawn)) = self.places.get(self.next.fetch_add(1, Ordering::Relaxed))
+            else {
+                break;
+            };
+            let at = chunk * large.chunk as u64;
+            files.seek(at)?;
+            files.read(buffer)?;
+            recorder.read(large.chunk as u64);
+            let rewrite = match large.manner {
+                Manner::V103a => own % 10 == 0,
+                Manner::V200a => *drawn,
+            };
+            own += 1;
+            if rewrite {
+                buffer[0] = buffer[0].wrapping_add(1);
+                files.seek(at)?;
+                files.write(buffer)?;
+                if large.fsync {
+                    rustix::fs::fsync(&files.files[files.number])
+                        .map_err(files.path.failed("fsync"))?;
+                }
+                rewritten += 1;
+                recorder.wrote(large.chunk as u64);
+            }
+            recorder.done(Op(usize::from(rewrite)));
+        }
+        Ok(rewritten)
+    }
+
+    /// Digest of the places, whichever seeker took them.
+    pub(super) fn digest(&self, recorder: &mut Recorder<'_>) {
+        self.places.iter().for_each(|(chunk, _)| recorder.digest(*chunk));
+    }
+}

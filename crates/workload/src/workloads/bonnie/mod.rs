@@ -1,0 +1,546 @@
+//! Bonnie++: one large file, then many small ones.
+
+mod csv;
+mod large;
+mod small;
+
+use std::os::fd::AsFd;
+
+use units::Bytes;
+
+pub use self::csv::{BonnieCsv, bonnie_csv};
+use self::large::{Large, Seeks};
+use self::small::{Links, Small};
+use super::copying::open_target;
+use super::course::{Course, after_failure, not_comparable};
+use super::crew::phase_with_threads;
+use super::{Space, Workload, walk};
+use crate::{
+    Context, Description, Failure, Kind, OpDescription, OpError, Parameter, Parameters,
+    PhaseDescription, PhaseResult, Recorder,
+};
+
+/// See the module's own words.
+pub(super) struct Bonnie;
+
+/// Which version is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    V103a,
+    V200a,
+}
+
+const FSYNC_OP: OpDescription =
+    OpDescription { name: "fsync", span: "the fsync before close, where there is one" };
+const SYNC_OP: OpDescription =
+    OpDescription { name: "syncfs", span: "the sync at the end, in the manner of 2.00a" };
+
+static WRITE_CHAR: PhaseDescription = PhaseDescription {
+    name: "write-char",
+    summary: "writes byte by byte",
+    clock: "from the open file to its close. 1.03a: the whole file through a buffer of 4096 \
+            bytes, no fsync. 2.00a: 3 MiB in writes of one byte, fsync",
+    ops: &[OpDescription { name: "write", span: "one write, with filling its buffer" }, FSYNC_OP],
+    disk_bound: false,
+};
+static WRITE_BLOCK: PhaseDescription = PhaseDescription {
+    name: "write-block",
+    summary: "writes the whole file anew in chunks",
+    clock: "from the open file, which is new, to its close. 1.03a: no fsync, so what is still in \
+            memory is not waited for. 2.00a: fsync",
+    ops: &[OpDescription { name: "write", span: "one write of a chunk" }, FSYNC_OP],
+    disk_bound: false,
+};
+static REWRITE: PhaseDescription = PhaseDescription {
+    name: "rewrite",
+    summary: "reads each chunk, changes a byte, goes back and writes it",
+    clock: "from the open file to its close. 1.03a: no fsync. 2.00a: fsync. Each byte counts once \
+            in the figures; no cache drop before",
+    ops: &[OpDescription { name: "rewrite", span: "read, lseek, write of a chunk" }, FSYNC_OP],
+    disk_bound: false,
+};
+static READ_CHAR: PhaseDescription = PhaseDescription {
+    name: "read-char",
+    summary: "reads byte by byte",
+    clock: "from the open file to its close; no cache drop before. 1.03a: the whole file through \
+            a buffer of 4096 bytes. 2.00a: 3 MiB in reads of one byte",
+    ops: &[OpDescription { name: "read", span: "one read, with emptying its buffer" }],
+    disk_bound: false,
+};
+static READ_BLOCK: PhaseDescription = PhaseDescription {
+    name: "read-block",
+    summary: "reads the whole file in chunks",
+    clock: "from the open file to its close; no cache drop before",
+    ops: &[OpDescription { name: "read", span: "one read of a chunk" }],
+    disk_bound: false,
+};
+static SEEKS: PhaseDescription = PhaseDescription {
+    name: "seeks",
+    summary: "several seekers read random chunks and rewrite a tenth of them",
+    clock: "from the moment all seekers are let go until the last has closed the file; no cache \
+            drop before",
+    ops: &[
+        OpDescription { name: "read", span: "lseek, read of a chunk" },
+        OpDescription { name: "rewrite", span: "lseek, read, lseek, write of a chunk" },
+    ],
+    disk_bound: false,
+};
+
+macro_rules! file_phase {
+    ($name:ident, $text:literal, $summary:literal, $clock:literal, $($op:expr),+) => {
+        static $name: PhaseDescription = PhaseDescription {
+            name: $text,
+            summary: $summary,
+            clock: $clock,
+            ops: &[$($op),+],
+            disk_bound: false,
+        };
+    };
+}
+
+const CREATE_OP: OpDescription =
+    OpDescription { name: "create", span: "create, writes, close of a file, or one link" };
+const STAT_OP: OpDescription =
+    OpDescription { name: "stat", span: "one stat; with contents also open, reads, close" };
+const DELETE_OP: OpDescription = OpDescription { name: "delete", span: "one unlink" };
+
+file_phase!(
+    CREATE_SEQUENTIAL,
+    "create-sequential",
+    "creates files whose names begin with a counter",
+    "creates; 2.00a: and sync. Directories are made before",
+    CREATE_OP,
+    SYNC_OP
+);
+file_phase!(
+    STAT_SEQUENTIAL,
+    "stat-sequential",
+    "asks for attributes of each in the order of the listing, and reads it",
+    "listing, stats, reads; no cache drop before",
+    STAT_OP
+);
+file_phase!(
+    DELETE_SEQUENTIAL,
+    "delete-sequential",
+    "deletes in the order of the listing",
+    "listing, unlinks, rmdirs; 2.00a: and sync",
+    DELETE_OP,
+    SYNC_OP
+);
+file_phase!(
+    CREATE_RANDOM,
+    "create-random",
+    "creates files whose names begin with random letters",
+    "creates; 2.00a: and sync. Directories are made before",
+    CREATE_OP,
+    SYNC_OP
+);
+file_phase!(
+    STAT_RANDOM,
+    "stat-random",
+    "asks for attributes of each in random order, and reads it",
+    "stats, reads; no cache drop before. The order is drawn before",
+    STAT_OP
+);
+file_phase!(
+    DELETE_RANDOM,
+    "delete-random",
+    "deletes in another random order",
+    "unlinks, rmdirs; 2.00a: and sync. The order is drawn before",
+    DELETE_OP,
+    SYNC_OP
+);
+
+/// The order of fields in Bonnie++'s lines.
+static LARGE_PHASES: &[&PhaseDescription] =
+    &[&WRITE_CHAR, &WRITE_BLOCK, &REWRITE, &READ_CHAR, &READ_BLOCK, &SEEKS];
+static SMALL_PHASES: &[&PhaseDescription] = &[
+    &CREATE_SEQUENTIAL,
+    &STAT_SEQUENTIAL,
+    &DELETE_SEQUENTIAL,
+    &CREATE_RANDOM,
+    &STAT_RANDOM,
+    &DELETE_RANDOM,
+];
+
+static DESCRIPTION: Description = Description {
+    name: "bonnie",
+    summary: "Bonnie++ 1.03a or 2.00a: one large file in every manner, then many small ones",
+    origin: "Bonnie++ (Russell Coker), in the manner of 1.03a (2003, what old pages used) or of \
+2.00a (today's). They differ in what a byte costs, in fsync and sync, in the number of seekers \
+and in names of files; each phase says how. Figures are real values, however short a phase: \
+`k_per_sec` in KiB/s, `seeks_per_sec`, `files_per_sec`, `cpu_percent` of the process alone, as \
+there. Lines in the original's format, with its `+++++` for what took less than half a second, \
+are made from them.\n\n\
+The system calls are those of 2.00a (traced); 1.03a is followed by its source. Departures: \
+sizes, names and orders come from the trial's seed; `size` does not follow the machine's \
+memory (a note says when it is below twice of it); seekers are threads, which take their places \
+from a list drawn before instead of a pipe, and begin together instead of after a pause; sync \
+is syncfs, so that it does not hit the rest of the machine; paths are resolved from the target \
+directory; `-D` is not offered. With `max_size=0` files are empty, as by default there.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "manner",
+            help: "The version that is followed.",
+            kind: Kind::Choice(&[
+                ("1.03a", "buffered bytes, no fsync, three seekers"),
+                ("2.00a", "a system call for each byte, fsync, sync, five seekers"),
+            ]),
+            default: "2.00a",
+            scales: false,
+        },
+        Parameter {
+            name: "size",
+            help: "Size of the large file, at least twice the memory; 0 leaves its phases out.",
+            kind: Kind::Size,
+            default: "2G",
+            scales: true,
+        },
+        Parameter {
+            name: "chunk",
+            help: "Bytes of a read or write.",
+            kind: Kind::Size,
+            default: "8192",
+            scales: false,
+        },
+        Parameter {
+            name: "files",
+            help: "Small files, in units of 1024; 0 leaves their phases out.",
+            kind: Kind::Count { min: 0, max: 100_000 },
+            default: "16",
+            scales: true,
+        },
+        Parameter {
+            name: "max_size",
+            help: "Small files stay below this size.",
+            kind: Kind::Size,
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "min_size",
+            help: "Smallest size of a small file.",
+            kind: Kind::Size,
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "directories",
+            help: "Directories over which small files are spread.",
+            kind: Kind::Count { min: 1, max: 99_999 },
+            default: "1",
+            scales: false,
+        },
+        Parameter {
+            name: "links",
+            help: "Whether small files after the first are links to it.",
+            kind: Kind::Choice(&[
+                ("none", "files of their own"),
+                ("hard", "hard links"),
+                ("symbolic", "symbolic links"),
+            ]),
+            default: "none",
+            scales: false,
+        },
+        Parameter {
+            name: "fsync",
+            help: "As `-b`: fsync at each close, rewritten seek, created and deleted file.",
+            kind: Kind::Switch,
+            default: "off",
+            scales: false,
+        },
+        Parameter {
+            name: "seeks",
+            help: "Seeks of all seekers together.",
+            kind: Kind::Count { min: 1, max: 100_000_000 },
+            default: "8192",
+            scales: false,
+        },
+        Parameter {
+            name: "seekers",
+            help: "Seekers; 0 for those of the version (3 or 5).",
+            kind: Kind::Count { min: 0, max: 1024 },
+            default: "0",
+            scales: false,
+        },
+    ],
+    phases: &[
+        &WRITE_CHAR,
+        &WRITE_BLOCK,
+        &REWRITE,
+        &READ_CHAR,
+        &READ_BLOCK,
+        &SEEKS,
+        &CREATE_SEQUENTIAL,
+        &STAT_SEQUENTIAL,
+        &DELETE_SEQUENTIAL,
+        &CREATE_RANDOM,
+        &STAT_RANDOM,
+        &DELETE_RANDOM,
+    ],
+};
+
+/// Name of the large file.
+const FILE: &str = "Bonnie.1";
+
+impl Workload for Bonnie {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+        let files = parameters.count("files") * 1024;
+        let each = parameters.size("max_size").0.div_ceil(4096) * 4096;
+        let small = Bytes(each) * files + Bytes(4096) * parameters.count("directories");
+        Space {
+            bytes: parameters.size("size").max(small),
+            inodes: files + parameters.count("directories") + 2,
+        }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+fn manner(parameters: &Parameters) -> Manner {
+    if parameters.text("manner") == "1.03a" { Manner::V103a } else { Manner::V200a }
+}
+
+fn seekers(parameters: &Parameters) -> u64 {
+    match (parameters.count("seekers"), manner(parameters)) {
+        (0, Manner::V103a) => 3,
+        (0, Manner::V200a) => 5,
+        (given, _) => given,
+    }
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let chunk = parameters.size("chunk").0;
+    if !(256..=1 << 20).contains(&chunk) || !chunk.is_power_of_two() {
+        return Err(Failure::Input(format!(
+            "chunk={chunk} is not a power of two from 256 bytes to 1 MiB"
+        )));
+    }
+    let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
+    if min > max || max > 1 << 30 {
+        return Err(Failure::Input("min_size is above max_size, or that above 1 GiB".to_owned()));
+    }
+    let size = parameters.size("size").0 / chunk * chunk;
+    let large = Large {
+        manner: manner(parameters),
+        size,
+        chunk: chunk as usize,
+        fsync: parameters.switch("fsync"),
+    };
+    let small = Small {
+        manner: large.manner,
+        files: parameters.count("files") as u32 * 1024,
+        min: min as u32,
+        max: max as u32,
+        directories: parameters.count("directories") as u32,
+        chunk: large.chunk,
+        links: match parameters.text("links") {
+            "hard" => Links::Hard,
+            "symbolic" => Links::Symbolic,
+            _ => Links::None,
+        },
+        fsync: large.fsync,
+    };
+    let mut course = Course::default();
+    if size == 0 {
+        skip(context, LARGE_PHASES, "not asked for");
+    } else {
+        large_file(context, &mut course, large)?;
+    }
+    if small.files == 0 {
+        skip(context, SMALL_PHASES, "not asked for");
+    } else {
+        small_files(context, &mut course, small)?;
+    }
+    course.end()
+}
+
+fn skip(context: &mut Context<'_>, phases: &'static [&'static PhaseDescription], reason: &str) {
+    for phase in phases {
+        context.skip(phase, reason);
+    }
+}
+
+/// Adds the original's figures: a rate under its name, and its share of CPU.
+fn figures(result: &mut PhaseResult, name: &str, count: f64) {
+    let seconds = result.wall.0.max(1) as f64 / 1e9;
+    result.figures.insert(name.to_owned(), count / seconds);
+    let cpu = result.cpu.total().0 as f64 / result.wall.0.max(1) as f64 * 100.0;
+    result.figures.insert("cpu_percent".to_owned(), cpu);
+}
+
+/// Twice the machine's memory, in bytes; `None` where the kernel does not tell.
+fn twice_the_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 2048)
+}
+
+fn large_file(context: &mut Context<'_>, course: &mut Course, large: Large) -> Result<(), Failure> {
+    let target = open_target(context.target())?;
+    let target = target.as_fd();
+    let mut buffer = vec![1; large.chunk];
+    let small_for_memory = twice_the_memory().is_some_and(|memory| large.size < memory);
+    let before = |error| Failure::Op { phase: "before it", error };
+    let mut one = |context: &mut Context<'_>,
+                   phase: &'static PhaseDescription,
+                   ops: u64,
+                   new: bool,
+                   body: &mut Body<'_>| {
+        let after = after_failure(context);
+        let opened = large.open(target, new);
+        let ended = context.phase_with(
+            phase,
+            ops,
+            |recorder| body(opened?, recorder),
+            |(), result| {
+                let bytes = result.read_bytes.0.max(result.write_bytes.0);
+                figures(result, "k_per_sec", bytes as f64 / 1024.0);
+                if small_for_memory {
+                    let note = "the file is smaller than twice the memory: caches matter";
+                    result.notes.push(note.to_owned());
+                }
+                not_comparable(result, after);
+            },
+        );
+        course.take(ended).map(|done| done.is_some())
+    };
+    let chunks = large.size / large.chunk as u64;
+    let chars = match large.manner {
+        Manner::V103a => large.bytes_by_char().div_ceil(4096),
+        Manner::V200a => large.bytes_by_char(),
+    };
+    one(context, &WRITE_CHAR, chars, true, &mut |files, r| large.write_chars(files, r))?;
+    large.remove(target).map_err(before)?;
+    let written = one(context, &WRITE_BLOCK, chunks, true, &mut |files, r| {
+        large.write_blocks(files, &mut buffer, r)
+    })?;
+    if !written {
+        large.remove(target).map_err(before)?;
+        skip(context, &LARGE_PHASES[2..], "the file could not be written");
+        return Ok(());
+    }
+    let rewritten = one(context, &REWRITE, chunks, false, &mut |files, r| {
+        large.rewrite(files, &mut buffer, r)
+    })?;
+    one(context, &READ_CHAR, chars, false, &mut |files, r| large.read_chars(files, r))?;
+    one(context, &READ_BLOCK, chunks, false, &mut |files, r| {
+        large.read_blocks(files, &mut buffer, r)
+    })?;
+    let sought = seek(context, target, large);
+    course.take(sought)?;
+    if context.verify() && rewritten {
+        large.verify(target).map_err(|why| Failure::Verify(format!("the large file: {why}")))?;
+    }
+    large.remove(target).map_err(before)
+}
+
+/// A phase on the large file.
+type Body<'a> = dyn FnMut(large::Files, &mut Recorder<'_>) -> Result<(), OpError> + 'a;
+
+fn seek(
+    context: &mut Context<'_>,
+    target: std::os::fd::BorrowedFd<'_>,
+    large: Large,
+) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let count = parameters.count("seeks");
+    let seeks = Seeks::draw(context.seed(), count, large);
+    let mut hands = Vec::new();
+    for _ in 0..seekers(parameters) {
+        let files =
+            large.open(target, false).map_err(|error| Failure::Op { phase: SEEKS.name, error })?;
+        hands.push((files, vec![1; large.chunk]));
+    }
+    let after = after_failure(context);
+    phase_with_threads(
+        context,
+        &SEEKS,
+        count,
+        hands,
+        |(mut files, mut buffer), crew, recorder| {
+            seeks.perform(large, &mut files, &mut buffer, crew, recorder)
+        },
+        |recorder| {
+            seeks.digest(recorder);
+            Ok(())
+        },
+        |rewritten, result| {
+            figures(result, "seeks_per_sec", count as f64);
+            result.figures.insert("rewritten".to_owned(), rewritten.iter().sum::<u64>() as f64);
+            not_comparable(result, after);
+        },
+    )?;
+    Ok(())
+}
+
+fn small_files(
+    context: &mut Context<'_>,
+    course: &mut Course,
+    small: Small,
+) -> Result<(), Failure> {
+    let target = open_target(context.target())?;
+    let target = target.as_fd();
+    if let Err(reason) = small.probe_links(target) {
+        skip(context, SMALL_PHASES, &reason);
+        return Ok(());
+    }
+    let mut buffer = vec![1; small.chunk];
+    let mut contents = vec![1; small.chunk];
+    contents.fill(0);
+    let before = |error| Failure::Op { phase: "before it", error };
+    let mut orders = context.seed().stream("bonnie orders");
+    let count = u64::from(small.files);
+    for random in [false, true] {
+        let mut one =
+            |context: &mut Context<'_>,
+             phase: &'static PhaseDescription,
+             body: &mut dyn FnMut(&mut Recorder<'_>) -> Result<(), OpError>| {
+                let after = after_failure(context);
+                let ended = context.phase_with(
+                    phase,
+                    count,
+                    |recorder| body(recorder),
+                    |(), result| {
+                        figures(result, "files_per_sec", count as f64);
+                        not_comparable(result, after);
+                    },
+                );
+                course.take(ended).map(|done| done.is_some())
+            };
+        let phases = &SMALL_PHASES[if random { 3..6 } else { 0..3 }];
+        let mut files = small.draw(context.seed(), random);
+        small.make_directories(target).map_err(before)?;
+        if !one(context, phases[0], &mut |r| small.create(target, &files, &contents, r))? {
+            walk::remove(target, small::DIRECTORY, || ()).map_err(before)?;
+            skip(context, &phases[1..], "the files could not be created");
+            continue;
+        }
+        orders.shuffle(&mut files);
+        one(context, phases[1], &mut |recorder| {
+            if random {
+                small.stat_in_order(target, &files, &mut buffer, recorder)
+            } else {
+                small.stat_listed(target, &mut buffer, recorder)
+            }
+        })?;
+        orders.shuffle(&mut files);
+        one(context, phases[2], &mut |recorder| {
+            if random {
+                small.delete_in_order(target, &files, recorder)
+            } else {
+                small.delete_listed(target, recorder)
+            }
+        })?;
+        walk::remove(target, small::DIRECTORY, || ()).map_err(before)?;
+    }
+    Ok(())
+}

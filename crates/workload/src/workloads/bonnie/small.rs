@@ -1,0 +1,433 @@
+//! Bonnie's file tests: many small files created, looked at, deleted.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::super::copying::{list, read, write_all};
+use super::Manner;
+use crate::path_buffer::PathBuffer;
+use crate::{Op, OpError, Recorder, Seed};
+
+/// What the files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    None,
+    Hard,
+    Symbolic,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Small {
+    pub(super) manner: Manner,
+    pub(super) files: u32,
+    pub(super) min: u32,
+    pub(super) max: u32,
+    pub(super) directories: u32,
+    pub(super) chunk: usize,
+    pub(super) links: Links,
+    pub(super) fsync: bool,
+}
+
+/// The directory of each of the two tests.
+pub(super) const DIRECTORY: &str = "Bonnie";
+const NAME_MAX: usize = 24;
+
+/// A file: name within its directory, and size.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct File {
+    name: [u8; NAME_MAX],
+    length: u8,
+    number: u32,
+    bytes: u32,
+}
+
+impl File {
+    fn name(&self) -> &[u8] {
+        &self.name[..usize::from(self.length)]
+    }
+}
+
+const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+impl Small {
+    /// Draws names and sizes of one test; in the random one the random part comes first.
+    pub(super) fn draw(&self, seed: Seed, random: bool) -> Vec<File> {
+        let mut draw =
+            seed.stream(if random { "bonnie random names" } else { "bonnie sequential names" });
+        let mut sizes = seed.stream("bonnie sizes");
+        (0..self.files)
+            .map(|number| {
+                let mut text = Vec::with_capacity(NAME_MAX);
+                let letters = draw.below(13) as usize;
+                let part: Vec<u8> =
+                    (0..letters).map(|_| LETTERS[draw.below(62) as usize]).collect();
+                let count = match self.manner {
+                    Manner::V103a => format!("{number:07}"),
+                    Manner::V200a => format!("{number:010x}"),
+                };
+                if random {
+                    text.extend_from_slice(&part);
+                    text.extend_from_slice(count.as_bytes());
+                } else {
+                    text.extend_from_slice(count.as_bytes());
+                    text.extend_from_slice(&part);
+                }
+                let mut name = [0; NAME_MAX];
+                name[..text.len()].copy_from_slice(&text);
+                let range = u64::from(self.max.saturating_sub(self.min));
+                let bytes = if self.links == Links::None {
+                    self.min + sizes.below(range) as u32
+                } else {
+                    0
+                };
+                File { name, length: text.len() as u8, number, bytes }
+            })
+            .collect()
+    }
+
+    fn directory(&self, number: u32, path: &mut PathBuffer) {
+        path.clear().text(DIRECTORY);
+        if self.directories > 1 {
+            path.text("/").number(u64::from(number), 5);
+        }
+    }
+
+    /// Files fill one directory after the other.
+    fn path(&self, file: &File, path: &mut PathBuffer) {
+        let each = (self.files / self.directories).max(1);
+        self.directory((file.number / each).min(self.directories - 1), path);
+        path.text("/").bytes(file.name());
+    }
+
+    /// Makes the directories, before any clock.
+    pub(super) fn make_directories(&self, target: BorrowedFd<'_>) -> Result<(), OpError> {
+        let mut path = PathBuffer::new();
+        path.text(DIRECTORY);
+        let mode = Mode::from_raw_mode(0o700);
+        rustix::fs::mkdirat(target, path.c_str(), mode).map_err(path.failed("mkdir"))?;
+        for number in 0..if self.directories > 1 { self.directories } else { 0 } {
+            self.directory(number, &mut path);
+            rustix::fs::mkdirat(target, path.c_str(), mode).map_err(path.failed("mkdir"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the filesystem has the links asked for; if not, why.
+    pub(super) fn probe_links(&self, target: BorrowedFd<'_>) -> Result<(), String> {
+        let (from, to) = (c"Bonnie-probe", c"Bonnie-probe-link");
+        let tried = match self.links {
+            Links::None => return Ok(()),
+            Links::Symbolic => rustix::fs::symlinkat(from, target, to),
+            Links::Hard => {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+                rustix::fs::openat(target, from, flags, Mode::from_raw_mode(0o600))
+                    .and_then(|_| rustix::fs::linkat(target, from, target, to, AtFlags::empty()))
+            }
+        };
+        for left in [from, to] {
+            // What was not made cannot be removed.
+            let _ = rustix::fs::unlinkat(target, left, AtFlags::empty());
+        }
+        let kind = if self.links == Links::Hard { "hard" } else { "symbolic" };
+        tried.map_err(|error| format!("this filesystem takes no {kind} links: {error}"))
+    }
+
+    pub(super) fn create(
+        &self,
+        target: BorrowedFd<'_>,
+        files: &[File],
+        contents: &[u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        let flags = flags
+            | match self.manner {
+                Manner::V103a => OFlags::TRUNC,
+                Manner::V200a => OFlags::EXCL,
+            };
+        let mut path = PathBuffer::new();
+        let mut first = PathBuffer::new();
+        recorder.restart();
+        for (at, file) in files.iter().enumerate() {
+            self.path(file, &mut path);
+            if at > 0 && self.links != Links::None {
+                if self.links == Links::Hard {
+                    let flags = AtFlags::empty();
+                    rustix::fs::linkat(target, first.c_str(), target, path.c_str(), flags)
+                        .map_err(path.failed("link"))?;
+                } else {
+                    rustix::fs::symlinkat(first.c_str(), target, path.c_str())
+                        .map_err(path.failed("symlink"))?;
+                }
+            } else {
+                let made =
+                    rustix::fs::openat(target, path.c_str(), flags, Mode::from_raw_mode(0o600))
+                        .map_err(path.failed("create"))?;
+                let mut left = file.bytes as usize;
+                while left > 0 {
+                    let piece = &contents[..left.min(self.chunk)];
+                    write_all(&made, piece).map_err(path.failed("write"))?;
+                    left -= piece.len();
+                }
+                if self.fsync {
+                    rustix::fs::fsync(&made).map_err(path.failed("fsync"))?;
+                }
+                recorder.wrote(u64::from(file.bytes));
+                self.point_to(&path, &mut first, at);
+            }
+            self.sync_directory(target, file, &mut path)?;
+            recorder.digest(u64::from(file.bytes) << 32 | u64::from(file.number));
+            recorder.done(Op(0));
+        }
+        self.sync(target, recorder)
+    }
+
+    /// What links are made to: hard ones by the path of the first file, symbolic ones by
+    /// what leads there from beside them.
+    fn point_to(&self, path: &PathBuffer, first: &mut PathBuffer, at: usize) {
+        if at > 0 {
+            return;
+        }
+        first.clear();
+        let path = path.as_bytes();
+        match self.links {
+            Links::Symbolic if self.directories > 1 => {
+                first.text("../").bytes(&path[DIRECTORY.len() + 1..]);
+            }
+            Links::Symbolic => {
+                first.bytes(&path[DIRECTORY.len() + 1..]);
+            }
+            _ => {
+                first.bytes(path);
+            }
+        }
+    }
+
+    /// With `-b` the directory follows each file that is made or deleted.
+    fn sync_directory(
+        &self,
+        target: BorrowedFd<'_>,
+        file: &File,
+        path: &mut PathBuffer,
+    ) -> Result<(), OpError> {
+        if !self.fsync {
+            return Ok(());
+        }
+        let each = (self.files / self.directories).max(1);
+        self.directory((file.number / each).min(self.directories - 1), path);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
+            .map_err(path.failed("open"))?;
+        rustix::fs::fsync(opened).map_err(path.failed("fsync"))
+    }
+
+    /// 2.00 ends creating and deleting with sync.
+    fn sync(&self, target: BorrowedFd<'_>, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+        if self.manner == Manner::V200a {
+            rustix::fs::syncfs(target).map_err(|error| OpError::new("syncfs", ".", error))?;
+            recorder.part(Op(1));
+        }
+        Ok(())
+    }
+
+    /// Asks for attributes of each file and reads it if it has contents.
+    fn look(
+        &self,
+        target: BorrowedFd<'_>,
+        path: &PathBuffer,
+        buffer: &mut [u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<u64, OpError> {
+        let stat = rustix::fs::statat(target, path.c_str(), AtFlags::empty())
+            .map_err(path.failed("stat"))?;
+        let bytes = stat.st_size as u64;
+        if bytes > 0 {
+            let opened = rustix::fs::openat(
+                target,
+                path.c_str(),
+                OFlags::RDONLY | OFlags::CLOEXEC,
+                Mode::empty(),
+            )
+            .map_err(path.failed("open"))?;
+            let mut left = bytes;
+            while left > 0 {
+                let want = self.chunk.min(left as usize);
+                let got = read(opened.as_fd(), &mut buffer[..want]).map_err(path.failed("read"))?;
+                if got == 0 {
+                    let short = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+                    return Err(path.failed("read")(short));
+                }
+                left -= got as u64;
+            }
+            recorder.read(bytes);
+        }
+        recorder.done(Op(0));
+        Ok(bytes)
+    }
+
+    /// Files in the order in which the filesystem lists them.
+    pub(super) fn stat_listed(
+        &self,
+        target: BorrowedFd<'_>,
+        buffer: &mut [u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let (mut path, mut names) = (PathBuffer::new(), Vec::new());
+        let mut bytes = 0;
+        recorder.restart();
+        for number in 0..self.directories {
+            self.names(target, number, &mut path, &mut names)?;
+            let here = path.len();
+            for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+                path.truncate(here);
+                path.text("/").bytes(name);
+                bytes += self.look(target, &path, buffer, recorder)?;
+            }
+        }
+        recorder.digest(bytes);
+        Ok(())
+    }
+
+    pub(super) fn stat_in_order(
+        &self,
+        target: BorrowedFd<'_>,
+        files: &[File],
+        buffer: &mut [u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let mut path = PathBuffer::new();
+        recorder.restart();
+        for file in files {
+            self.path(file, &mut path);
+            self.look(target, &path, buffer, recorder)?;
+            recorder.digest(u64::from(file.number));
+        }
+        Ok(())
+    }
+
+    fn names(
+        &self,
+        target: BorrowedFd<'_>,
+        number: u32,
+        path: &mut PathBuffer,
+        names: &mut Vec<u8>,
+    ) -> Result<(), OpError> {
+        self.directory(number, path);
+        names.clear();
+        list(target, path.c_str(), |name| names.extend_from_slice(name.to_bytes_with_nul()))
+            .map_err(path.failed("list"))?;
+        Ok(())
+    }
+
+    /// Deletes in the order of the listing, then the directories.
+    pub(super) fn delete_listed(
+        &self,
+        target: BorrowedFd<'_>,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let (mut path, mut names) = (PathBuffer::new(), Vec::new());
+        recorder.restart();
+        for number in 0..self.directories {
+            self.names(target, number, &mut path, &mut names)?;
+            let here = path.len();
+            for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+                path.truncate(here);
+                path.text("/").bytes(name);
+                rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
+                    .map_err(path.failed("unlink"))?;
+                if self.fsync {
+                    path.truncate(here);
+                    self.sync_path(target, &path)?;
+                }
+                recorder.done(Op(0));
+            }
+        }
+        recorder.digest(u64::from(self.files));
+        self.remove_directories(target)?;
+        self.sync(target, recorder)
+    }
+
+    fn sync_path(&self, target: BorrowedFd<'_>, path: &PathBuffer) -> Result<(), OpError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
+            .map_err(path.failed("open"))?;
+        rustix::fs::fsync(opened).map_err(path.failed("fsync"))
+    }
+
+    pub(super) fn delete_in_order(
+        &self,
+        target: BorrowedFd<'_>,
+        files: &[File],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let mut path = PathBuffer::new();
+        recorder.restart();
+        for file in files {
+            self.path(file, &mut path);
+            rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
+                .map_err(path.failed("unlink"))?;
+            self.sync_directory(target, file, &mut path)?;
+            recorder.digest(u64::from(file.number));
+            recorder.done(Op(0));
+        }
+        self.remove_directories(target)?;
+        self.sync(target, recorder)
+    }
+
+    fn remove_directories(&self, target: BorrowedFd<'_>) -> Result<(), OpError> {
+        let mut path = PathBuffer::new();
+        let many = if self.directories > 1 { self.directories } else { 0 };
+        for number in 0..many {
+            self.directory(number, &mut path);
+            remove_directory(target, &path)?;
+        }
+        path.clear().text(DIRECTORY);
+        remove_directory(target, &path)
+    }
+}
+
+fn remove_directory(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<(), OpError> {
+    rustix::fs::unlinkat(target, path.c_str(), AtFlags::REMOVEDIR)
+        .map_err(|error: Errno| path.failed("rmdir")(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_shape_of_each_version() {
+        let small = |manner| Small {
+            manner,
+            files: 1024,
+            min: 10,
+            max: 50,
+            directories: 4,
+            chunk: 8192,
+            links: Links::None,
+            fsync: false,
+        };
+        for (manner, digits) in [(Manner::V103a, 7), (Manner::V200a, 10)] {
+            for random in [false, true] {
+                let files = small(manner).draw(Seed(1), random);
+                let mut longest = 0;
+                for (number, file) in files.iter().enumerate() {
+                    let name = std::str::from_utf8(file.name()).unwrap();
+                    assert!((10..50).contains(&file.bytes));
+                    longest = longest.max(name.len());
+                    let counter =
+                        if random { &name[name.len() - digits..] } else { &name[..digits] };
+                    let radix = if digits == 10 { 16 } else { 10 };
+                    assert_eq!(usize::from_str_radix(counter, radix).unwrap(), number);
+                }
+                assert_eq!(longest, digits + 12);
+            }
+        }
+        let (small, mut path) = (small(Manner::V200a), PathBuffer::new());
+        let files = small.draw(Seed(1), false);
+        small.path(&files[256], &mut path);
+        assert!(path.to_string().starts_with("Bonnie/00001/0000000100"), "{path}");
+    }
+}

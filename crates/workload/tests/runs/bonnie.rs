@@ -1,0 +1,156 @@
+//! The workload `bonnie`, run for real with verification.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+use workload::{Inputs, PhaseStatus};
+
+use crate::support::{corpus, program, run};
+
+const SMALL: &str = "size=4M files=1 seeks=500";
+
+fn fresh(seed: u64, settings: &str) -> crate::support::Ran {
+    let target = tempfile::tempdir().unwrap();
+    let ran = run("bonnie", target.path(), &Inputs::default(), seed, settings);
+    assert!(ran.ended.is_ok(), "{settings}: {:?}", ran.ended);
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
+    ran
+}
+
+#[test]
+fn both_manners_do_what_their_version_does() {
+    for (manner, chars, char_ops, syncs) in
+        [("1.03a", 4 << 20, 1024, 0), ("2.00a", 3 << 20, 3 << 20, 1)]
+    {
+        let ran = fresh(1, &format!("{SMALL} manner={manner}"));
+        let count = |phase: &str, op: &str| {
+            ran.phase(phase).latencies.get(op).map_or(0, |latencies| latencies.count())
+        };
+        for phase in ["write-char", "read-char"] {
+            let result = ran.phase(phase);
+            let bytes = result.read_bytes.0 + result.write_bytes.0;
+            assert_eq!((bytes, result.ops), (chars, char_ops), "{manner} {phase}");
+        }
+        for phase in ["write-block", "rewrite", "read-block"] {
+            assert_eq!(ran.phase(phase).ops, 512, "{manner} {phase}");
+            assert!(ran.phase(phase).figures["k_per_sec"] > 0.0);
+        }
+        assert_eq!(ran.phase("rewrite").write_bytes.0, 4 << 20);
+        let seeks = ran.phase("seeks");
+        assert_eq!(seeks.ops, 500);
+        let rewritten = seeks.figures["rewritten"];
+        assert_eq!(rewritten, count("seeks", "rewrite") as f64);
+        assert!((25.0..90.0).contains(&rewritten), "{manner}: {rewritten} of 500");
+        for phase in ["create-sequential", "delete-sequential", "create-random", "delete-random"] {
+            assert_eq!(ran.phase(phase).ops, 1024, "{manner} {phase}");
+            assert_eq!(count(phase, "syncfs"), syncs, "{manner} {phase}");
+        }
+        for phase in ["write-char", "write-block", "rewrite"] {
+            assert_eq!(count(phase, "fsync"), syncs, "{manner} {phase}");
+        }
+        assert_eq!(ran.phases.len(), 12);
+    }
+}
+
+#[test]
+fn files_have_sizes_directories_and_links_as_asked_for() {
+    let sizes = "size=0 files=2 max_size=3000 min_size=100 directories=5 chunk=1024";
+    let digests = |seed: u64, settings: &str| -> Vec<u64> {
+        let ran = fresh(seed, settings);
+        assert!(matches!(ran.phase("seeks").status, PhaseStatus::Skipped { .. }));
+        let create = ran.phase("create-random");
+        let mean = create.write_bytes.0 / 2048;
+        assert!((1400..1700).contains(&mean), "mean size {mean}");
+        for phase in ["stat-sequential", "stat-random"] {
+            assert_eq!(ran.phase(phase).read_bytes, create.write_bytes, "{phase}");
+        }
+        ran.phases.iter().map(|phase| phase.digest).collect()
+    };
+    assert_eq!(digests(1, sizes), digests(1, sizes));
+    assert_ne!(digests(1, sizes), digests(2, sizes));
+    for links in ["hard", "symbolic"] {
+        for directories in [1, 3] {
+            let settings =
+                format!("size=0 files=1 links={links} directories={directories} manner=1.03a");
+            let ran = fresh(1, &settings);
+            assert_eq!(ran.phase("stat-random").ops, 1024, "{settings}");
+        }
+    }
+    // In memory where there is such a filesystem: a disk takes a minute for so many fsyncs.
+    let target = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let settings = "size=1M files=1 seeks=20 fsync=on manner=1.03a";
+    let ran = run("bonnie", target.path(), &Inputs::default(), 1, settings);
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    assert_eq!(ran.phase("rewrite").latencies["fsync"].count(), 1);
+}
+
+/// How often each call on the small files is made: creates, reads, writes, stats, unlinks.
+fn calls_on_files(mut command: Command) -> BTreeMap<String, usize> {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("strace");
+    let traced = "trace=openat,newfstatat,unlink,unlinkat,read,write,mkdir,mkdirat,rmdir";
+    let mut strace = Command::new("strace");
+    strace.arg("-f").arg("-s").arg("40").arg("-e").arg(traced).arg("-o").arg(&log);
+    strace.arg(command.get_program()).args(command.get_args());
+    let status = strace.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(status.expect("strace is installed").success(), "{:?}", command.get_program());
+    command.stdin(Stdio::null());
+    let mut counts = BTreeMap::new();
+    let mut file = None;
+    for line in std::fs::read_to_string(log).unwrap().lines() {
+        let Some((_, line)) = line.split_once(' ') else { continue };
+        let line = line.trim_start();
+        let call = line.split('(').next().unwrap_or("");
+        let name = line.split('"').nth(1).unwrap_or("").rsplit('/').next().unwrap_or("");
+        // Ten hexadecimal digits at one end, and no dot as in the names of libraries.
+        let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_file = (10..=22).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && (is_hex(&name[..10]) || is_hex(&name[name.len() - 10..]));
+        let result = line.rsplit("= ").next().unwrap_or("");
+        let key = match call {
+            "openat" if is_file => {
+                file = Some(format!("({result},"));
+                if line.contains("O_CREAT|O_EXCL") {
+                    "create".to_owned()
+                } else {
+                    "open".to_owned()
+                }
+            }
+            "newfstatat" if is_file => "stat".to_owned(),
+            "unlink" | "unlinkat" if is_file => "unlink".to_owned(),
+            // Shorter ones are of other files that got the same descriptor later.
+            "read" | "write" if file.as_ref().is_some_and(|fd| line.contains(fd.as_str())) => {
+                if result.len() < 4 {
+                    continue;
+                }
+                call.to_owned()
+            }
+            "mkdir" | "mkdirat" if name.len() == 5 => "mkdir".to_owned(),
+            _ => continue,
+        };
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn file_tests_make_the_calls_of_the_original() {
+    if Command::new("bonnie++").arg("-h").output().is_err() {
+        eprintln!("skipped: the original bonnie++ is not installed (apt-get install bonnie++)");
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
+    std::fs::create_dir(&ours).unwrap();
+    std::fs::create_dir(&theirs).unwrap();
+    let mut command = Command::new("bonnie++");
+    command.arg("-d").arg(&theirs).args(["-s", "0", "-n", "1:2000:1000:4", "-u", "root", "-q"]);
+    let theirs = calls_on_files(command);
+    let mut command = Command::new(program());
+    command.arg("bonnie").arg(&ours).arg(corpus(home.path()).path());
+    command.args(["size=0", "files=1", "max_size=2000", "min_size=1000", "directories=4"]);
+    let ours = calls_on_files(command);
+    assert_eq!(theirs["create"], 2048);
+    assert_eq!(ours, theirs);
+}
