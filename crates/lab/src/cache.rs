@@ -88,6 +88,33 @@ pub(crate) fn sweep_unfinished(directory: &Path) {
     }
 }
 
+/// Whether a file is there; notes that it was used, for [`prune`].
+pub(crate) fn touched(path: &Path) -> bool {
+    let now = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now());
+    match File::options().append(true).open(path) {
+        Ok(file) => file.set_times(now).is_ok() || path.exists(),
+        Err(_) => path.exists(),
+    }
+}
+
+/// Removes all but the `keep` files used last. What another process has open stays readable
+/// for it.
+pub(crate) fn prune(directory: &Path, keep: usize) {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.ends_with(".checkpoint") || name.ends_with(".cpio")
+        })
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    for (_, path) in files.iter().rev().skip(keep) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +133,22 @@ mod tests {
         write_whole(&path, |mut file| file.write_all(b"all").map_err(LabError::at("write", &path)))
             .unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"all");
+    }
+
+    #[test]
+    fn what_was_used_last_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        for name in ["a.cpio", "b.cpio", "c.checkpoint", "lock"] {
+            let file = File::create(path(name)).unwrap();
+            file.set_times(std::fs::FileTimes::new().set_modified(old)).unwrap();
+        }
+        assert!(touched(&path("a.cpio")));
+        assert!(!touched(&path("d.cpio")));
+        prune(directory.path(), 1);
+        assert!(path("a.cpio").exists() && path("lock").exists());
+        assert!(!path("b.cpio").exists() && !path("c.checkpoint").exists());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use testbed::Stop;
 
-use crate::cache::{Lock, write_whole};
+use crate::cache::{Lock, touched, write_whole};
 use crate::error::LabError;
 use crate::machine::{Machine, Use};
 use crate::vm::{Happening, Software, Vm};
@@ -28,7 +28,7 @@ pub(crate) fn obtain(
     stop: &Stop,
 ) -> Result<PathBuf, LabError> {
     let path = directory.join(format!("{key}.checkpoint"));
-    if path.exists() {
+    if touched(&path) {
         return Ok(path);
     }
     std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;

@@ -11,8 +11,9 @@ use testbed::Stop;
 use trial::{DeviceKind, Event, InputFiles, Job, Site, TrialSpec, protocol};
 use units::{Bytes, Nanos};
 
-use crate::cache::{sweep_unfinished, write_whole};
+use crate::cache::{prune, sweep_unfinished, touched, write_whole};
 use crate::checkpoint;
+use crate::elf::loaded_part;
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
@@ -24,6 +25,10 @@ use crate::vm::Software;
 /// Virtual time after which a trial is given up, whatever it does: idle time costs nothing,
 /// so a trial that waits for ever would otherwise only end with its wall time.
 const VIRTUAL_LIMIT: Nanos = Nanos::from_secs(7 * 24 * 3600);
+
+/// Images and checkpoints kept, latest use first: one set for each of a few machines, with
+/// and without inputs.
+const KEPT: usize = 12;
 
 /// Where the software of a lab lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +65,8 @@ pub struct Extras {
     pub store_limit: Option<Bytes>,
     /// Virtual time after which it is given up; a week where `None`.
     pub virtual_limit: Option<Nanos>,
+    /// Returns the request log of each disk.
+    pub keep_requests: bool,
     /// Makes it fail, to see what happens then.
     pub sabotage: Option<Sabotage>,
 }
@@ -80,6 +87,7 @@ impl Lab {
     ) -> Result<Lab, LabError> {
         let inputs = Inputs::of(files)?;
         let program = std::fs::read(binary).map_err(LabError::at("read", binary))?;
+        let program = loaded_part(&program);
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
         let qemu_version = parts.qemu.version()?;
         // The image's size decides the RAM and the RAM where the region lies, which the
@@ -99,10 +107,11 @@ impl Lab {
         for directory in [&images, &checkpoints] {
             std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;
             sweep_unfinished(directory);
+            prune(directory, KEPT);
         }
         let image_key = checkpoint::key(&[&image.bytes]);
         let path = images.join(format!("{image_key}.cpio"));
-        if !path.exists() {
+        if !touched(&path) {
             write_whole(&path, |mut file: &File| {
                 file.write_all(&image.bytes).map_err(LabError::at("write", &path))
             })?;
@@ -227,7 +236,7 @@ impl Lab {
             other => other?,
         };
         self.inputs.put(vm.region())?;
-        session::carry_out(vm, &order, stop, sink, began)
+        session::carry_out(vm, &order, stop, sink, began, extras.keep_requests)
     }
 
     fn order(&self, spec: &TrialSpec, extras: &Extras) -> Result<Order, LabError> {

@@ -202,7 +202,7 @@ impl Machine {
         options.push_str(
             " numa=off console=null quiet panic=-1 oops=panic unknown_nmi_panic nokaslr \
              norandmaps random.trust_bootloader=on reboot=t mitigations=off nosmp tsc=reliable \
-             lpj=4000000 cryptomgr.notests audit=0 apparmor=0 nowatchdog iomem=relaxed \
+             tsc_early_khz=1000000 lpj=4000000 cryptomgr.notests audit=0 apparmor=0 nowatchdog iomem=relaxed \
              no_timer_check transparent_hugepage=never pstore.compress=none \
              pstore.kmsg_bytes=393216",
         );

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use disk::RequestLog;
 use guest::Order;
 use guest::region::{
     EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, REQUESTS_AT, Region, Word, Words,
@@ -39,6 +40,8 @@ pub struct Carried {
     pub requests: u64,
     /// SHA-256 of the request log.
     pub log_digest: String,
+    /// The request log of each disk, where [`crate::Extras::keep_requests`] asked for it.
+    pub logs: Vec<RequestLog>,
     /// What the simulation's own transport takes of a request that waits for its disk.
     pub lead: Nanos,
     /// What it takes of one that does not.
@@ -56,6 +59,7 @@ pub(crate) fn carry_out(
     stop: &Stop,
     sink: &mut dyn FnMut(Event),
     began: Instant,
+    keep_requests: bool,
 ) -> Result<Carried, LabError> {
     let words = hand_over(vm.region(), order)?;
     let mut passing = Passing {
@@ -80,6 +84,11 @@ pub(crate) fn carry_out(
         wall: began.elapsed(),
         said: vm.said_text(),
         requests: words.get(Word::Requests),
+        logs: if keep_requests {
+            request_logs(vm.region(), &words, order.disks.len())?
+        } else {
+            Vec::new()
+        },
         log_digest: log_digest(vm.region(), words.get(Word::Requests))?,
         lead: Nanos(words.get(Word::Lead)),
         floor: Nanos(words.get(Word::Floor)),
@@ -254,20 +263,31 @@ fn log_digest(region: &Region, count: u64) -> Result<String, LabError> {
     Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Calls `each` with every request of the log, in order of completion.
+/// The request log of each of `disks` disks, in order of submission.
 ///
 /// # Errors
 /// When the region cannot be mapped.
-pub(crate) fn requests(
-    region: &Region,
-    count: u64,
-    each: &mut dyn FnMut(Record),
-) -> Result<(), LabError> {
-    log_bytes(region, count, |bytes| {
-        for bytes in bytes.as_chunks::<RECORD>().0 {
-            if let Some(record) = Record::decode(bytes) {
-                each(record);
+fn request_logs(region: &Region, words: &Words, disks: usize) -> Result<Vec<RequestLog>, LabError> {
+    let dropped = words.get(Word::RequestsLost);
+    let mut logs = vec![RequestLog { records: Vec::new(), dropped }; disks];
+    log_bytes(region, words.get(Word::Requests), |bytes| {
+        for record in bytes.as_chunks::<RECORD>().0.iter().filter_map(Record::decode) {
+            if let Some(log) = logs.get_mut(usize::from(record.disk)) {
+                log.records.push(disk::Record {
+                    submitted: record.submitted,
+                    completed: Some(record.completed),
+                    operation: record.operation,
+                    lba: record.lba,
+                    sectors: u32::try_from(record.sectors).unwrap_or(u32::MAX),
+                    fua: record.fua,
+                    phase: u16::try_from(record.phase).unwrap_or(u16::MAX),
+                    payload: 0,
+                });
             }
         }
-    })
+    })?;
+    for log in &mut logs {
+        log.records.sort_by_key(|record| record.submitted);
+    }
+    Ok(logs)
 }

@@ -20,6 +20,8 @@ use crate::qmp::{Message, Monitor};
 
 /// How often the stop flag is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Lines of a kernel log that are kept: an oops with its call trace, and what led to it.
+const KERNEL_LOG_LINES: usize = 120;
 /// What a program may say before we stop listening.
 const SAID_MAX: usize = 64 << 10;
 
@@ -361,7 +363,9 @@ fn records_of(area: &[u8]) -> String {
         let body = record.get(HEADER..HEADER + length as usize).unwrap_or_default();
         text.push_str(&String::from_utf8_lossy(body));
     }
-    text
+    // What the kernel said while booting is the same every time and no part of its end.
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(KERNEL_LOG_LINES)..].join("\n")
 }
 
 #[cfg(test)]

@@ -1,0 +1,156 @@
+//! The lab as a whole, with real guests: builds it from packages, runs trials, makes guests
+//! fail. This program is also the guest's first process, which is why it has no test
+//! harness.
+//!
+//! Needs apt-get with a source that has a 6.12 kernel, and QEMU; says which is missing and
+//! passes where it cannot run, unless `FSTRIAL_TEST_LAB=required`.
+
+use std::collections::BTreeMap;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use guest::Sabotage;
+use lab::{BuildOptions, Extras, Lab, LabError, MachineProfile};
+use stack::Contender;
+use testbed::{Stop, Testbed};
+use trial::{Event, InputFiles, Outcome, TrialSpec, WorkloadChoice};
+use units::{Bytes, Nanos};
+use workload::{Parameters, Seed};
+
+fn main() {
+    if guest::is_guest() {
+        guest::run();
+    }
+    let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab");
+    let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|value| value == "required");
+    let lab = match open(&cache) {
+        Ok(lab) => lab,
+        Err(error) if required => panic!("the lab is required and cannot be had: {error}"),
+        Err(error) => {
+            println!("skipped: the lab cannot be had here: {error}");
+            return;
+        }
+    };
+    let tests: [(&str, fn(&Lab, &Path)); 6] = [
+        ("one specification gives one result", repeats_are_identical),
+        ("another seed gives another", seeds_differ),
+        ("a panic is an outcome with its log", a_panic_is_an_outcome),
+        ("a trial's process that is killed is an outcome", a_kill_is_an_outcome),
+        ("waiting for ever ends in virtual time", waiting_ends),
+        ("a damaged checkpoint is made again", a_damaged_checkpoint_is_made_again),
+    ];
+    for (name, test) in tests {
+        println!("{name} ...");
+        test(&lab, &cache);
+        println!("{name} ... ok");
+    }
+}
+
+fn open(cache: &Path) -> Result<Lab, LabError> {
+    let software = lab::build(cache, &BuildOptions::default(), &mut |step| println!("{step:?}"))?;
+    let binary = std::env::current_exe().expect("this program has a path");
+    let profile = MachineProfile::find("scsi-2004")?;
+    let lab = Lab::open(software.parts()?, &binary, cache, profile, &InputFiles::default())?;
+    lab.warm_up(&Stop::new())?;
+    Ok(lab)
+}
+
+fn spec(seed: u64) -> TrialSpec {
+    let null = workload::find("null").expect("it is in the catalogue").describe();
+    let given = BTreeMap::from([("ops".to_owned(), "1000".to_owned())]);
+    let parameters = Parameters::resolve(null, &given, 1.0).expect("1000 ops are allowed");
+    TrialSpec {
+        contender: Contender::parse_list("ext4").expect("ext4 is in the catalogue").remove(0),
+        workloads: vec![WorkloadChoice { name: "null".to_owned(), parameters }],
+        seed: Seed(seed),
+        block: 0,
+        size: Some(Bytes::from_mib(256)),
+        verify: false,
+        timeout: Nanos::from_secs(300),
+    }
+}
+
+fn outcome(lab: &Lab, extras: &Extras) -> Outcome {
+    let mut ends = Vec::new();
+    lab.carry_out(&spec(1), extras, &Stop::new(), &mut |event| {
+        if let Event::Ended(outcome) = event {
+            ends.push(outcome);
+        }
+    })
+    .expect("a guest starts");
+    assert_eq!(ends.len(), 1, "exactly one end: {ends:?}");
+    ends.remove(0)
+}
+
+fn repeats_are_identical(lab: &Lab, _: &Path) {
+    let result = lab::verify(lab, &spec(1), 4, &Stop::new(), &|_, _| {}).expect("guests start");
+    assert_eq!(result.first_difference(), None);
+    let (_, first) = &result.repeats[0];
+    assert!(first.requests > 50, "mke2fs wrote to the simulated disk: {first:?}");
+}
+
+fn seeds_differ(lab: &Lab, _: &Path) {
+    let digest = |seed: u64| {
+        let extras = Extras { keep_requests: true, ..Extras::default() };
+        let carried = lab
+            .carry_out(&spec(seed), &extras, &Stop::new(), &mut |_| {})
+            .expect("a guest starts");
+        assert_eq!(carried.logs.len(), 1);
+        assert_eq!(carried.logs[0].records.len() as u64, carried.requests);
+        carried.log_digest
+    };
+    assert_ne!(digest(1), digest(2), "the platter stands elsewhere");
+}
+
+fn a_panic_is_an_outcome(lab: &Lab, _: &Path) {
+    let extras = Extras { sabotage: Some(Sabotage::Panic), ..Extras::default() };
+    match outcome(lab, &extras) {
+        Outcome::GuestDied { reason, kernel_log } => {
+            assert!(reason.contains("panicked"), "{reason}");
+            assert!(kernel_log.contains("sysrq"), "{kernel_log}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn a_kill_is_an_outcome(lab: &Lab, _: &Path) {
+    let extras = Extras { sabotage: Some(Sabotage::Kill), ..Extras::default() };
+    let outcome = outcome(lab, &extras);
+    assert!(matches!(&outcome, Outcome::GuestDied { reason, .. } if reason.contains("signal 9")));
+}
+
+fn waiting_ends(lab: &Lab, _: &Path) {
+    // Ten hours pass in a moment: idle time costs nothing.
+    let limit = Nanos::from_secs(36_000);
+    let extras = Extras {
+        sabotage: Some(Sabotage::Sleep),
+        virtual_limit: Some(limit),
+        ..Extras::default()
+    };
+    let outcome = outcome(lab, &extras);
+    assert!(matches!(outcome, Outcome::TimedOut { after, .. } if after == limit), "{outcome:?}");
+}
+
+fn a_damaged_checkpoint_is_made_again(lab: &Lab, cache: &Path) {
+    let before = outcome(lab, &Extras::default());
+    assert!(before.is_done(), "{before:?}");
+    let directory = cache.join("checkpoints");
+    for entry in std::fs::read_dir(directory).expect("it is there").flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "checkpoint") {
+            let mut file = std::fs::File::options()
+                .write(true)
+                .open(entry.path())
+                .expect("a checkpoint is ours to write");
+            file.seek(SeekFrom::Start(0)).expect("a file has a start");
+            file.write_all(b"not a checkpoint").expect("there is room");
+        }
+    }
+    let mut ended = None;
+    lab.run(&spec(1), &Stop::new(), &mut |event| {
+        if let Event::Ended(outcome) = event {
+            ended = Some(outcome);
+        }
+    })
+    .expect("nobody asked to stop");
+    assert_eq!(ended, Some(Outcome::Done));
+}
