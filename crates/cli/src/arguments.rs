@@ -51,7 +51,7 @@ pub(crate) struct Run {
     #[arg(required_unless_present = "resume", value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
 
-    /// Where trials run [default: device for root, else dir]
+    /// Where trials run [default: lab; dir with --dir, device with --device]
     #[arg(long, value_enum)]
     pub(crate) testbed: Option<TestbedName>,
 

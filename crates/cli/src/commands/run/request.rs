@@ -62,8 +62,8 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
     let name = match arguments.testbed {
         Some(name) => name,
         None if !arguments.dir.is_empty() => TestbedName::Dir,
-        None if root || !arguments.device.is_empty() => TestbedName::Device,
-        None => TestbedName::Dir,
+        None if !arguments.device.is_empty() => TestbedName::Device,
+        None => TestbedName::Lab,
     };
     match name {
         TestbedName::Dir => {
@@ -84,7 +84,7 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
                 return usage("--dir belongs to --testbed dir; loop files go to --loop-dir");
             }
             if arguments.drop_caches {
-                return usage("--drop-caches belongs to --testbed dir; device mounts anew instead");
+                return usage("--drop-caches belongs to --testbed dir; device mounts anew");
             }
             let loop_directory =
                 arguments.loop_dir.clone().unwrap_or_else(|| cache_directory().join("loop"));
