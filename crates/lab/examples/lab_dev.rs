@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! lab_dev build CACHE [unpack-qemu]
-//! lab_dev CACHE PROFILE CONTENDER WORKLOAD SEED TIMES [SIZE] [SABOTAGE]
+//! lab_dev export|import CACHE FILE
+//! lab_dev CACHE PROFILE CONTENDER WORKLOAD SEED TIMES|verify-TIMES|kvm [SIZE] [SABOTAGE]
 //! ```
 
 use std::collections::BTreeMap;
@@ -32,6 +33,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{} packages in {}", built.manifest.packages.len(), built.directory.display());
         println!("{:?}", built.parts()?);
         return Ok(());
+    }
+    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["export", cache, file] => {
+            lab::export(&lab::current(Path::new(cache))?, Path::new(file))?;
+            return Ok(());
+        }
+        ["import", cache, file] => {
+            println!("{}", lab::import(Path::new(cache), Path::new(file))?.directory.display());
+            return Ok(());
+        }
+        _ => {}
     }
     let [cache, profile, contender, work, seed, times, rest @ ..] = &arguments[..] else {
         return Err("see the top of lab_dev.rs".into());

@@ -17,6 +17,8 @@ use trial::{Event, InputFiles, Outcome, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, Seed};
 
+type Test = fn(&Lab, &Path);
+
 fn main() {
     if guest::is_guest() {
         guest::run();
@@ -31,7 +33,7 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, fn(&Lab, &Path)); 6] = [
+    let tests: [(&str, Test); 6] = [
         ("one specification gives one result", repeats_are_identical),
         ("another seed gives another", seeds_differ),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
@@ -92,9 +94,8 @@ fn repeats_are_identical(lab: &Lab, _: &Path) {
 fn seeds_differ(lab: &Lab, _: &Path) {
     let digest = |seed: u64| {
         let extras = Extras { keep_requests: true, ..Extras::default() };
-        let carried = lab
-            .carry_out(&spec(seed), &extras, &Stop::new(), &mut |_| {})
-            .expect("a guest starts");
+        let carried =
+            lab.carry_out(&spec(seed), &extras, &Stop::new(), &mut |_| {}).expect("a guest starts");
         assert_eq!(carried.logs.len(), 1);
         assert_eq!(carried.logs[0].records.len() as u64, carried.requests);
         carried.log_digest
@@ -122,11 +123,8 @@ fn a_kill_is_an_outcome(lab: &Lab, _: &Path) {
 fn waiting_ends(lab: &Lab, _: &Path) {
     // Ten hours pass in a moment: idle time costs nothing.
     let limit = Nanos::from_secs(36_000);
-    let extras = Extras {
-        sabotage: Some(Sabotage::Sleep),
-        virtual_limit: Some(limit),
-        ..Extras::default()
-    };
+    let extras =
+        Extras { sabotage: Some(Sabotage::Sleep), virtual_limit: Some(limit), ..Extras::default() };
     let outcome = outcome(lab, &extras);
     assert!(matches!(outcome, Outcome::TimedOut { after, .. } if after == limit), "{outcome:?}");
 }
