@@ -43,8 +43,7 @@ fn from_manifests() -> Result<Arrows> {
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let packages = metadata["packages"].as_array().context("cargo metadata has packages")?;
     let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
-    let ours: BTreeSet<String> =
-        packages.iter().map(name).filter(|name| name != "xtask").collect();
+    let ours: BTreeSet<String> = packages.iter().map(name).filter(|name| name != "xtask").collect();
     Ok(packages
         .iter()
         .filter(|package| name(package) != "xtask")

@@ -13,7 +13,10 @@ fn pages() -> Vec<(String, String)> {
         .iter()
         .map(|workload| {
             let description = workload.describe();
-            (format!("docs/reference/workloads/{}.md", description.name), workload_page(description))
+            (
+                format!("docs/reference/workloads/{}.md", description.name),
+                workload_page(description),
+            )
         })
         .collect();
     pages.push(("docs/reference/filesystems.md".to_owned(), filesystems_page()));

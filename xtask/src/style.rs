@@ -11,8 +11,7 @@ const LINES_MAX: usize = 600;
 const VAGUE: [&str; 7] = ["util", "utils", "common", "helpers", "helper", "manager", "misc"];
 
 /// Words that mark holes, and pauses that hide races.
-const HOLES: [&str; 5] =
-    ["todo!(", "unimplemented!(", "FIXME", "#[ignore", "thread::sleep"];
+const HOLES: [&str; 5] = ["todo!(", "unimplemented!(", "FIXME", "#[ignore", "thread::sleep"];
 
 /// What breaks a rule, in words.
 pub(crate) fn check() -> Result<Vec<String>> {

@@ -7,6 +7,9 @@ use units::{Bytes, Nanos};
 
 use crate::exit::EXIT_CODES;
 
+/// The filesystems whose repeats `lab verify` compares.
+pub(crate) const VERIFIED_FILESYSTEMS: &str = "ext2,ext3,ext4,xfs,btrfs,reiserfs,f2fs,nilfs2,jfs";
+
 /// The machine that is simulated when none is named.
 pub(crate) const DEFAULT_PROFILE: &str = "scsi-2004";
 
@@ -70,6 +73,10 @@ pub(crate) struct Run {
     /// With lab: the machine, a name of `list profiles` or a TOML file
     #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
     pub(crate) profile: String,
+
+    /// With lab: the guest's clock; real needs a KVM that truly works
+    #[arg(long, value_enum, default_value_t = Clock::Virtual)]
+    pub(crate) clock: Clock,
 
     /// With lab: the disk, a name of `list disks` or a TOML file [default: the profile's]
     #[arg(long, value_name = "NAME")]
@@ -151,6 +158,14 @@ pub(crate) enum TestbedName {
     Device,
     /// A guest with virtual time and simulated disks
     Lab,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Counts instructions and jumps over idle time; the same on every machine
+    Virtual,
+    /// The host's own, under KVM
+    Real,
 }
 
 #[derive(Debug, Args)]
@@ -273,6 +288,51 @@ pub(crate) enum LabAction {
     Build(LabBuild),
     /// Say what the lab is made of
     Show,
+    /// Repeat one trial of each filesystem, alone, side by side and on a busy machine, and
+    /// compare every nanosecond and every disk request
+    Verify(LabVerify),
+    /// Write the lab into a file, since distributions drop old kernels
+    Export {
+        /// The file to write
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Read a lab that was exported and use it from now on
+    Import {
+        /// The file to read
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Boot a guest under KVM to find out whether it truly works here
+    Kvm,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabVerify {
+    /// Filesystems, as `run` takes them
+    #[arg(long, value_name = "LIST", default_value = VERIFIED_FILESYSTEMS)]
+    pub(crate) fs: String,
+
+    /// Trials of each filesystem: half alone, half side by side, every other one beside busy
+    /// loops
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) times: u32,
+
+    /// The workload, as `run` takes it
+    #[arg(long, value_name = "WORKLOAD", default_value = "maildir-write:fsync=file")]
+    pub(crate) workload: String,
+
+    /// Multiplies the workload's numbers of files and ops
+    #[arg(long, value_name = "X", default_value_t = 0.002)]
+    pub(crate) scale: f64,
+
+    /// The seed of all trials but one; another seed must differ
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// The machine, as `run` takes it
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
+    pub(crate) profile: String,
 }
 
 #[derive(Debug, Args)]

@@ -1,11 +1,14 @@
-//! `fstrial lab`: building the lab and saying what it is.
+//! `fstrial lab`: building the lab, saying what it is, and checking what it promises.
+
+mod verify;
 
 use std::path::Path;
 
-use lab::{BuildOptions, BuildProgress, Lab, LabError, MachineProfile};
+use lab::{BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile};
+use testbed::Stop;
 use trial::InputFiles;
 
-use crate::arguments::{LabAction, LabArguments, LabBuild};
+use crate::arguments::{DEFAULT_PROFILE, LabAction, LabArguments, LabBuild};
 use crate::exit::{Ended, Exit, Failure};
 
 /// Builds or describes.
@@ -13,11 +16,23 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
     match arguments.action {
         LabAction::Build(build) => self::build(build),
         LabAction::Show => show(),
+        LabAction::Verify(arguments) => verify::verify(&arguments),
+        LabAction::Export { file } => {
+            lab::export(&software()?, &file).map_err(Failure::from(Exit::Output))?;
+            eprintln!("the lab is in {}", file.display());
+            Ok(Exit::Done)
+        }
+        LabAction::Import { file } => {
+            let read = lab::import(&cache()?, &file).map_err(Failure::from(Exit::Input))?;
+            eprintln!("the lab is now {}", read.directory.display());
+            Ok(Exit::Done)
+        }
+        LabAction::Kvm => kvm(),
     }
 }
 
 fn build(arguments: LabBuild) -> Ended {
-    let cache = lab::cache_directory().map_err(Failure::from(Exit::Refused))?;
+    let cache = cache()?;
     let options = BuildOptions {
         kernel: arguments.kernel,
         modules: arguments.modules,
@@ -45,8 +60,7 @@ fn tell(progress: BuildProgress) {
 }
 
 fn show() -> Ended {
-    let cache = lab::cache_directory().map_err(Failure::from(Exit::Refused))?;
-    let software = lab::current(&cache).map_err(Failure::from(Exit::Refused))?;
+    let software = software()?;
     let parts = software.parts().map_err(Failure::from(Exit::Refused))?;
     println!("directory  {}", software.directory.display());
     println!("kernel     {}", parts.kernel.display());
@@ -59,9 +73,43 @@ fn show() -> Ended {
     Ok(Exit::Done)
 }
 
+fn cache() -> Result<std::path::PathBuf, Failure> {
+    lab::cache_directory().map_err(Failure::from(Exit::Refused))
+}
+
+fn software() -> Result<lab::Software, Failure> {
+    lab::current(&cache()?).map_err(Failure::from(Exit::Refused))
+}
+
+/// Says whether real time is to be had. Emulation in real time never is a measurement.
+fn kvm() -> Ended {
+    let lab = open(DEFAULT_PROFILE, None, &InputFiles::default())?;
+    match lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused))? {
+        Kvm::Works { boot } => println!("KVM works: a guest booted in {:.1} s", boot.as_secs_f64()),
+        Kvm::Unusable { reason } => println!("KVM does not work here: {reason}"),
+    }
+    Ok(Exit::Done)
+}
+
+/// Refuses `--clock real`, with the reason.
+pub(crate) fn refuse_real_time(profile: &str) -> Failure {
+    let probed = open(profile, None, &InputFiles::default())
+        .and_then(|lab| lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused)));
+    let reason = match probed {
+        Ok(Kvm::Unusable { reason }) => reason,
+        Ok(Kvm::Works { .. }) => {
+            "KVM works on this machine, but disks backed by the host are not built yet; use \
+             --testbed device for real time"
+                .to_owned()
+        }
+        Err(failure) => failure.message,
+    };
+    Failure::new(Exit::Refused, format!("--clock real: {reason}"))
+}
+
 /// The lab with this machine, built first where there is none yet.
 pub(crate) fn open(profile: &str, disk: Option<&str>, inputs: &InputFiles) -> Result<Lab, Failure> {
-    let cache = lab::cache_directory().map_err(Failure::from(Exit::Refused))?;
+    let cache = cache()?;
     let mut profile = MachineProfile::find(profile).map_err(Failure::from(Exit::Usage))?;
     if let Some(disk) = disk {
         profile.disk.model = disk.to_owned();

@@ -12,7 +12,7 @@ use units::Bytes;
 use workload::InputKind;
 
 use super::Prepared;
-use crate::arguments::{Run, TestbedName};
+use crate::arguments::{Clock, Run, TestbedName};
 use crate::exit::{Exit, Failure};
 use crate::files::{cache_directory, tool_path};
 
@@ -99,6 +99,9 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
                 return usage(
                     "--dir and --device are of this machine; the lab has disks of its own",
                 );
+            }
+            if arguments.clock == Clock::Real {
+                return Err(crate::commands::lab::refuse_real_time(&arguments.profile));
             }
             Ok(TestbedRequest::Lab {
                 profile: arguments.profile.clone(),

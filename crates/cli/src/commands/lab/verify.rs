@@ -1,0 +1,91 @@
+//! `fstrial lab verify`: equal spec, seed and lab give equal nanoseconds; another seed does
+//! not.
+
+use std::collections::BTreeMap;
+
+use lab::{Circumstances, Lab, Repeat};
+use stack::Contender;
+use testbed::Stop;
+use trial::{InputFiles, TrialSpec, WorkloadChoice};
+use units::{Bytes, Nanos};
+use workload::{Parameters, Seed};
+
+use crate::arguments::LabVerify;
+use crate::exit::{Ended, Exit, Failure};
+
+/// Mails that are enough to write with: the lab's promise does not depend on them.
+const CORPUS: &str = "synthetic:count=100";
+
+/// Runs and compares.
+pub(super) fn verify(arguments: &LabVerify) -> Ended {
+    let contenders = Contender::parse_list(&arguments.fs).map_err(Failure::from(Exit::Usage))?;
+    let choice = choice(arguments)?;
+    let (mail, _) = crate::commands::corpus::open(CORPUS)?;
+    let inputs = InputFiles { mail: Some(mail), source_tree: None };
+    let lab = super::open(&arguments.profile, None, &inputs)?;
+    println!("lab {}", lab.id());
+    let mut all_hold = true;
+    for contender in contenders {
+        let spec = |seed| TrialSpec {
+            contender: contender.clone(),
+            workloads: vec![choice.clone()],
+            seed: Seed(seed),
+            block: 0,
+            size: Some(Bytes::from_gib(1)),
+            verify: false,
+            timeout: Nanos::from_secs(1800),
+        };
+        all_hold &= verify_one(&lab, &spec, arguments)?;
+    }
+    Ok(if all_hold { Exit::Done } else { Exit::SomeFailed })
+}
+
+fn choice(arguments: &LabVerify) -> Result<WorkloadChoice, Failure> {
+    let asked = runner::parse_workload(&arguments.workload)
+        .map_err(|message| Failure::new(Exit::Usage, message))?;
+    let known = workload::find(&asked.name).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("there is no workload `{}`", asked.name))
+    })?;
+    let given: BTreeMap<_, _> = asked.parameters;
+    let parameters = Parameters::resolve(known.describe(), &given, arguments.scale)
+        .map_err(Failure::from(Exit::Usage))?;
+    Ok(WorkloadChoice { name: asked.name, parameters })
+}
+
+fn verify_one(
+    lab: &Lab,
+    spec: &dyn Fn(u64) -> TrialSpec,
+    arguments: &LabVerify,
+) -> Result<bool, Failure> {
+    let name = spec(0).contender.name;
+    let tell = |circumstances: Circumstances, repeat: &Repeat| {
+        let side = if circumstances.parallel { "side by side" } else { "alone" };
+        let busy = if circumstances.busy { ", busy machine" } else { "" };
+        let total: Nanos = repeat.phases.iter().map(|(_, wall)| *wall).sum();
+        eprintln!("{name}: {side}{busy}: {} ns, {} requests", total.0, repeat.requests);
+    };
+    let run = |seed, times| {
+        lab::verify(lab, &spec(seed), times, &Stop::new(), &tell)
+            .map_err(Failure::from(Exit::Refused))
+    };
+    let same = run(arguments.seed, arguments.times)?;
+    let other = run(arguments.seed + 1, 1)?;
+    let differs = match (same.repeats.first(), other.repeats.first()) {
+        (Some((_, a)), Some((_, b))) => a.phases != b.phases && a.made != b.made,
+        _ => false,
+    };
+    match same.first_difference() {
+        Some(difference) => println!("{name}: DIFFERS: {difference}"),
+        None => println!(
+            "{name}: {} of {} identical, {} phases, {} disk requests",
+            same.repeats.len(),
+            arguments.times,
+            same.repeats.first().map_or(0, |(_, repeat)| repeat.phases.len()),
+            same.repeats.first().map_or(0, |(_, repeat)| repeat.requests),
+        ),
+    }
+    if !differs {
+        println!("{name}: ANOTHER SEED DOES NOT DIFFER, in time or in what was made");
+    }
+    Ok(same.holds() && differs)
+}
