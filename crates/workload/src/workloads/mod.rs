@@ -7,9 +7,11 @@ mod copying;
 mod course;
 mod crew;
 mod direct;
+mod extents;
 mod maildir;
 mod maildir_read;
 mod maildir_write;
+mod mongo;
 mod null;
 mod postmark;
 mod randomio;
@@ -59,6 +61,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &bigfile::BigFile,
     &randomio::RandomIo,
     &bonnie::Bonnie,
+    &mongo::Mongo,
     &null::Null,
 ];
 

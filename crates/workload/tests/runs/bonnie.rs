@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 
 use workload::{Inputs, PhaseStatus};
 
-use crate::support::{corpus, program, run};
+use crate::support::{corpus, program, run, scratch};
 
 const SMALL: &str = "size=4M files=1 seeks=500";
 
 fn fresh(seed: u64, settings: &str) -> crate::support::Ran {
-    let target = tempfile::tempdir().unwrap();
+    let target = scratch();
     let ran = run("bonnie", target.path(), &Inputs::default(), seed, settings);
     assert!(ran.ended.is_ok(), "{settings}: {:?}", ran.ended);
     assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
@@ -76,8 +76,7 @@ fn files_have_sizes_directories_and_links_as_asked_for() {
             assert_eq!(ran.phase("stat-random").ops, 1024, "{settings}");
         }
     }
-    // In memory where there is such a filesystem: a disk takes a minute for so many fsyncs.
-    let target = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let target = scratch();
     let settings = "size=1M files=1 seeks=20 fsync=on manner=1.03a";
     let ran = run("bonnie", target.path(), &Inputs::default(), 1, settings);
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
@@ -140,7 +139,7 @@ fn file_tests_make_the_calls_of_the_original() {
         eprintln!("skipped: the original bonnie++ is not installed (apt-get install bonnie++)");
         return;
     }
-    let home = tempfile::tempdir().unwrap();
+    let home = scratch();
     let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
     std::fs::create_dir(&ours).unwrap();
     std::fs::create_dir(&theirs).unwrap();

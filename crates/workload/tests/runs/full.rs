@@ -96,3 +96,15 @@ fn bonnie_goes_on_with_its_files_when_the_large_one_does_not_fit() {
     assert_eq!(words[6..], ["completed"; 6]);
     assert!(error.starts_with("phase write-char: write Bonnie.1.000"), "{error}");
 }
+
+#[test]
+fn mongo_without_inodes_for_its_copy_goes_on_with_the_first_trees() {
+    let settings = "mongo DIR files=100 median=100 repetitions=1";
+    let (events, error) = run_on_tmpfs("size=50m,nr_inodes=150", settings);
+    let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
+    assert_eq!(words[..2], ["completed", "failed"], "{words:?}");
+    assert_eq!(words[4], "completed", "what needs no inode goes on: {words:?}");
+    assert!(error.contains("testdir2-1-1"), "{error}");
+    let read = events.iter().rfind(|e| e["phase"] == "read" && e["event"] == "finished").unwrap();
+    assert_eq!(read["not_comparable"], "follows the phase copy, which failed");
+}

@@ -5,6 +5,7 @@ mod bigfile;
 mod bonnie;
 mod full;
 mod maildir;
+mod mongo;
 mod postmark;
 mod randomio;
 mod support;

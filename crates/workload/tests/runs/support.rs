@@ -116,3 +116,8 @@ pub(crate) fn run(name: &str, target: &Path, inputs: &Inputs, seed: u64, setting
 pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_run-workload"))
 }
+
+/// A directory in memory where there is one: hundreds of fsyncs take a disk too long.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
