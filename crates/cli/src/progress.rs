@@ -1,5 +1,6 @@
 //! Progress on standard error: what runs, how far it is, how long it will take.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -14,14 +15,22 @@ pub(crate) struct Progress {
     lines: bool,
     durations: Durations,
     specs: Vec<TrialSpec>,
+    /// The trials that run now, by their place in the order: since when, and their title.
+    running: BTreeMap<u32, (Instant, String)>,
+    lanes: u32,
     began: Instant,
-    step: String,
     ops_planned: u64,
 }
 
 impl Progress {
-    /// `specs` are the trials that remain; `durations` what is known of earlier ones.
-    pub(crate) fn new(specs: Vec<TrialSpec>, durations: Durations, quiet: bool) -> Progress {
+    /// `specs` are the trials that remain, run on so many lanes; `durations` what is known of
+    /// earlier ones.
+    pub(crate) fn new(
+        specs: Vec<TrialSpec>,
+        lanes: usize,
+        durations: Durations,
+        quiet: bool,
+    ) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let target = match (quiet, terminal) {
             (false, true) => ProgressDrawTarget::stderr_with_hz(4),
@@ -39,8 +48,9 @@ impl Progress {
             lines: !quiet && !terminal,
             durations,
             specs,
+            running: BTreeMap::new(),
+            lanes: u32::try_from(lanes).unwrap_or(1).max(1),
             began: Instant::now(),
-            step: String::new(),
             ops_planned: 0,
         }
     }
@@ -48,20 +58,21 @@ impl Progress {
     /// Takes one event.
     pub(crate) fn show(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::TrialStarted { spec, .. } => {
-                self.began = Instant::now();
-                self.step = title(spec);
-                self.bar.set_message(self.step.clone());
+            RunEvent::TrialStarted { ordinal, spec, .. } => {
+                self.running.insert(ordinal, (Instant::now(), title(spec)));
+                self.bar.set_message(title(spec));
                 self.show_time_left();
             }
-            RunEvent::Trial { event, .. } => self.within(event),
-            RunEvent::TrialStored { spec, outcome, .. } => {
+            RunEvent::Trial { ordinal, event } => self.within(ordinal, event),
+            RunEvent::TrialStored { ordinal, spec, outcome } => {
+                let began = self.running.remove(&ordinal).map(|(began, _)| began);
+                let took = began.unwrap_or(self.began).elapsed();
                 if outcome.is_done() {
-                    self.durations.add(spec, self.began.elapsed());
+                    self.durations.add(spec, took);
                 }
                 self.specs.retain(|other| other != spec);
                 self.bar.inc(1);
-                self.say(spec, outcome);
+                self.say(spec, outcome, took);
             }
         }
     }
@@ -71,12 +82,13 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    fn within(&mut self, event: &Event) {
+    fn within(&mut self, ordinal: u32, event: &Event) {
+        let title = self.running.get(&ordinal).map_or("", |(_, title)| title.as_str()).to_owned();
         match event {
-            Event::Step(step) => self.bar.set_message(format!("{}: {step}", self.step)),
+            Event::Step(step) => self.bar.set_message(format!("{title}: {step}")),
             Event::Phase(PhaseEvent::Started { workload, phase, ops_planned }) => {
                 self.ops_planned = *ops_planned;
-                self.bar.set_message(format!("{}: {workload} {phase}", self.step));
+                self.bar.set_message(format!("{title}: {workload} {phase}"));
             }
             Event::Phase(PhaseEvent::Progress { ops_done }) if self.ops_planned > 0 => {
                 let percent = ops_done * 100 / self.ops_planned;
@@ -93,7 +105,8 @@ impl Progress {
         let text = match self.durations.estimate(&self.specs) {
             None => "time left unknown until the first trial has ended".to_owned(),
             Some(estimate) => {
-                let left = estimate.total.saturating_sub(self.began.elapsed());
+                let gone: Duration = self.running.values().map(|(began, _)| began.elapsed()).sum();
+                let left = estimate.total.saturating_sub(gone) / self.lanes;
                 format!("about {} left", rounded(left))
             }
         };
@@ -101,8 +114,8 @@ impl Progress {
     }
 
     /// A trial's end: always told when it did not end well.
-    fn say(&self, spec: &TrialSpec, outcome: &Outcome) {
-        let took = rounded(self.began.elapsed());
+    fn say(&self, spec: &TrialSpec, outcome: &Outcome, took: Duration) {
+        let took = rounded(took);
         let line = format!("{}: {outcome} ({took})", title(spec));
         if self.lines {
             eprintln!("{line}");

@@ -27,6 +27,7 @@ pub(crate) fn doctor() -> Ended {
     let mut findings = vec![
         Finding::new("testbed dir", true, "any directory you can write to"),
         testbed_device(root),
+        testbed_lab(),
     ];
     findings.extend(filesystems());
     findings.push(program(
@@ -63,6 +64,24 @@ fn testbed_device(root: bool) -> Finding {
         }
     };
     Finding::new("testbed device", root && loops, detail)
+}
+
+fn testbed_lab() -> Finding {
+    let built = lab::cache_directory().and_then(|cache| lab::current(&cache));
+    let apt = ["apt-get", "dpkg"].iter().all(|program| find_program(program).is_some());
+    match (built, apt) {
+        (Ok(software), _) => {
+            Finding::new("testbed lab", true, format!("built, {}", software.directory.display()))
+        }
+        (Err(_), true) => {
+            Finding::new("testbed lab", true, "not built yet; the first run or `lab build` does it")
+        }
+        (Err(error), false) => Finding::new(
+            "testbed lab",
+            false,
+            format!("{error}; without apt-get give `lab build` --kernel, --modules and --tools"),
+        ),
+    }
 }
 
 fn filesystems() -> Vec<Finding> {

@@ -6,7 +6,7 @@ mod request;
 use std::path::Path;
 
 use device::Ledger;
-use runner::{Durations, Request, RunEnd};
+use runner::{Durations, Request, RunEnd, TestbedRequest};
 use store::{NewRun, Store, StoredRun};
 use testbed::{Stop, Testbed};
 use trial::{Outcome, TrialSpec};
@@ -56,9 +56,7 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
     let request_json =
         serde_json::to_string(&prepared.request).map_err(Failure::from(Exit::Store))?;
     let mut environment = prepared.testbed.environment();
-    let command_line: Vec<_> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    environment.0.insert("command_line".to_owned(), command_line.join(" "));
+    environment.0.insert("command_line".to_owned(), command_line());
     environment.0.insert("mail_source".to_owned(), prepared.request.mail.clone());
     let id = store
         .create_run(&NewRun {
@@ -82,13 +80,23 @@ fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ende
     let store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
     let header = store.run(id).map_err(Failure::from(Exit::Store))?.header;
     let json = store.request(&header.id).map_err(Failure::from(Exit::Store))?;
-    let request: Request = serde_json::from_str(&json).map_err(|error| {
+    let mut request: Request = serde_json::from_str(&json).map_err(|error| {
         Failure::new(
             Exit::Store,
             format!("run {} was asked for by another version of fstrial: {error}", header.id),
         )
     })?;
+    // A disk that was blank when the run began carries its last trial's filesystem now: it
+    // takes the word of the one who resumes.
+    if let TestbedRequest::Device { destroy, .. } = &mut request.testbed {
+        destroy.extend(arguments.destroy.iter().cloned());
+    }
     let prepared = request::prepare(request, ledger)?;
+    if let [(_, refusal), ..] = &prepared.refused[..]
+        && prepared.refused.len() == prepared.trials.len()
+    {
+        return Err(Failure::new(Exit::Refused, refusal.to_string()));
+    }
     if prepared.testbed.lab_id() != header.lab_id {
         return Err(Failure::new(
             Exit::Refused,
@@ -121,7 +129,8 @@ fn execute(
     if !arguments.quiet {
         eprintln!("run {id}: {} trials, results in {}", specs.len(), store.path().display());
     }
-    let mut progress = Progress::new(specs, durations, arguments.quiet);
+    let lanes = testbed.lanes(&specs);
+    let mut progress = Progress::new(specs, lanes, durations, arguments.quiet);
     let ended = runner::run(&mut store, id, testbed, &stop, &mut |event| progress.show(event));
     progress.finish();
     let ended = ended.map_err(Failure::from(Exit::Store))?;
@@ -175,4 +184,10 @@ fn earlier_durations(store: &Store) -> Durations {
         }
     }
     durations
+}
+
+/// The command as one would type it again.
+fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    stack::Command::new("fstrial", words).to_string()
 }
