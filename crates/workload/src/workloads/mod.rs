@@ -8,6 +8,7 @@ mod course;
 mod crew;
 mod direct;
 mod extents;
+mod ffsb;
 mod maildir;
 mod maildir_read;
 mod maildir_write;
@@ -62,6 +63,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &randomio::RandomIo,
     &bonnie::Bonnie,
     &mongo::Mongo,
+    &ffsb::Ffsb,
     &null::Null,
 ];
 

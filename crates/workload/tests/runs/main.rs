@@ -3,6 +3,7 @@
 
 mod bigfile;
 mod bonnie;
+mod ffsb;
 mod full;
 mod maildir;
 mod mongo;

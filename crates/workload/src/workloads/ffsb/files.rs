@@ -1,0 +1,86 @@
+//! The files all threads of FFSB share. A read shares a file with other reads; whatever
+//! changes a file has it alone.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::path_buffer::PathBuffer;
+use crate::{Draw, Seed};
+
+/// A place for a file: its size, or nothing.
+pub(super) struct Files {
+    places: Vec<RwLock<Option<u64>>>,
+    directories: u64,
+}
+
+pub(super) const DIRECTORY: &str = "ffsb";
+
+impl Files {
+    /// `count` files of sizes from `min` to `max`, and as many empty places.
+    pub(super) fn draw(seed: Seed, count: u64, min: u64, max: u64, directories: u64) -> Files {
+        let mut draw = seed.stream("ffsb sizes");
+        let mut places: Vec<RwLock<Option<u64>>> =
+            (0..count).map(|_| RwLock::new(Some(min + draw.below(max - min + 1)))).collect();
+        places.extend((0..count).map(|_| RwLock::new(None)));
+        Files { places, directories }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(super) fn path(&self, place: usize, path: &mut PathBuffer) {
+        let place = place as u64;
+        path.clear().text(DIRECTORY).text("/d").number(place % self.directories, 4);
+        path.text("/f").number(place, 7);
+    }
+
+    /// Waits for a place and shares it.
+    pub(super) fn read(&self, place: usize) -> RwLockReadGuard<'_, Option<u64>> {
+        self.places[place].read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, place: usize) -> RwLockWriteGuard<'_, Option<u64>> {
+        self.places[place].write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A random file to read; none when all are gone.
+    pub(super) fn any_to_read(
+        &self,
+        draw: &mut Draw,
+    ) -> Option<(usize, u64, RwLockReadGuard<'_, Option<u64>>)> {
+        self.from(draw).find_map(|place| {
+            let guard = self.read(place);
+            Some((place, (*guard)?, guard))
+        })
+    }
+
+    /// A random file to change.
+    pub(super) fn any_to_change(
+        &self,
+        draw: &mut Draw,
+    ) -> Option<(usize, u64, RwLockWriteGuard<'_, Option<u64>>)> {
+        self.from(draw).find_map(|place| {
+            let guard = self.write(place);
+            Some((place, (*guard)?, guard))
+        })
+    }
+
+    /// A random empty place.
+    pub(super) fn any_empty(
+        &self,
+        draw: &mut Draw,
+    ) -> Option<(usize, RwLockWriteGuard<'_, Option<u64>>)> {
+        self.from(draw).find_map(|place| {
+            let guard = self.write(place);
+            guard.is_none().then_some((place, guard))
+        })
+    }
+
+    /// All places, from a random one on. It is drawn from the first half, where files are at
+    /// the beginning, so that a run that makes and deletes none draws evenly.
+    fn from(&self, draw: &mut Draw) -> impl Iterator<Item = usize> + use<> {
+        let (count, half) = (self.places.len(), self.places.len() as u64 / 2);
+        let first = draw.below(half) as usize;
+        (0..count).map(move |step| (first + step) % count)
+    }
+}

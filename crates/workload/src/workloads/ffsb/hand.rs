@@ -1,0 +1,263 @@
+//! One thread of FFSB.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use super::super::copying::write_all;
+use super::super::direct::Aligned;
+use super::files::{DIRECTORY, Files};
+use super::profile::{Kind, Profile};
+use crate::path_buffer::PathBuffer;
+use crate::{Draw, Op, OpError, Recorder};
+
+/// What all threads have in common.
+pub(super) struct Job<'a> {
+    pub(super) target: BorrowedFd<'a>,
+    pub(super) files: &'a Files,
+    pub(super) profile: &'a Profile,
+    pub(super) direct: bool,
+    pub(super) align: bool,
+    pub(super) fsync: bool,
+    pub(super) min: u64,
+    pub(super) max: u64,
+}
+
+pub(super) struct Hand<'a> {
+    pub(super) job: &'a Job<'a>,
+    pub(super) number: u64,
+    pub(super) draw: Draw,
+    pub(super) buffer: Aligned,
+    pub(super) path: PathBuffer,
+    /// Calls for a block, and one for each delete and meta: the original's operations.
+    pub(super) transactions: u64,
+    metas: u64,
+}
+
+/// Places of direct and aligned I/O are multiples of this.
+const ALIGNMENT: u64 = 4096;
+
+impl<'a> Hand<'a> {
+    pub(super) fn new(job: &'a Job<'a>, number: u64, mut draw: Draw) -> Hand<'a> {
+        let mut buffer = Aligned::new(job.profile.block, 1);
+        draw.fill(&mut buffer);
+        let path = PathBuffer::new();
+        Hand { job, number, draw, buffer, path, transactions: 0, metas: 0 }
+    }
+
+    /// One op of a drawn kind.
+    pub(super) fn perform(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        digest: bool,
+    ) -> Result<(), OpError> {
+        let files = self.job.files;
+        let kind = self.job.profile.kind(self.draw.below(self.job.profile.sum()));
+        let fact = match kind {
+            Kind::Read | Kind::ReadAll => {
+                // Without any file there is nothing to read: the op is empty.
+                let Some((place, size, guard)) = files.any_to_read(&mut self.draw) else {
+                    return Ok(());
+                };
+                let opened = self.open(place, OFlags::RDONLY, self.job.direct)?;
+                if kind == Kind::ReadAll {
+                    self.blocks(&opened, 0, size, true, recorder)?;
+                } else {
+                    self.somewhere(&opened, size, true, recorder)?;
+                }
+                drop((opened, guard));
+                place as u64
+            }
+            Kind::Write => {
+                let Some((place, size, guard)) = files.any_to_change(&mut self.draw) else {
+                    return Ok(());
+                };
+                let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
+                self.somewhere(&opened, size, false, recorder)?;
+                self.sync(&opened)?;
+                drop((opened, guard));
+                place as u64
+            }
+            Kind::Append => {
+                let Some((place, size, mut guard)) = files.any_to_change(&mut self.draw) else {
+                    return Ok(());
+                };
+                let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
+                let size = size.div_ceil(ALIGNMENT) * ALIGNMENT;
+                self.blocks(&opened, size, self.job.profile.size, false, recorder)?;
+                self.sync(&opened)?;
+                *guard = Some(size + self.job.profile.size);
+                drop(opened);
+                place as u64
+            }
+            Kind::Create => {
+                let Some((place, mut guard)) = files.any_empty(&mut self.draw) else {
+                    return Ok(());
+                };
+                let size = self.job.min + self.draw.below(self.job.max - self.job.min + 1);
+                // As in the original a new file does not go past the cache.
+                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+                let opened = self.open(place, flags, false)?;
+                self.blocks(&opened, 0, size, false, recorder)?;
+                self.sync(&opened)?;
+                *guard = Some(size);
+                drop(opened);
+                place as u64
+            }
+            Kind::Delete => {
+                let Some((place, _, mut guard)) = files.any_to_change(&mut self.draw) else {
+                    return Ok(());
+                };
+                files.path(place, &mut self.path);
+                rustix::fs::unlinkat(self.job.target, self.path.c_str(), AtFlags::empty())
+                    .map_err(self.path.failed("unlink"))?;
+                *guard = None;
+                self.transactions += 1;
+                place as u64
+            }
+            Kind::Meta => self.meta()?,
+        };
+        if digest {
+            recorder.digest(fact << 3 | kind as u64);
+        }
+        recorder.done(Op(kind as usize));
+        Ok(())
+    }
+
+    fn open(&mut self, place: usize, flags: OFlags, direct: bool) -> Result<OwnedFd, OpError> {
+        self.job.files.path(place, &mut self.path);
+        let flags = flags | OFlags::CLOEXEC | if direct { OFlags::DIRECT } else { OFlags::empty() };
+        let mode = Mode::from_raw_mode(0o666);
+        rustix::fs::openat(self.job.target, self.path.c_str(), flags, mode)
+            .map_err(self.path.failed("open"))
+    }
+
+    fn sync(&self, file: &OwnedFd) -> Result<(), OpError> {
+        if self.job.fsync {
+            rustix::fs::fsync(file).map_err(self.path.failed("fsync"))?;
+        }
+        Ok(())
+    }
+
+    /// A random start such that `length` fits, a multiple of 4 KiB where that is wanted.
+    fn place(&mut self, size: u64, length: u64) -> u64 {
+        let room = size.saturating_sub(length);
+        if self.job.direct || self.job.align {
+            self.draw.below(room / ALIGNMENT + 1) * ALIGNMENT
+        } else {
+            self.draw.below(room + 1)
+        }
+    }
+
+    /// Reads or writes the profile's amount from a random start on.
+    fn somewhere(
+        &mut self,
+        file: &OwnedFd,
+        size: u64,
+        read: bool,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let length = self.job.profile.size.min(size);
+        if !self.job.profile.random {
+            let start = self.place(size, length);
+            return self.blocks(file, start, length, read, recorder);
+        }
+        let piece = (self.buffer.len() as u64).min(length);
+        for _ in 0..length.div_ceil(piece.max(1)) {
+            let at = self.place(size, piece);
+            self.block(file, at, piece as usize, read, recorder)?;
+        }
+        Ok(())
+    }
+
+    /// Reads or writes `length` bytes block by block.
+    fn blocks(
+        &mut self,
+        file: &OwnedFd,
+        start: u64,
+        length: u64,
+        read: bool,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let mut done = 0;
+        while done < length {
+            let piece = (self.buffer.len() as u64).min(length - done) as usize;
+            self.block(file, start + done, piece, read, recorder)?;
+            done += piece as u64;
+        }
+        Ok(())
+    }
+
+    fn block(
+        &mut self,
+        file: &OwnedFd,
+        at: u64,
+        length: usize,
+        read: bool,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let piece = &mut self.buffer[..length];
+        let (did, op) = if read {
+            (rustix::io::pread(file, piece, at).map_err(self.path.failed("read"))?, "read")
+        } else {
+            (rustix::io::pwrite(file, piece, at).map_err(self.path.failed("write"))?, "write")
+        };
+        if did != length {
+            let short = std::io::Error::other(format!("{did} bytes of {length} at {at}"));
+            return Err(self.path.failed(op)(short));
+        }
+        if read {
+            recorder.read(did as u64);
+        } else {
+            recorder.wrote(did as u64);
+        }
+        self.transactions += 1;
+        Ok(())
+    }
+
+    /// Two mkdirs, a rmdir and a rename.
+    fn meta(&mut self) -> Result<u64, OpError> {
+        let target = self.job.target;
+        let mode = Mode::from_raw_mode(0o755);
+        let mut path = std::mem::replace(&mut self.path, PathBuffer::new());
+        let (number, count) = (self.number, self.metas);
+        self.metas += 1;
+        let mut name = |kind: &str| {
+            path.clear().text(DIRECTORY).text("/meta").number(number, 1).text(kind);
+            path.number(count, 1).clone()
+        };
+        let (kept, gone, renamed) = (name("-a"), name("-b"), name("-c"));
+        for made in [&kept, &gone] {
+            rustix::fs::mkdirat(target, made.c_str(), mode).map_err(made.failed("mkdir"))?;
+        }
+        rustix::fs::unlinkat(target, gone.c_str(), AtFlags::REMOVEDIR)
+            .map_err(gone.failed("rmdir"))?;
+        rustix::fs::renameat(target, kept.c_str(), target, renamed.c_str())
+            .map_err(kept.failed("rename"))?;
+        self.path = path;
+        self.transactions += 1;
+        Ok(number)
+    }
+
+    /// Makes the file of a place, for the file set.
+    pub(super) fn fill(
+        &mut self,
+        place: usize,
+        size: u64,
+        block: &[u8],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let opened = self.open(place, flags, false)?;
+        let mut left = size;
+        while left > 0 {
+            let piece = &block[..block.len().min(usize::try_from(left).unwrap_or(block.len()))];
+            write_all(opened.as_fd(), piece).map_err(self.path.failed("write"))?;
+            left -= piece.len() as u64;
+        }
+        recorder.wrote(size);
+        recorder.digest(size);
+        recorder.done(Op(0));
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! The workload `ffsb`, run for real with verification.
+
+use workload::Inputs;
+
+use crate::support::{Ran, run, scratch};
+
+fn fresh(seed: u64, settings: &str) -> Ran {
+    let target = scratch();
+    let settings = format!("files=10 min_size=2M max_size=2M threads=4 {settings}");
+    let ran = run("ffsb", target.path(), &Inputs::default(), seed, &settings);
+    assert!(ran.ended.is_ok(), "{settings}: {:?}", ran.ended);
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
+    ran
+}
+
+#[test]
+fn profiles_count_ops_and_calls_for_blocks() {
+    for direct in ["on", "off"] {
+        for (profile, calls, bytes) in
+            [("read", 1, 4096), ("write", 1, 4096), ("mixed", 1, 4096), ("huge", 256, 1 << 20)]
+        {
+            let settings = format!("profile={profile} ops=20 direct={direct}");
+            let ran = fresh(1, &settings);
+            assert_eq!(ran.phase("create").write_bytes.0, 20 << 20);
+            let result = ran.phase("run");
+            if !ran.completed("run") {
+                // A filesystem in memory of an old kernel has no direct I/O, and says so.
+                assert_eq!(direct, "on", "{:?}", result.status);
+                continue;
+            }
+            assert_eq!(result.ops, 80, "{settings}");
+            assert_eq!(result.figures["transactions"], 80.0 * f64::from(calls), "{settings}");
+            assert_eq!(result.read_bytes.0 + result.write_bytes.0, 80 * bytes, "{settings}");
+        }
+    }
+}
+
+#[test]
+fn a_seed_and_a_number_of_ops_are_a_sequence() {
+    let digest = |seed: u64| fresh(seed, "profile=mixed ops=50 direct=off").phase("run").digest;
+    assert_eq!(digest(1), digest(1));
+    assert_ne!(digest(1), digest(2));
+}
+
+#[test]
+fn every_kind_of_op_by_weights_leaves_the_files_it_should() {
+    let settings = "weights=read=2,readall=1,write=2,create=2,append=1,delete=2,meta=1 ops=60 \
+                    direct=off op_size=10000 block=3000 min_size=1000 max_size=50000";
+    let ran = fresh(3, settings);
+    let result = ran.phase("run");
+    assert_eq!(result.latencies.len(), 7, "{:?}", result.latencies.keys());
+    let timed = fresh(1, "direct=off time=30ms profile=read");
+    assert!(timed.phase("run").wall.0 >= 30_000_000 && timed.phase("run").ops > 0);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let message = |settings: &str| {
+        let target = scratch();
+        let ran = run("ffsb", target.path(), &Inputs::default(), 1, settings);
+        ran.ended.unwrap_err().to_string()
+    };
+    assert!(message("weights=walk=1").contains("`walk=1` is not KIND=NUMBER"));
+    assert!(message("min_size=1000 max_size=2000").contains("direct=off"));
+    assert!(message("block=2M op_size=1M").contains("smaller than a block"));
+}
