@@ -14,6 +14,7 @@ pub use model::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, MetricTable, OpKind,
     PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
 };
+pub(crate) use warnings::simulated_machine;
 
 use store::StoredRun;
 use trial::Outcome;

@@ -25,6 +25,7 @@ pub(super) fn of_run(
             run.header.id
         ));
     }
+    warnings.extend(of_lab(run));
     warnings.extend(of_repeats(run, contenders));
     warnings.extend(of_durability(contenders));
     warnings.extend(of_kernels(contenders));
@@ -38,6 +39,16 @@ pub(super) fn of_run(
     }
     warnings.extend(of_caches(workloads, contenders));
     warnings
+}
+
+/// What a simulated machine cannot say.
+fn of_lab(run: &StoredRun) -> Option<String> {
+    let machine = simulated_machine(run)?;
+    Some(format!(
+        "Measured in the lab, on {machine}. It has one processor and a fixed time an \
+         instruction, and a disk model is not a drive's firmware: nothing is said of threads, \
+         and what is bound by the processor is in rough proportion only."
+    ))
 }
 
 fn of_repeats(run: &StoredRun, contenders: &[Conditions]) -> Option<String> {
@@ -137,4 +148,18 @@ fn of_caches(workloads: &[WorkloadAnalysis], contenders: &[Conditions]) -> Vec<S
         }
     }
     warnings
+}
+
+/// The machine that was simulated, in words: profile, memory, disk. `None` outside the lab.
+pub(crate) fn simulated_machine(run: &StoredRun) -> Option<String> {
+    let fact = |key: &str| run.header.environment.0.get(key).map(String::as_str);
+    let profile = fact("lab_profile")?;
+    let mut parts = vec![format!("the simulated machine {profile}")];
+    parts.extend(fact("lab_ram").map(|ram| format!("{ram} of memory")));
+    parts.extend(fact("lab_instruction_ns").map(|ns| format!("{ns} ns an instruction")));
+    parts.extend(fact("lab_disk").map(|disk| {
+        let cache = fact("lab_disk_write_cache").unwrap_or("unknown");
+        format!("disk {disk} with its write cache {cache}")
+    }));
+    Some(parts.join(", "))
 }

@@ -5,7 +5,7 @@ use store::StoredRun;
 
 use super::phases::{self, Workload};
 use super::trials::{self, Trial};
-use crate::analysis::{Analysis, Conditions, Mark};
+use crate::analysis::{Analysis, Conditions, Mark, simulated_machine};
 use crate::charts::colour;
 use crate::wording::{and, counted, factor};
 
@@ -163,7 +163,8 @@ fn facts(analysis: &Analysis, run: &StoredRun) -> Vec<(String, String)> {
         ("Testbed", header.testbed.clone()),
         ("Device", and(&devices)),
         ("Kernel", and(&kernels)),
-        ("Machine", machine.join(" · ")),
+        ("Simulated", simulated_machine(run).unwrap_or_default()),
+        (if header.lab_id.is_some() { "Host" } else { "Machine" }, machine.join(" · ")),
         (
             "How",
             format!(
