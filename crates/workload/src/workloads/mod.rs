@@ -9,6 +9,9 @@ mod crew;
 mod direct;
 mod extents;
 mod ffsb;
+mod filebench;
+mod fileserver;
+mod fsync_append;
 mod maildir;
 mod maildir_read;
 mod maildir_write;
@@ -18,7 +21,9 @@ mod postmark;
 mod randomio;
 mod tree;
 mod unpack;
+mod varmail;
 mod walk;
+mod webserver;
 
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
 use units::Bytes;
@@ -64,6 +69,10 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &mongo::Mongo,
     &ffsb::Ffsb,
+    &varmail::VarMail,
+    &fileserver::FileServer,
+    &webserver::WebServer,
+    &fsync_append::FsyncAppend,
     &null::Null,
 ];
 

@@ -4,6 +4,8 @@
 mod bigfile;
 mod bonnie;
 mod ffsb;
+mod filebench;
+mod fsync_append;
 mod full;
 mod maildir;
 mod mongo;

@@ -1,0 +1,124 @@
+//! What Filebench's personalities have in common: a set of files, threads that go through a
+//! list of actions again and again.
+
+mod actor;
+pub(in crate::workloads) mod run;
+mod set;
+
+use crate::{Kind, OpDescription, Parameter, PhaseDescription};
+
+/// One entry of a personality's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::workloads) enum Action {
+    /// Delete a file.
+    Delete,
+    /// Make a file that is not there, and keep it open.
+    Create,
+    /// Write the open file up to its size.
+    WriteWhole,
+    /// Append up to `append_size` to the open file.
+    Append,
+    /// fsync of the open file.
+    Fsync,
+    /// Close it.
+    Close,
+    /// Open a file that is there.
+    Open,
+    /// Read the open file to its end.
+    ReadWhole,
+    /// Attributes of a file by name.
+    Stat,
+    /// Append up to `append_size` to the one log that all threads share.
+    Log,
+}
+
+/// Kinds of op, in the order of [`Action`].
+const OPS: &[OpDescription] = &[
+    OpDescription { name: "delete", span: "one unlink" },
+    OpDescription { name: "create", span: "one open that makes the file" },
+    OpDescription { name: "write", span: "writes of the whole file" },
+    OpDescription { name: "append", span: "one write at the end" },
+    OpDescription { name: "fsync", span: "one fsync" },
+    OpDescription { name: "close", span: "one close" },
+    OpDescription { name: "open", span: "one open" },
+    OpDescription { name: "read", span: "reads of the whole file" },
+    OpDescription { name: "stat", span: "one stat" },
+    OpDescription { name: "log", span: "one write at the end of the log" },
+];
+
+pub(in crate::workloads) static CREATE: PhaseDescription = PhaseDescription {
+    name: "create",
+    summary: "makes the share of the set of files that is there at the beginning",
+    clock: "create, writes of `io_size`, close of each file; at the end a sync. Directories are \
+            made before",
+    ops: &[OpDescription { name: "file", span: "create to close of one file" }],
+    disk_bound: false,
+};
+
+pub(in crate::workloads) static RUN: PhaseDescription = PhaseDescription {
+    name: "run",
+    summary: "threads go through the list of ops again and again",
+    clock: "from the moment all threads are let go until each has ended its last list; no cache \
+            drop before, no sync after. Finding a free file of the set is part of an op",
+    ops: OPS,
+    disk_bound: true,
+};
+
+const fn count(
+    name: &'static str,
+    help: &'static str,
+    default: &'static str,
+    max: u64,
+    scales: bool,
+) -> Parameter {
+    Parameter { name, help, kind: Kind::Count { min: 1, max }, default, scales }
+}
+
+const fn size(name: &'static str, help: &'static str, default: &'static str) -> Parameter {
+    Parameter { name, help, kind: Kind::Size, default, scales: false }
+}
+
+/// The parameters of a personality, with its defaults.
+pub(in crate::workloads) const fn parameters(
+    files: &'static str,
+    width: &'static str,
+    mean_size: &'static str,
+    threads: &'static str,
+    preallocated: &'static str,
+) -> [Parameter; 9] {
+    [
+        count("files", "Places for files in the set.", files, 10_000_000, true),
+        count(
+            "directory_width",
+            "Mean number of entries of a directory.",
+            width,
+            10_000_000,
+            false,
+        ),
+        size("mean_size", "Mean size of a file; sizes follow a gamma law of shape 1.5.", mean_size),
+        size("append_size", "Appends are of 1 byte to this size.", "16K"),
+        size("io_size", "Bytes of a read or write of a whole file.", "1M"),
+        Parameter {
+            name: "preallocated",
+            help: "Share of the places that hold a file at the beginning.",
+            kind: Kind::Fraction,
+            default: preallocated,
+            scales: false,
+        },
+        count("threads", "Threads.", threads, 1024, false),
+        Parameter {
+            name: "time",
+            help: "How long threads begin the list anew.",
+            kind: Kind::Time,
+            default: "60s",
+            scales: true,
+        },
+        Parameter {
+            name: "loops",
+            help: "End when each thread has gone through the list so often instead; 0 for the time.",
+            kind: Kind::Count { min: 0, max: u64::MAX },
+            default: "0",
+            scales: false,
+        },
+    ]
+}

@@ -1,0 +1,190 @@
+//! Running a personality.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use units::Bytes;
+
+use super::super::copying::{open_target, write_all};
+use super::super::crew::phase_with_threads;
+use super::super::{Space, walk};
+use super::actor::Actor;
+use super::set::Set;
+use super::{Action, CREATE, RUN};
+use crate::path_buffer::PathBuffer;
+use crate::{Context, Failure, Op, OpError, Parameters, PhaseResult};
+
+/// Room for a personality's set.
+pub(in crate::workloads) fn space(parameters: &Parameters) -> Space {
+    let files = parameters.count("files");
+    let each = parameters.size("mean_size").0 + parameters.size("append_size").0 + 4096;
+    let directories = files / parameters.count("directory_width").max(2) * 2 + 2;
+    // Files grow by appends; those that live long reach twice their size.
+    Space {
+        bytes: Bytes(each * 2) * files + Bytes(4096) * directories,
+        inodes: files + directories,
+    }
+}
+
+/// Makes the set, goes through `list`, removes everything.
+pub(in crate::workloads) fn run(
+    context: &mut Context<'_>,
+    root: &'static str,
+    list: &'static [Action],
+) -> Result<(), Failure> {
+    let target = open_target(context.target())?;
+    let outside = |error| Failure::Op { phase: "before the first", error };
+    let done = phases(context, target.as_fd(), root, list);
+    walk::remove(target.as_fd(), root, || ()).map_err(outside)?;
+    done.inspect_err(|_| context.skip_rest("a phase before it failed"))
+}
+
+fn phases(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+    root: &'static str,
+    list: &'static [Action],
+) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let seed = context.seed();
+    let io = parameters.size("io_size").0.clamp(1, 64 << 20) as usize;
+    let append = parameters.size("append_size").0.max(1);
+    if append > io as u64 {
+        return Err(Failure::Input("append_size is above io_size".to_owned()));
+    }
+    let (threads, loops) = (parameters.count("threads"), parameters.count("loops"));
+    let time = parameters.time("time");
+    let set = Set::draw(
+        seed,
+        parameters.count("files"),
+        parameters.size("mean_size").0,
+        parameters.fraction("preallocated"),
+        parameters.count("directory_width"),
+        root,
+    );
+    let outside = |error| Failure::Op { phase: "before the first", error };
+    set.directories(|path| {
+        rustix::fs::mkdirat(target, path.c_str(), Mode::from_raw_mode(0o755))
+            .map_err(path.failed("mkdir"))
+    })
+    .map_err(outside)?;
+    let mut contents = vec![1; io];
+    seed.stream("filebench contents").fill(&mut contents);
+    create(context, target, &set, &contents)?;
+
+    let mut log_path = PathBuffer::new();
+    log_path.text(root).text("/log");
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
+    let log = rustix::fs::openat(target, log_path.c_str(), flags, Mode::from_raw_mode(0o644))
+        .map_err(|error| outside(log_path.failed("create")(error)))?;
+    let actors: Vec<Actor<'_>> = (0..threads)
+        .map(|number| Actor {
+            target,
+            set: &set,
+            log: log.as_fd(),
+            draw: seed.stream(&format!("filebench thread {number}")),
+            contents: &contents,
+            buffer: vec![1; io],
+            append,
+            path: PathBuffer::new(),
+            open: None,
+            left_out: 0,
+            logged: 0,
+        })
+        .collect();
+    let done = phase_with_threads(
+        context,
+        &RUN,
+        threads * loops * list.len() as u64,
+        actors,
+        |mut actor, crew, recorder| {
+            let start = crew.start();
+            let mut done = 0;
+            while !crew.is_stopped()
+                && if loops == 0 { recorder.lap() - start < time } else { done < loops }
+            {
+                for action in list {
+                    actor.act(*action, recorder, loops != 0)?;
+                }
+                done += 1;
+            }
+            actor.close();
+            Ok((done, actor.left_out, actor.logged))
+        },
+        |_| Ok(()),
+        figures,
+    )?;
+    if context.verify() {
+        let logged = done.iter().map(|(_, _, logged)| logged).sum();
+        verify(target, &set, &log_path, logged)?;
+    }
+    Ok(())
+}
+
+fn create(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+    set: &Set,
+    contents: &[u8],
+) -> Result<(), Failure> {
+    let places = set.places();
+    let present = places.iter().filter(|place| place.exists).count() as u64;
+    context.phase(&CREATE, present, |recorder| {
+        let mut path = PathBuffer::new();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        for (number, place) in places.iter().enumerate().filter(|(_, place)| place.exists) {
+            set.path(number, &mut path);
+            let file = rustix::fs::openat(target, path.c_str(), flags, Mode::from_raw_mode(0o644))
+                .map_err(path.failed("create"))?;
+            let mut left = place.planned;
+            while left > 0 {
+                let piece = (contents.len() as u64).min(left) as usize;
+                write_all(&file, &contents[..piece]).map_err(path.failed("write"))?;
+                left -= piece as u64;
+            }
+            drop(file);
+            recorder.wrote(place.planned);
+            recorder.digest(place.planned);
+            recorder.done(Op(0));
+        }
+        rustix::fs::syncfs(target).map_err(|error| OpError::new("syncfs", ".", error))
+    })
+}
+
+fn figures(threads: &[(u64, u64, u64)], result: &mut PhaseResult) {
+    let seconds = result.wall.0.max(1) as f64 / 1e9;
+    let sum = |of: fn(&(u64, u64, u64)) -> u64| threads.iter().map(of).sum::<u64>() as f64;
+    let (lists, left_out) = (sum(|thread| thread.0), sum(|thread| thread.1));
+    let mib = |bytes: Bytes| bytes.0 as f64 / 1_048_576.0 / seconds;
+    let figures = [
+        ("lists", lists),
+        ("lists_per_sec", lists / seconds),
+        ("ops_per_sec", result.ops as f64 / seconds),
+        ("read_mib_per_s", mib(result.read_bytes)),
+        ("write_mib_per_s", mib(result.write_bytes)),
+    ];
+    result.figures.extend(figures.map(|(name, value)| (name.to_owned(), value)));
+    if left_out > 0.0 {
+        result.notes.push(format!("{left_out} ops were left out: no file of the set was free"));
+    }
+}
+
+/// Every file, and the log, has the size the ops must have left it with.
+fn verify(target: BorrowedFd<'_>, set: &Set, log: &PathBuffer, logged: u64) -> Result<(), Failure> {
+    let size = |path: &PathBuffer| match rustix::fs::statat(target, path.c_str(), AtFlags::empty())
+    {
+        Ok(stat) => Ok(Some(stat.st_size as u64)),
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(error) => Err(Failure::Verify(format!("{path}: {error}"))),
+    };
+    let expect = |path: &PathBuffer, expected: Option<u64>| match size(path)? {
+        found if found == expected => Ok(()),
+        found => Err(Failure::Verify(format!("{path}: {found:?} bytes, not {expected:?}"))),
+    };
+    let mut path = PathBuffer::new();
+    for (number, place) in set.places().iter().enumerate() {
+        set.path(number, &mut path);
+        expect(&path, place.exists.then_some(place.size))?;
+    }
+    expect(log, Some(logged))
+}

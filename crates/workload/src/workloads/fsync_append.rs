@@ -1,0 +1,402 @@
+//! A database's log: records appended, each made durable before the next.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use units::Bytes;
+
+use super::copying::{holds, open_target, write_all};
+use super::crew::{Crew, phase_with_threads};
+use super::{Space, Workload, walk};
+use crate::path_buffer::PathBuffer;
+use crate::{
+    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
+    PhaseDescription, PhaseResult, Recorder, Seed,
+};
+
+/// See the module's own words.
+pub(super) struct FsyncAppend;
+
+static PREPARE: PhaseDescription = PhaseDescription {
+    name: "prepare",
+    summary: "reserves room for the logs, where that is asked for",
+    clock: "for each segment create, fallocate or writes of zeros, fsync, close",
+    ops: &[OpDescription { name: "segment", span: "create to close of one segment" }],
+    disk_bound: false,
+};
+static APPEND: PhaseDescription = PhaseDescription {
+    name: "append",
+    summary: "writers append records, each made durable before the next",
+    clock: "from the moment all writers are let go until the last has closed its log: beginning \
+            a segment with fsync of its directory, writes, syncs",
+    ops: &[
+        OpDescription { name: "commit", span: "the sync of one record, or its write with O_DSYNC" },
+        OpDescription { name: "write", span: "the write of one record, left out of its commit" },
+        OpDescription {
+            name: "segment",
+            span: "create or open of a segment, fsync of the directory",
+        },
+    ],
+    disk_bound: true,
+};
+const COMMIT: Op = Op(0);
+const WRITE: Op = Op(1);
+const SEGMENT: Op = Op(2);
+
+static DESCRIPTION: Description = Description {
+    name: "fsync-append",
+    summary: "a database's log: append a record, make it durable, again",
+    origin: "Our own, after what databases do with their write-ahead logs: SQLite and many \
+key-value stores append and fsync; PostgreSQL writes segments of 16 MiB that hold zeros \
+already, and calls fdatasync. Each writer has a log of its own. A segment that is not there \
+yet is created, and its directory made durable, before its first record. A commit's latency \
+is that of its sync alone; the write before it has a row of its own.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "records",
+            help: "Records of each writer.",
+            kind: Kind::Count { min: 1, max: 1_000_000_000 },
+            default: "10_000",
+            scales: true,
+        },
+        Parameter {
+            name: "record",
+            help: "Bytes of a record.",
+            kind: Kind::Size,
+            default: "8K",
+            scales: false,
+        },
+        Parameter {
+            name: "sync",
+            help: "What makes a record durable.",
+            kind: Kind::Choice(&[
+                ("fsync", "fsync"),
+                ("fdatasync", "fdatasync, which may leave out times"),
+                ("dsync", "the file is open with O_DSYNC"),
+                ("none", "nothing: for comparison"),
+            ]),
+            default: "fsync",
+            scales: false,
+        },
+        Parameter {
+            name: "room",
+            help: "What a segment is before its records come.",
+            kind: Kind::Choice(&[
+                ("none", "it does not exist"),
+                ("fallocate", "reserved blocks"),
+                ("zeros", "blocks of zeros, so that no append changes metadata"),
+            ]),
+            default: "none",
+            scales: false,
+        },
+        Parameter {
+            name: "segment",
+            help: "Size at which a new file is begun, a multiple of the record.",
+            kind: Kind::Size,
+            default: "16M",
+            scales: false,
+        },
+        Parameter {
+            name: "writers",
+            help: "Threads, each with a log of its own.",
+            kind: Kind::Count { min: 1, max: 1024 },
+            default: "1",
+            scales: false,
+        },
+    ],
+    phases: &[&PREPARE, &APPEND],
+};
+
+const DIRECTORY: &str = "fsync-append";
+
+impl Workload for FsyncAppend {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+        let (segment, writers) = (parameters.size("segment").0.max(1), parameters.count("writers"));
+        let bytes = parameters.count("records") * parameters.size("record").0;
+        let segments = bytes.div_ceil(segment);
+        Space { bytes: Bytes(segments * segment) * writers, inodes: (segments + 1) * writers + 1 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let target = open_target(context.target())?;
+        let done = run(context, &target);
+        walk::remove(rustix::fd::AsFd::as_fd(&target), DIRECTORY, || ())
+            .map_err(|error| Failure::Op { phase: "after the last", error })?;
+        done.inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    Fsync,
+    Fdatasync,
+    Dsync,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    None,
+    Fallocate,
+    Zeros,
+}
+
+/// What all writers have in common.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    target: BorrowedFd<'a>,
+    records: u64,
+    record: u64,
+    segment: u64,
+    sync: Sync,
+    room: Room,
+}
+
+impl Job<'_> {
+    fn segments(&self) -> u64 {
+        (self.records * self.record).div_ceil(self.segment)
+    }
+
+    fn path(writer: u64, segment: u64, path: &mut PathBuffer) {
+        path.clear().text(DIRECTORY).text("/").number(writer, 1).text("/").number(segment, 8);
+    }
+
+    fn directory(writer: u64, path: &mut PathBuffer) {
+        path.clear().text(DIRECTORY).text("/").number(writer, 1);
+    }
+}
+
+fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let (record, segment) = (parameters.size("record").0, parameters.size("segment").0);
+    if record == 0 || record > 64 << 20 || segment == 0 || !segment.is_multiple_of(record) {
+        return Err(Failure::Input(format!(
+            "segment={segment} is not a multiple of record={record} (up to 64 MiB)"
+        )));
+    }
+    let job = Job {
+        target: rustix::fd::AsFd::as_fd(target),
+        records: parameters.count("records"),
+        record,
+        segment,
+        sync: match parameters.text("sync") {
+            "fsync" => Sync::Fsync,
+            "fdatasync" => Sync::Fdatasync,
+            "dsync" => Sync::Dsync,
+            _ => Sync::None,
+        },
+        room: match parameters.text("room") {
+            "fallocate" => Room::Fallocate,
+            "zeros" => Room::Zeros,
+            _ => Room::None,
+        },
+    };
+    let writers = parameters.count("writers");
+    let outside = |error| Failure::Op { phase: "before the first", error };
+    let mut path = PathBuffer::new();
+    path.text(DIRECTORY);
+    let mode = Mode::from_raw_mode(0o755);
+    rustix::fs::mkdirat(job.target, path.c_str(), mode)
+        .map_err(|error| outside(path.failed("mkdir")(error)))?;
+    for writer in 0..writers {
+        Job::directory(writer, &mut path);
+        rustix::fs::mkdirat(job.target, path.c_str(), mode)
+            .map_err(|error| outside(path.failed("mkdir")(error)))?;
+    }
+    if job.room == Room::None {
+        context.skip(&PREPARE, "not asked for");
+    } else {
+        if job.room == Room::Fallocate
+            && let Err(reason) = probe_fallocate(job.target)
+        {
+            context.skip_rest(&reason);
+            return Ok(());
+        }
+        context.phase(&PREPARE, writers * job.segments(), |recorder| {
+            prepare(&job, writers, recorder)
+        })?;
+    }
+    let seed = context.seed();
+    let hands: Vec<(u64, Vec<u8>)> =
+        (0..writers).map(|writer| (writer, contents(seed, writer, record))).collect();
+    phase_with_threads(
+        context,
+        &APPEND,
+        writers * job.records,
+        hands,
+        |(writer, mut contents), crew, recorder| {
+            append(&job, writer, &mut contents, crew, recorder)
+        },
+        |_| Ok(()),
+        |_, result| figures(&job, writers, result),
+    )?;
+    if context.verify() {
+        verify(&job, writers, seed)?;
+    }
+    Ok(())
+}
+
+fn contents(seed: Seed, writer: u64, record: u64) -> Vec<u8> {
+    let mut contents = vec![1; record as usize];
+    seed.stream(&format!("log of writer {writer}")).fill(&mut contents);
+    contents
+}
+
+/// Marks a record with its number, so that no two are equal.
+#[inline]
+fn number(contents: &mut [u8], record: u64) {
+    let bytes = record.to_le_bytes();
+    let fits = bytes.len().min(contents.len());
+    contents[..fits].copy_from_slice(&bytes[..fits]);
+}
+
+fn probe_fallocate(target: BorrowedFd<'_>) -> Result<(), String> {
+    let probe = "fsync-append/probe";
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+    rustix::fs::openat(target, probe, flags, Mode::from_raw_mode(0o600))
+        .and_then(|file| rustix::fs::fallocate(file, FallocateFlags::empty(), 0, 4096))
+        .map_err(|error| format!("this filesystem does not reserve blocks (fallocate): {error}"))
+}
+
+fn prepare(job: &Job<'_>, writers: u64, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+    let mut path = PathBuffer::new();
+    let zeros = vec![0; 1 << 20];
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    recorder.restart();
+    for writer in 0..writers {
+        for segment in 0..job.segments() {
+            Job::path(writer, segment, &mut path);
+            let file =
+                rustix::fs::openat(job.target, path.c_str(), flags, Mode::from_raw_mode(0o644))
+                    .map_err(path.failed("create"))?;
+            if job.room == Room::Fallocate {
+                rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, job.segment)
+                    .map_err(path.failed("fallocate"))?;
+            } else {
+                let mut left = job.segment;
+                while left > 0 {
+                    let piece = &zeros[..(zeros.len() as u64).min(left) as usize];
+                    write_all(&file, piece).map_err(path.failed("write"))?;
+                    left -= piece.len() as u64;
+                }
+                recorder.wrote(job.segment);
+            }
+            rustix::fs::fsync(&file).map_err(path.failed("fsync"))?;
+            drop(file);
+            recorder.done(Op(0));
+        }
+    }
+    Ok(())
+}
+
+fn append(
+    job: &Job<'_>,
+    writer: u64,
+    contents: &mut [u8],
+    crew: &Crew,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
+    let mut path = PathBuffer::new();
+    let mut file = None;
+    let each = job.segment / job.record;
+    for record in 0..job.records {
+        if crew.is_stopped() {
+            break;
+        }
+        if record % each == 0 {
+            file = Some(begin(job, writer, record / each, &mut path)?);
+            recorder.part(SEGMENT);
+        }
+        let Some(file) = &file else { break };
+        number(contents, record);
+        write_all(file, contents).map_err(path.failed("write"))?;
+        match job.sync {
+            Sync::Dsync => {}
+            Sync::Fsync => {
+                recorder.part(WRITE);
+                rustix::fs::fsync(file).map_err(path.failed("fsync"))?;
+            }
+            Sync::Fdatasync => {
+                recorder.part(WRITE);
+                rustix::fs::fdatasync(file).map_err(path.failed("fdatasync"))?;
+            }
+            Sync::None => recorder.part(WRITE),
+        }
+        recorder.wrote(job.record);
+        recorder.digest(record);
+        recorder.done(COMMIT);
+    }
+    Ok(())
+}
+
+/// Opens a segment; a new one's name is made durable too.
+fn begin(
+    job: &Job<'_>,
+    writer: u64,
+    segment: u64,
+    path: &mut PathBuffer,
+) -> Result<OwnedFd, OpError> {
+    let mut flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    if job.room == Room::None {
+        flags |= OFlags::CREATE | OFlags::EXCL;
+    }
+    if job.sync == Sync::Dsync {
+        flags |= OFlags::DSYNC;
+    }
+    Job::path(writer, segment, path);
+    let file = rustix::fs::openat(job.target, path.c_str(), flags, Mode::from_raw_mode(0o644))
+        .map_err(path.failed("open"))?;
+    if job.room == Room::None && job.sync != Sync::None {
+        Job::directory(writer, path);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(job.target, path.c_str(), flags, Mode::empty())
+            .map_err(path.failed("open"))?;
+        match rustix::fs::fsync(directory) {
+            // Some filesystems have no fsync of directories; nothing more can be done there.
+            Ok(()) | Err(Errno::INVAL) => {}
+            Err(error) => return Err(path.failed("fsync")(error)),
+        }
+        Job::path(writer, segment, path);
+    }
+    Ok(file)
+}
+
+fn figures(job: &Job<'_>, writers: u64, result: &mut PhaseResult) {
+    let seconds = result.wall.0.max(1) as f64 / 1e9;
+    let commits = (writers * job.records) as f64;
+    result.figures.insert("commits_per_sec".to_owned(), commits / seconds);
+}
+
+fn verify(job: &Job<'_>, writers: u64, seed: Seed) -> Result<(), Failure> {
+    let mut path = PathBuffer::new();
+    let each = job.segment / job.record;
+    for writer in 0..writers {
+        let mut contents = contents(seed, writer, job.record);
+        for segment in 0..job.segments() {
+            let last = ((segment + 1) * each).min(job.records);
+            let mut expected = Vec::with_capacity(job.segment as usize);
+            for record in segment * each..last {
+                number(&mut contents, record);
+                expected.extend_from_slice(&contents);
+            }
+            if job.room != Room::None {
+                expected.resize(job.segment as usize, 0);
+            }
+            Job::path(writer, segment, &mut path);
+            match holds(job.target, path.c_str(), &expected) {
+                Ok(true) => {}
+                Ok(false) => {
+                    return Err(Failure::Verify(format!("{path} has other contents than written")));
+                }
+                Err(error) => return Err(Failure::Verify(format!("{path}: {error}"))),
+            }
+        }
+    }
+    Ok(())
+}
