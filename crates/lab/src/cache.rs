@@ -88,30 +88,30 @@ pub(crate) fn sweep_unfinished(directory: &Path) {
     }
 }
 
-/// Whether a file is there; notes that it was used, for [`prune`].
-pub(crate) fn touched(path: &Path) -> bool {
+/// Notes that a file was used, for [`prune`]. Where that is not allowed, nothing is noted.
+pub(crate) fn touch(path: &Path) {
     let now = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now());
-    match File::options().append(true).open(path) {
-        Ok(file) => file.set_times(now).is_ok() || path.exists(),
-        Err(_) => path.exists(),
+    if let Ok(file) = File::options().append(true).open(path) {
+        let _ = file.set_times(now);
     }
 }
 
-/// Removes all but the `keep` files used last. What another process has open stays readable
-/// for it.
+/// Removes all but the `keep` images and checkpoints used last. What another process has
+/// open stays readable for it.
 pub(crate) fn prune(directory: &Path, keep: usize) {
+    let used = |path: &Path| {
+        let dated = if path.is_dir() { path.join("digest") } else { path.to_owned() };
+        dated.metadata().and_then(|data| data.modified()).ok()
+    };
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries
-        .filter(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name.ends_with(".checkpoint") || name.ends_with(".cpio")
-        })
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+    let mut found: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "checkpoint" || kind == "cpio"))
+        .map(|path| (used(&path), path))
         .collect();
-    files.sort();
-    for (_, path) in files.iter().rev().skip(keep) {
-        let _ = std::fs::remove_file(path);
+    found.sort();
+    for (_, path) in found.iter().rev().skip(keep) {
+        let _ = std::fs::remove_dir_all(path).or_else(|_| std::fs::remove_file(path));
     }
 }
 
@@ -139,13 +139,13 @@ mod tests {
     fn what_was_used_last_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        let old = std::time::SystemTime::UNIX_EPOCH;
-        for name in ["a.cpio", "b.cpio", "c.checkpoint", "lock"] {
+        std::fs::create_dir(path("c.checkpoint")).unwrap();
+        for name in ["a.cpio", "b.cpio", "c.checkpoint/digest", "lock"] {
+            let old = std::time::SystemTime::UNIX_EPOCH;
             let file = File::create(path(name)).unwrap();
             file.set_times(std::fs::FileTimes::new().set_modified(old)).unwrap();
         }
-        assert!(touched(&path("a.cpio")));
-        assert!(!touched(&path("d.cpio")));
+        touch(&path("a.cpio"));
         prune(directory.path(), 1);
         assert!(path("a.cpio").exists() && path("lock").exists());
         assert!(!path("b.cpio").exists() && !path("c.checkpoint").exists());

@@ -1,22 +1,32 @@
-//! Checkpoints: a guest that has booted and loaded its modules, kept in a file, one for
-//! everything it depends on.
+//! Checkpoints: a guest that has booted and loaded its modules, kept in a directory, one for
+//! everything it depends on: its RAM, the state of its processor and devices, and a digest
+//! of both.
 
 use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use sha2::{Digest, Sha256};
 use testbed::Stop;
+use units::Bytes;
 
-use crate::cache::{Lock, touched, write_whole};
+use crate::cache::{Lock, touch, unfinished};
 use crate::error::LabError;
 use crate::machine::{Machine, Use};
 use crate::vm::{Happening, Software, Vm};
 
 /// A boot that takes longer than this has gone wrong.
 const BOOT_LIMIT: Duration = Duration::from_secs(180);
+const RAM: &str = "ram";
+const DEVICES: &str = "devices";
+const DIGEST: &str = "digest";
+const PAGE: usize = 4096;
 
-/// Finds the checkpoint of `key`, or makes it. Several may ask at once; one makes it.
+/// Finds the checkpoint of `key`, or makes it. Several may ask at once; one makes it. With
+/// `check` its contents are compared with their digest; a damaged one is made again.
 ///
 /// # Errors
 /// When the guest does not come up, or there is no room.
@@ -25,25 +35,136 @@ pub(crate) fn obtain(
     key: &str,
     machine: &Machine,
     software: Software<'_>,
+    check: bool,
     stop: &Stop,
 ) -> Result<PathBuf, LabError> {
     let path = directory.join(format!("{key}.checkpoint"));
-    if touched(&path) {
+    if !check && path.is_dir() {
+        touch(&path.join(DIGEST));
         return Ok(path);
     }
     std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;
     let _lock = Lock::take(&directory.join("lock"))?;
-    if path.exists() {
-        return Ok(path);
+    if path.is_dir() {
+        let expected = std::fs::read_to_string(path.join(DIGEST)).unwrap_or_default();
+        if digest(&path).is_ok_and(|found| found == expected) {
+            touch(&path.join(DIGEST));
+            return Ok(path);
+        }
+        remove(&path);
     }
-    let mut vm = boot(machine, software, stop)?;
-    write_whole(&path, |file| vm.save(file))?;
-    Ok(path)
+    let work = unfinished(&path);
+    let made = make(&work, machine, software, stop)
+        .and_then(|()| std::fs::rename(&work, &path).map_err(LabError::at("rename", &work)));
+    if made.is_err() {
+        remove(&work);
+    }
+    made.map(|()| path)
+}
+
+/// Removes a checkpoint; guests that run from it go on.
+pub(crate) fn remove(path: &Path) {
+    let _ = std::fs::remove_dir_all(path);
+}
+
+fn make(
+    work: &Path,
+    machine: &Machine,
+    software: Software<'_>,
+    stop: &Stop,
+) -> Result<(), LabError> {
+    std::fs::create_dir_all(work).map_err(LabError::at("create", work))?;
+    let ram = empty_ram(machine)?;
+    let mut vm = boot(machine, software, &ram, stop)?;
+    vm.save_devices(&work.join(DEVICES))?;
+    drop(vm);
+    let path = work.join(RAM);
+    let file = File::create(&path).map_err(LabError::at("create", &path))?;
+    copy_sparse(&ram, &file, machine.ram).map_err(LabError::at("write", &path))?;
+    file.sync_all().map_err(LabError::at("write", &path))?;
+    let path = work.join(DIGEST);
+    std::fs::write(&path, digest(work)?).map_err(LabError::at("write", &path))
+}
+
+/// RAM of a machine that boots: memory of the host.
+pub(crate) fn empty_ram(machine: &Machine) -> Result<File, LabError> {
+    let name = Path::new("memory for a guest");
+    let file = memfd_create(c"fstrial ram", MemfdFlags::CLOEXEC)
+        .map_err(|error| LabError::at("get", name)(error.into()))?;
+    let file = File::from(file);
+    file.set_len(machine.ram.0).map_err(LabError::at("get", name))?;
+    Ok(file)
+}
+
+/// Copies what is not zero.
+fn copy_sparse(from: &File, to: &File, size: Bytes) -> std::io::Result<()> {
+    to.set_len(size.0)?;
+    let mut buffer = vec![0; 256 * PAGE];
+    let mut at = 0;
+    while at < size.0 {
+        at = match seek(from, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            // No data behind this place.
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        let hole = seek(from, SeekFrom::Hole(at))?;
+        while at < hole {
+            let len = buffer.len().min((hole - at) as usize);
+            from.read_exact_at(&mut buffer[..len], at)?;
+            for (nth, page) in buffer[..len].chunks(PAGE).enumerate() {
+                if page.iter().any(|&byte| byte != 0) {
+                    to.write_all_at(page, at + (nth * PAGE) as u64)?;
+                }
+            }
+            at += len as u64;
+        }
+    }
+    Ok(())
+}
+
+/// SHA-256 of RAM (without its holes) and devices.
+fn digest(directory: &Path) -> Result<String, LabError> {
+    let mut sum = Sha256::new();
+    let path = directory.join(RAM);
+    let ram = File::open(&path).map_err(LabError::at("open", &path))?;
+    let len = ram.metadata().map_err(LabError::at("stat", &path))?.len();
+    sum.update(len.to_le_bytes());
+    let mut buffer = vec![0; 1 << 20];
+    let mut at = 0;
+    while let Ok(data) = seek(&ram, SeekFrom::Data(at)) {
+        let hole = seek(&ram, SeekFrom::Hole(data)).unwrap_or(len);
+        at = data;
+        while at < hole {
+            let count = buffer.len().min((hole - at) as usize);
+            ram.read_exact_at(&mut buffer[..count], at).map_err(LabError::at("read", &path))?;
+            // By page and without zeroes: where a filesystem puts holes is its own affair.
+            for (nth, page) in buffer[..count].chunks(PAGE).enumerate() {
+                if page.iter().any(|&byte| byte != 0) {
+                    sum.update((at + (nth * PAGE) as u64).to_le_bytes());
+                    sum.update(page);
+                }
+            }
+            at += count as u64;
+        }
+    }
+    let path = directory.join(DEVICES);
+    let mut devices = Vec::new();
+    File::open(&path)
+        .and_then(|mut file| file.read_to_end(&mut devices))
+        .map_err(LabError::at("read", &path))?;
+    sum.update(&devices);
+    Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Boots a guest up to its checkpoint.
-fn boot(machine: &Machine, software: Software<'_>, stop: &Stop) -> Result<Vm, LabError> {
-    let mut vm = Vm::start(machine, software, Use::Checkpoint)?;
+fn boot(
+    machine: &Machine,
+    software: Software<'_>,
+    ram: &File,
+    stop: &Stop,
+) -> Result<Vm, LabError> {
+    let mut vm = Vm::start(machine, software, Use::Checkpoint, ram, None)?;
     let end = Instant::now() + BOOT_LIMIT;
     loop {
         let reason = match vm.wait(end, stop)? {
@@ -70,19 +191,23 @@ fn boot(machine: &Machine, software: Software<'_>, stop: &Stop) -> Result<Vm, La
 /// Starts a guest from a checkpoint, stopped: the order can be written.
 ///
 /// # Errors
-/// When it does not load. A damaged checkpoint is removed, so that the next start makes a
-/// new one.
+/// When it does not load. A checkpoint that does not is removed, so that the next start makes
+/// a new one.
 pub(crate) fn resume(
     path: &Path,
     machine: &Machine,
     software: Software<'_>,
 ) -> Result<Vm, LabError> {
-    let file = File::open(path).map_err(LabError::at("open", path))?;
-    let mut vm = Vm::start(machine, software, Use::Trial)?;
-    match vm.load(&file) {
+    let open = |name: &str| {
+        let path = path.join(name);
+        File::options().read(true).write(true).open(&path).map_err(LabError::at("open", &path))
+    };
+    let (ram, devices) = (open(RAM)?, open(DEVICES)?);
+    let mut vm = Vm::start(machine, software, Use::Trial, &ram, Some(&devices))?;
+    match vm.loaded() {
         Ok(()) => Ok(vm),
         Err(error) => {
-            let _ = std::fs::remove_file(path);
+            remove(path);
             Err(error)
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testbed::Stop;
 
+use crate::checkpoint;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::machine::Use;
@@ -42,7 +43,8 @@ impl Lab {
             return unusable(format!("/dev/kvm: {error}"));
         }
         let began = Instant::now();
-        let mut vm = match Vm::start(self.machine(), self.software(), Use::RealTime) {
+        let ram = checkpoint::empty_ram(self.machine())?;
+        let mut vm = match Vm::start(self.machine(), self.software(), Use::RealTime, &ram, None) {
             Ok(vm) => vm,
             Err(error) => return unusable(error.to_string()),
         };

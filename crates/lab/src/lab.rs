@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use disk::DiskDescription;
 use guest::{DiskOrder, MOUNT_POINT, Order, Sabotage, device_path};
@@ -11,13 +12,13 @@ use testbed::Stop;
 use trial::{DeviceKind, Event, InputFiles, Job, Site, TrialSpec, protocol};
 use units::{Bytes, Nanos};
 
-use crate::cache::{prune, sweep_unfinished, touched, write_whole};
+use crate::cache::{prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::elf::loaded_part;
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
-use crate::machine::{Machine, Qemu, Use};
+use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::profile::{DiskProfile, MachineProfile};
 use crate::session::{self, Carried};
 use crate::vm::Software;
@@ -52,6 +53,7 @@ pub struct Lab {
     inputs: Inputs,
     initramfs: PathBuf,
     checkpoints: PathBuf,
+    checked: OnceLock<()>,
     key: String,
     id: String,
     missing: Vec<String>,
@@ -111,7 +113,8 @@ impl Lab {
         }
         let image_key = checkpoint::key(&[&image.bytes]);
         let path = images.join(format!("{image_key}.cpio"));
-        if !touched(&path) {
+        touch(&path);
+        if !path.exists() {
             write_whole(&path, |mut file: &File| {
                 file.write_all(&image.bytes).map_err(LabError::at("write", &path))
             })?;
@@ -119,8 +122,10 @@ impl Lab {
         let machine_text = serde_json::to_vec(&machine)
             .map_err(|error| LabError::value("the machine", error.to_string()))?;
         let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
-        let options = [Use::Checkpoint, Use::Trial]
-            .map(|purpose| machine.command(&parts.qemu, kernel_name, image_name, 3, 4, purpose));
+        let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
+            let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6 };
+            machine.command(&parts.qemu, kernel_name, image_name, files, purpose)
+        });
         let options = format!("{options:?}");
         let key = checkpoint::key(&[
             &kernel,
@@ -139,6 +144,7 @@ impl Lab {
             inputs,
             initramfs: path,
             checkpoints,
+            checked: OnceLock::new(),
             key,
             id: id[..12].to_owned(),
             missing: image.missing,
@@ -201,13 +207,15 @@ impl Lab {
         Software { qemu: &self.parts.qemu, kernel: &self.parts.kernel, initramfs: &self.initramfs }
     }
 
-    /// Makes the checkpoint if there is none.
+    /// Makes the checkpoint if there is none, and checks it.
     ///
     /// # Errors
     /// When the guest does not boot, there is no room, or it was asked to stop.
     pub fn warm_up(&self, stop: &Stop) -> Result<(), LabError> {
         let software = self.software();
-        checkpoint::obtain(&self.checkpoints, &self.key, &self.machine, software, stop).map(drop)
+        checkpoint::obtain(&self.checkpoints, &self.key, &self.machine, software, true, stop)?;
+        self.checked.set(()).unwrap_or_default();
+        Ok(())
     }
 
     /// Runs one trial; `sink` gets its events, [`Event::Ended`] last and once.
@@ -226,9 +234,13 @@ impl Lab {
         let order = self.order(spec, extras)?;
         let software = self.software();
         let resume = || {
-            let path =
-                checkpoint::obtain(&self.checkpoints, &self.key, &self.machine, software, stop)?;
-            checkpoint::resume(&path, &self.machine, software)
+            // Its digest is compared once for each lab that is opened.
+            if self.checked.get().is_none() {
+                self.warm_up(stop)?;
+            }
+            let (directory, machine) = (&self.checkpoints, &self.machine);
+            let path = checkpoint::obtain(directory, &self.key, machine, software, false, stop)?;
+            checkpoint::resume(&path, machine, software)
         };
         // A checkpoint that does not load is removed and made again, once.
         let vm = match resume() {

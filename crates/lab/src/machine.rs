@@ -85,12 +85,25 @@ impl Qemu {
     }
 }
 
+/// Files that are open in a QEMU from its start, by their descriptors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inherited {
+    /// The guest's RAM.
+    pub(crate) ram: i32,
+    /// The memory shared with the guest.
+    pub(crate) region: i32,
+    /// The control channel.
+    pub(crate) monitor: i32,
+    /// The state of processor and devices to load, for [`Use::Trial`].
+    pub(crate) devices: i32,
+}
+
 /// What a machine is started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// To boot and be saved.
+    /// To boot and be saved; what it writes to its RAM goes to the file.
     Checkpoint,
-    /// To be loaded and run a trial.
+    /// To be loaded, stopped at first, and run a trial; its RAM's file stays as it is.
     Trial,
     /// To boot under KVM, by the host's clock.
     RealTime,
@@ -118,8 +131,7 @@ impl Machine {
         4 * GIB + (self.ram.0 - self.below_4g())
     }
 
-    /// QEMU with this machine; the region's file is open as `region` in the child, the
-    /// control channel as `monitor`.
+    /// QEMU with this machine.
     ///
     /// # Errors
     /// When an unpacked QEMU is incomplete.
@@ -128,8 +140,7 @@ impl Machine {
         qemu: &Qemu,
         kernel: &Path,
         initramfs: &Path,
-        region: i32,
-        monitor: i32,
+        inherited: Inherited,
         purpose: Use,
     ) -> Result<Command, LabError> {
         let mut command = qemu.command()?;
@@ -142,19 +153,13 @@ impl Machine {
         // left. TCG with one thread keeps everything in one order.
         let emulated = "tcg,thread=single,tb-size=64".to_owned();
         match purpose {
-            Use::Checkpoint => {
-                option("-accel", emulated);
-                option("-icount", icount);
-            }
-            // Recording (to nowhere) is for its lock: without it QEMU's main thread may look
-            // at a processor that is about to halt before its last instructions were
-            // counted, and skip idle time from the wrong moment. Seen as a few nanoseconds
-            // of difference in one of three runs on a busy host. A recording machine cannot
-            // be saved, only loaded.
-            Use::Trial => {
-                option("-accel", emulated);
+            Use::Checkpoint | Use::Trial => {
+                option("-accel", "tcg,thread=single,tb-size=64".to_owned());
+                // Recording (to nowhere) is for its lock: without it QEMU's main thread may
+                // look at a processor that is about to halt before its last instructions
+                // were counted, and skip idle time from the wrong moment. Seen as a few
+                // nanoseconds of difference in one of three runs on a busy host.
                 option("-icount", format!("{icount},rr=record,rrfile=/dev/null"));
-                option("-incoming", "defer".to_owned());
             }
             Use::RealTime => option("-accel", "kvm".to_owned()),
         }
@@ -172,11 +177,19 @@ impl Machine {
         option("-machine", format!("q35,max-ram-below-4g={}", self.below_4g()));
         option("-m", format!("{}M", total >> 20));
         // The second node is the shared region, behind all RAM and cut off by `mem=`.
-        option("-object", format!("memory-backend-ram,id=ram,size={}", self.ram.0));
+        let share = if purpose == Use::Trial { "off" } else { "on" };
         option(
             "-object",
             format!(
-                "memory-backend-file,id=region,size={REGION_BYTES},mem-path=/proc/self/fd/{region},share=on"
+                "memory-backend-file,id=ram,size={},mem-path=/proc/self/fd/{},share={share}",
+                self.ram.0, inherited.ram
+            ),
+        );
+        option(
+            "-object",
+            format!(
+                "memory-backend-file,id=region,size={REGION_BYTES},mem-path=/proc/self/fd/{},share=on",
+                inherited.region
             ),
         );
         option("-numa", "node,memdev=ram,cpus=0".to_owned());
@@ -184,14 +197,19 @@ impl Machine {
         option("-display", "none".to_owned());
         option("-device", "isa-debugcon,iobase=0xe9,chardev=debug".to_owned());
         option("-chardev", "stdio,id=debug,signal=off".to_owned());
-        option("-chardev", format!("socket,id=monitor,fd={monitor}"));
+        option("-chardev", format!("socket,id=monitor,fd={}", inherited.monitor));
         option("-mon", "chardev=monitor,mode=control".to_owned());
         // The guest asks for a checkpoint by way of this device.
-        option("-device", "pvpanic".to_owned());
-        option("-action", "panic=pause".to_owned());
+        option("-device", "ib700".to_owned());
+        option("-action", "watchdog=pause".to_owned());
         option("-kernel", kernel.display().to_string());
         option("-initrd", initramfs.display().to_string());
         option("-append", self.kernel_options());
+        if purpose == Use::Trial {
+            // The state of devices alone comes without the head a whole machine's has.
+            command.args(["-S", "-global", "migration.send-configuration=off"]);
+            command.arg("-incoming").arg(format!("fd:{}", inherited.devices));
+        }
         command.args(["-nodefaults", "-no-user-config", "-no-reboot"]);
         Ok(command)
     }

@@ -4,7 +4,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use serde_json::{Value, json};
 
 /// A connection to one QEMU.
@@ -39,25 +38,6 @@ impl Monitor {
             json!({ "execute": command, "arguments": arguments })
         };
         writeln!(self.stream, "{message}")
-    }
-
-    /// Hands over an open file under a name that later commands use.
-    pub(crate) fn send_file(&mut self, name: &str, file: BorrowedFd<'_>) -> io::Result<()> {
-        let message =
-            format!("{}\n", json!({ "execute": "getfd", "arguments": { "fdname": name } }));
-        let files = [file];
-        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        if !control.push(SendAncillaryMessage::ScmRights(&files)) {
-            return Err(io::Error::other("no room for a descriptor"));
-        }
-        let sent = rustix::net::sendmsg(
-            &self.stream,
-            &[io::IoSlice::new(message.as_bytes())],
-            &mut control,
-            SendFlags::NOSIGNAL,
-        )?;
-        self.stream.write_all(&message.as_bytes()[sent..])
     }
 
     /// Reads what is there, waiting for the first byte. `None` when QEMU has gone.

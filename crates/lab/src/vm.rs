@@ -1,5 +1,6 @@
 //! One running QEMU: started so that it dies with us, watched, and ended whatever happens.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -15,13 +16,15 @@ use serde_json::{Value, json};
 use testbed::Stop;
 
 use crate::error::LabError;
-use crate::machine::{Machine, Qemu, Use};
+use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::qmp::{Message, Monitor};
 
 /// How often the stop flag is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Lines of a kernel log that are kept: an oops with its call trace, and what led to it.
 const KERNEL_LOG_LINES: usize = 120;
+/// Loading is a matter of milliseconds.
+const LOAD_LIMIT: Duration = Duration::from_secs(60);
 /// What a program may say before we stop listening.
 const SAID_MAX: usize = 64 << 10;
 
@@ -58,7 +61,8 @@ pub(crate) struct Software<'a> {
 }
 
 impl Vm {
-    /// Starts a machine: one that boots, or one that waits for a checkpoint.
+    /// Starts a machine with its RAM in `ram`: one that boots, or, with the state of its
+    /// devices in a file, one that goes on from there.
     ///
     /// # Errors
     /// When QEMU cannot be started.
@@ -66,19 +70,25 @@ impl Vm {
         machine: &Machine,
         software: Software<'_>,
         purpose: Use,
+        ram: &File,
+        devices: Option<&File>,
     ) -> Result<Vm, LabError> {
         let no_start = |reason: String| LabError::NoStart { reason, kernel_log: String::new() };
         let region = Region::in_memory(REGION_BYTES)
             .map_err(|error| no_start(format!("memory for the simulated disks: {error}")))?;
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_start(error.to_string()))?;
         let theirs = OwnedFd::from(theirs);
-        let (region_fd, monitor_fd) = (region.file().as_raw_fd(), theirs.as_raw_fd());
+        let inherited = Inherited {
+            ram: ram.as_raw_fd(),
+            region: region.file().as_raw_fd(),
+            monitor: theirs.as_raw_fd(),
+            devices: devices.map_or(-1, AsRawFd::as_raw_fd),
+        };
         let mut command = machine.command(
             software.qemu,
             software.kernel,
             software.initramfs,
-            region_fd,
-            monitor_fd,
+            inherited,
             purpose,
         )?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -88,8 +98,9 @@ impl Vm {
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                for inherited in [region_fd, monitor_fd] {
-                    if libc::fcntl(inherited, libc::F_SETFD, 0) < 0 {
+                let Inherited { ram, region, monitor, devices } = inherited;
+                for file in [ram, region, monitor, devices] {
+                    if file >= 0 && libc::fcntl(file, libc::F_SETFD, 0) < 0 {
                         return Err(io::Error::last_os_error());
                     }
                 }
@@ -128,16 +139,6 @@ impl Vm {
             |said: String| LabError::Program { command: format!("QEMU: {name}"), said, next: None };
         let sent = self.monitor.send(name, arguments);
         self.reply(sent, name).map_err(failed)
-    }
-
-    /// Hands QEMU an open file.
-    fn give(&mut self, name: &str, file: &std::fs::File) -> Result<(), LabError> {
-        let sent = self.monitor.send_file(name, std::os::fd::AsFd::as_fd(file));
-        self.reply(sent, "getfd").map(drop).map_err(|said| LabError::Program {
-            command: "QEMU: getfd".to_owned(),
-            said,
-            next: None,
-        })
     }
 
     fn reply(&mut self, sent: io::Result<()>, name: &str) -> Result<Value, String> {
@@ -272,55 +273,37 @@ impl Vm {
         self.command("cont", Value::Null).map(drop)
     }
 
-    /// Writes the stopped guest, without the shared region, to a file.
+    /// Writes the state of the stopped guest's processor and devices to a file. Its RAM is in
+    /// the file it was started with. (QEMU's own migration cannot save a machine that runs
+    /// under the replay lock.)
     ///
     /// # Errors
     /// QEMU's reason; the file may hold a part then.
-    pub(crate) fn save(&mut self, file: &std::fs::File) -> Result<(), LabError> {
-        self.share_region()?;
-        self.give("checkpoint", file)?;
-        self.command("migrate-set-parameters", json!({ "max-bandwidth": 1_u64 << 40 }))?;
-        self.command("migrate", json!({ "uri": "fd:checkpoint" }))?;
-        self.finish_migration("saving the checkpoint")
+    pub(crate) fn save_devices(&mut self, path: &Path) -> Result<(), LabError> {
+        let arguments = json!({ "filename": path, "live": false });
+        self.command("xen-save-devices-state", arguments).map(drop)
     }
 
-    /// Loads a checkpoint into a machine started for a trial.
+    /// Waits until the state of its devices is loaded.
     ///
     /// # Errors
     /// When it is damaged or of another machine.
-    pub(crate) fn load(&mut self, file: &std::fs::File) -> Result<(), LabError> {
-        self.share_region()?;
-        self.give("checkpoint", file)?;
-        self.command("migrate-incoming", json!({ "uri": "fd:checkpoint" }))?;
-        self.finish_migration("loading the checkpoint")
-    }
-
-    fn share_region(&mut self) -> Result<(), LabError> {
-        let capability = json!([{ "capability": "x-ignore-shared", "state": true }]);
-        self.command("migrate-set-capabilities", json!({ "capabilities": capability })).map(drop)
-    }
-
-    fn finish_migration(&mut self, what: &str) -> Result<(), LabError> {
-        let end = Instant::now() + Duration::from_secs(120);
+    pub(crate) fn loaded(&mut self) -> Result<(), LabError> {
+        let failed = |said: &str| LabError::Program {
+            command: "QEMU: loading the checkpoint".to_owned(),
+            said: said.to_owned(),
+            next: None,
+        };
+        let end = Instant::now() + LOAD_LIMIT;
         loop {
             let state = self.command("query-migrate", Value::Null)?;
             match state.get("status").and_then(Value::as_str) {
                 Some("completed") => return Ok(()),
                 Some("failed" | "cancelled") => {
                     let reason = state.get("error-desc").and_then(Value::as_str);
-                    return Err(LabError::Program {
-                        command: format!("QEMU: {what}"),
-                        said: reason.unwrap_or("no reason given").to_owned(),
-                        next: None,
-                    });
+                    return Err(failed(reason.unwrap_or("no reason given")));
                 }
-                _ if Instant::now() > end => {
-                    return Err(LabError::Program {
-                        command: format!("QEMU: {what}"),
-                        said: "not done after two minutes".to_owned(),
-                        next: None,
-                    });
-                }
+                _ if Instant::now() > end => return Err(failed("not done after a minute")),
                 _ => {
                     let _ = self.look(Instant::now() + Duration::from_millis(2));
                 }

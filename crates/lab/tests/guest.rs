@@ -132,16 +132,17 @@ fn waiting_ends(lab: &Lab, _: &Path) {
 fn a_damaged_checkpoint_is_made_again(lab: &Lab, cache: &Path) {
     let before = outcome(lab, &Extras::default());
     assert!(before.is_done(), "{before:?}");
-    let directory = cache.join("checkpoints");
-    for entry in std::fs::read_dir(directory).expect("it is there").flatten() {
-        if entry.path().extension().is_some_and(|extension| extension == "checkpoint") {
-            let mut file = std::fs::File::options()
-                .write(true)
-                .open(entry.path())
-                .expect("a checkpoint is ours to write");
-            file.seek(SeekFrom::Start(0)).expect("a file has a start");
-            file.write_all(b"not a checkpoint").expect("there is room");
+    for part in ["devices", "ram"] {
+        for entry in std::fs::read_dir(cache.join("checkpoints")).expect("it is there").flatten() {
+            if entry.path().is_dir() {
+                let file = std::fs::File::options().write(true).open(entry.path().join(part));
+                let mut file = file.expect("a checkpoint is ours to write");
+                file.seek(SeekFrom::Start(1 << 12)).expect("a file has places");
+                file.write_all(b"not a checkpoint").expect("there is room");
+            }
         }
+        let again = open(cache).expect("the lab is there");
+        assert!(outcome(&again, &Extras::default()).is_done(), "{part} damaged");
     }
     let mut ended = None;
     lab.run(&spec(1), &Stop::new(), &mut |event| {
