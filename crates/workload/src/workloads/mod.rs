@@ -19,6 +19,7 @@ mod mongo;
 mod null;
 mod postmark;
 mod randomio;
+mod scale;
 mod tree;
 mod unpack;
 mod varmail;
@@ -73,6 +74,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &fileserver::FileServer,
     &webserver::WebServer,
     &fsync_append::FsyncAppend,
+    &scale::Scale,
     &null::Null,
 ];
 

@@ -108,3 +108,24 @@ fn mongo_without_inodes_for_its_copy_goes_on_with_the_first_trees() {
     let read = events.iter().rfind(|e| e["phase"] == "read" && e["event"] == "finished").unwrap();
     assert_eq!(read["not_comparable"], "follows the phase copy, which failed");
 }
+
+#[test]
+fn scale_goes_on_where_files_do_not_fit() {
+    let settings = "scale DIR threads=2 entries=40 bytes=64K";
+    let (events, error) = run_on_tmpfs("size=1m", settings);
+    let status = |name: &str| {
+        let all = statuses(&events);
+        all.into_iter().find(|phase| phase.0 == name).map(|phase| phase.1).unwrap()
+    };
+    for (phase, expected) in [
+        ("rmdir-shared", "completed"),
+        ("create-shared", "failed"),
+        ("stat-shared", "skipped"),
+        ("mkdir-own", "completed"),
+        ("create-own", "failed"),
+        ("unlink-own", "skipped"),
+    ] {
+        assert_eq!(status(phase), expected, "{phase}");
+    }
+    assert!(error.contains("write scale/shared/file.mdtest."), "{error}");
+}

@@ -11,6 +11,7 @@ mod maildir;
 mod mongo;
 mod postmark;
 mod randomio;
+mod scale;
 mod support;
 mod trace;
 mod tree;

@@ -1,0 +1,339 @@
+//! Metadata by several threads: directories and files made, looked at, removed, in one
+//! directory that all share and in one for each thread.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use units::Bytes;
+
+use super::copying::{open_target, read, write_all};
+use super::course::{Course, after_failure, not_comparable};
+use super::crew::phase_with_threads;
+use super::{Space, Workload, walk};
+use crate::path_buffer::PathBuffer;
+use crate::{
+    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
+    PhaseDescription, Recorder,
+};
+
+/// See the module's own words.
+pub(super) struct Scale;
+
+/// What is done with an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    MakeDirectory,
+    StatDirectory,
+    RemoveDirectory,
+    CreateFile,
+    StatFile,
+    ReadFile,
+    RemoveFile,
+}
+
+macro_rules! phases {
+    ($($id:ident, $act:ident, $shared:literal, $name:literal, $what:literal, $where:literal, $op:literal, $span:literal;)*) => {
+        $(static $id: PhaseDescription = PhaseDescription {
+            name: $name,
+            summary: concat!($what, " in ", $where),
+            clock: "from the moment all threads are let go until the last has ended; no sync, no \
+                    cache drop before. Directories of threads are made before the first clock",
+            ops: &[OpDescription { name: $op, span: $span }],
+            disk_bound: false,
+        };)*
+        /// Every phase with what it does and whether threads share the directory, in order.
+        static PHASES: &[(&PhaseDescription, Act, bool)] =
+            &[$((&$id, Act::$act, $shared)),*];
+        static DESCRIBED: &[&PhaseDescription] = &[$(&$id),*];
+    };
+}
+
+phases! {
+    MKDIR_SHARED, MakeDirectory, true, "mkdir-shared", "makes directories", "one directory", "mkdir", "one mkdir";
+    DIRSTAT_SHARED, StatDirectory, true, "dirstat-shared", "asks for attributes of directories", "one directory", "stat", "one stat";
+    RMDIR_SHARED, RemoveDirectory, true, "rmdir-shared", "removes directories", "one directory", "rmdir", "one rmdir";
+    CREATE_SHARED, CreateFile, true, "create-shared", "creates files", "one directory", "create", "create, write, close";
+    STAT_SHARED, StatFile, true, "stat-shared", "asks for attributes of files", "one directory", "stat", "one stat";
+    READ_SHARED, ReadFile, true, "read-shared", "reads files", "one directory", "read", "open, reads, close";
+    UNLINK_SHARED, RemoveFile, true, "unlink-shared", "removes files", "one directory", "unlink", "one unlink";
+    MKDIR_OWN, MakeDirectory, false, "mkdir-own", "makes directories", "a directory for each thread", "mkdir", "one mkdir";
+    DIRSTAT_OWN, StatDirectory, false, "dirstat-own", "asks for attributes of directories", "a directory for each thread", "stat", "one stat";
+    RMDIR_OWN, RemoveDirectory, false, "rmdir-own", "removes directories", "a directory for each thread", "rmdir", "one rmdir";
+    CREATE_OWN, CreateFile, false, "create-own", "creates files", "a directory for each thread", "create", "create, write, close";
+    STAT_OWN, StatFile, false, "stat-own", "asks for attributes of files", "a directory for each thread", "stat", "one stat";
+    READ_OWN, ReadFile, false, "read-own", "reads files", "a directory for each thread", "read", "open, reads, close";
+    UNLINK_OWN, RemoveFile, false, "unlink-own", "removes files", "a directory for each thread", "unlink", "one unlink";
+}
+
+static DESCRIPTION: Description = Description {
+    name: "scale",
+    summary: "mdtest-like: directories and files by threads, in one and in separate directories",
+    origin: "After mdtest (LLNL; part of IOR): each task makes, looks at, reads and removes its \
+own directories and files, one kind of op after another, in a directory shared by all and in \
+one of its own (`-u`). How a filesystem scales is a row of trials with `threads` of 1, 2, 4 …, \
+on as many processors; with more threads than processors the figures say so, and on a single \
+one, as in the lab, contention for locks cannot show at all.\n\n\
+Departures: tasks are threads; there is one level of directories; entries are made in the \
+order of their numbers and named `file.mdtest.THREAD.NUMBER` and `dir.mdtest.THREAD.NUMBER` \
+as there; with `neighbour` (`-N`) attributes are asked, and files read and removed, by the \
+thread so many places after the one that made them.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "threads",
+            help: "Threads.",
+            kind: Kind::Count { min: 1, max: 1024 },
+            default: "4",
+            scales: false,
+        },
+        Parameter {
+            name: "entries",
+            help: "Directories, and then files, of each thread.",
+            kind: Kind::Count { min: 1, max: 100_000_000 },
+            default: "10_000",
+            scales: true,
+        },
+        Parameter {
+            name: "bytes",
+            help: "Size of a file; 0 leaves files empty.",
+            kind: Kind::Size,
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "neighbour",
+            help: "Distance of the thread whose entries are looked at and removed; 0 for its own.",
+            kind: Kind::Count { min: 0, max: 1024 },
+            default: "0",
+            scales: false,
+        },
+    ],
+    phases: DESCRIBED,
+};
+
+const DIRECTORY: &str = "scale";
+
+impl Workload for Scale {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+        let entries = parameters.count("entries") * parameters.count("threads");
+        // A directory takes at least a block.
+        let each = parameters.size("bytes").0.div_ceil(4096).max(1) * 4096;
+        Space { bytes: Bytes(each) * entries, inodes: entries + parameters.count("threads") + 2 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let target = open_target(context.target())?;
+        let mut course = Course::default();
+        let done = run(context, target.as_fd(), &mut course);
+        walk::remove(target.as_fd(), DIRECTORY, || ())
+            .map_err(|error| Failure::Op { phase: "after the last", error })?;
+        done.and_then(|()| course.end())
+            .inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+/// What a thread needs for all its entries.
+struct Hand<'a> {
+    /// Whose entries.
+    of: u64,
+    entries: u64,
+    contents: &'a [u8],
+    buffer: Vec<u8>,
+    path: PathBuffer,
+}
+
+fn run(
+    context: &mut Context<'_>,
+    target: BorrowedFd<'_>,
+    course: &mut Course,
+) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let (threads, entries) = (parameters.count("threads"), parameters.count("entries"));
+    let bytes = parameters.size("bytes").0;
+    let neighbour = parameters.count("neighbour");
+    if bytes > 64 << 20 {
+        return Err(Failure::Input(format!("bytes={bytes} is above 64 MiB")));
+    }
+    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let crowded = (threads > processors)
+        .then(|| format!("{threads} threads on {processors} processors: contention is hidden"));
+    let mut path = PathBuffer::new();
+    let mode = Mode::from_raw_mode(0o755);
+    let make = |path: &PathBuffer| {
+        rustix::fs::mkdirat(target, path.c_str(), mode).map_err(|error| Failure::Op {
+            phase: "before the first",
+            error: path.failed("mkdir")(error),
+        })
+    };
+    make(path.clear().text(DIRECTORY))?;
+    make(path.clear().text(DIRECTORY).text("/shared"))?;
+    for thread in 0..threads {
+        make(path.clear().text(DIRECTORY).text("/own").number(thread, 1))?;
+    }
+    let mut contents = vec![1; bytes as usize];
+    context.seed().stream("scale contents").fill(&mut contents);
+
+    // Where a phase failed, kind and whether shared: nothing more is done with those entries.
+    let mut missing: Option<(bool, bool)> = None;
+    for (phase, act, shared) in PHASES {
+        let is_file = *act as u8 >= Act::CreateFile as u8;
+        let makes = matches!(act, Act::MakeDirectory | Act::CreateFile);
+        if missing == Some((is_file, *shared)) {
+            context.skip(phase, "an earlier phase on the same entries failed");
+            continue;
+        }
+        let hands: Vec<Hand<'_>> = (0..threads)
+            .map(|thread| Hand {
+                of: if makes { thread } else { (thread + neighbour) % threads },
+                entries,
+                contents: &contents,
+                buffer: vec![1; contents.len().clamp(1, 1 << 20)],
+                path: PathBuffer::new(),
+            })
+            .collect();
+        let after = after_failure(context);
+        let crowded = crowded.clone();
+        let ended = phase_with_threads(
+            context,
+            phase,
+            threads * entries,
+            hands,
+            |mut hand, crew, recorder| {
+                for number in 0..hand.entries {
+                    if crew.is_stopped() {
+                        break;
+                    }
+                    hand.perform(target, *act, *shared, number, recorder)?;
+                }
+                Ok(())
+            },
+            |_| Ok(()),
+            |_, result| {
+                let seconds = result.wall.0.max(1) as f64 / 1e9;
+                let rate = result.ops as f64 / seconds;
+                result.figures.insert("ops_per_sec".to_owned(), rate);
+                result.notes.extend(crowded);
+                not_comparable(result, after);
+            },
+        );
+        let done = course.take(ended)?.is_some();
+        if !done {
+            // Whatever is left of this kind must not meet the next phases.
+            clear(target, *shared, threads)?;
+            missing = Some((is_file, *shared));
+        }
+        if done && makes && context.verify() {
+            verify(target, *shared, threads, entries)?;
+        }
+    }
+    Ok(())
+}
+
+/// Empties the directories of a failed phase.
+fn clear(target: BorrowedFd<'_>, shared: bool, threads: u64) -> Result<(), Failure> {
+    let failed = |error| Failure::Op { phase: "after a failed phase", error };
+    let mut paths = Vec::new();
+    if shared {
+        paths.push(format!("{DIRECTORY}/shared"));
+    } else {
+        paths.extend((0..threads).map(|thread| format!("{DIRECTORY}/own{thread}")));
+    }
+    for path in paths {
+        walk::remove(target, &path, || ()).map_err(failed)?;
+        rustix::fs::mkdirat(target, path.as_str(), Mode::from_raw_mode(0o755))
+            .map_err(|error| failed(OpError::new("mkdir", path, error)))?;
+    }
+    Ok(())
+}
+
+impl Hand<'_> {
+    #[inline]
+    fn perform(
+        &mut self,
+        target: BorrowedFd<'_>,
+        act: Act,
+        shared: bool,
+        number: u64,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let path = &mut self.path;
+        path.clear().text(DIRECTORY);
+        if shared {
+            path.text("/shared/");
+        } else {
+            path.text("/own").number(self.of, 1).text("/");
+        }
+        path.text(if (act as u8) < Act::CreateFile as u8 { "dir" } else { "file" });
+        path.text(".mdtest.").number(self.of, 1).text(".").number(number, 1);
+        match act {
+            Act::MakeDirectory => {
+                rustix::fs::mkdirat(target, path.c_str(), Mode::from_raw_mode(0o755))
+                    .map_err(path.failed("mkdir"))?;
+            }
+            Act::StatDirectory | Act::StatFile => {
+                rustix::fs::statat(target, path.c_str(), AtFlags::empty())
+                    .map_err(path.failed("stat"))?;
+            }
+            Act::RemoveDirectory => {
+                rustix::fs::unlinkat(target, path.c_str(), AtFlags::REMOVEDIR)
+                    .map_err(path.failed("rmdir"))?;
+            }
+            Act::RemoveFile => {
+                rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
+                    .map_err(path.failed("unlink"))?;
+            }
+            Act::CreateFile => {
+                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+                let mode = Mode::from_raw_mode(0o644);
+                let file = rustix::fs::openat(target, path.c_str(), flags, mode)
+                    .map_err(path.failed("create"))?;
+                if !self.contents.is_empty() {
+                    write_all(&file, self.contents).map_err(path.failed("write"))?;
+                    recorder.wrote(self.contents.len() as u64);
+                }
+            }
+            Act::ReadFile => {
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
+                    .map_err(path.failed("open"))?;
+                let mut left = self.contents.len();
+                while left > 0 {
+                    let got = read(&file, &mut self.buffer).map_err(path.failed("read"))?;
+                    if got == 0 {
+                        let short = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+                        return Err(path.failed("read")(short));
+                    }
+                    left = left.saturating_sub(got);
+                    recorder.read(got as u64);
+                }
+            }
+        }
+        recorder.digest(self.of << 40 | number);
+        recorder.done(Op(0));
+        Ok(())
+    }
+}
+
+/// Counts what was made.
+fn verify(target: BorrowedFd<'_>, shared: bool, threads: u64, entries: u64) -> Result<(), Failure> {
+    let mut path = PathBuffer::new();
+    let mut found = 0;
+    for thread in 0..if shared { 1 } else { threads } {
+        path.clear().text(DIRECTORY);
+        if shared {
+            path.text("/shared");
+        } else {
+            path.text("/own").number(thread, 1);
+        }
+        found += super::copying::list(target, path.c_str(), |_| ())
+            .map_err(|error| Failure::Verify(format!("{path}: {error}")))?;
+    }
+    if found == threads * entries {
+        return Ok(());
+    }
+    Err(Failure::Verify(format!("{found} entries below {DIRECTORY}, not {}", threads * entries)))
+}
