@@ -151,7 +151,6 @@ impl Machine {
         let icount = format!("shift={},sleep=off", self.shift);
         // One instruction takes 2^shift ns and idle time is skipped: no clock of the host is
         // left. TCG with one thread keeps everything in one order.
-        let emulated = "tcg,thread=single,tb-size=64".to_owned();
         match purpose {
             Use::Checkpoint | Use::Trial => {
                 option("-accel", "tcg,thread=single,tb-size=64".to_owned());
