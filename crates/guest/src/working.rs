@@ -25,7 +25,8 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");
         }
         Some(Sabotage::Sleep | Sabotage::Kill) => loop {
-            std::thread::sleep(std::time::Duration::from_secs(3600));
+            // Waits for ever; only virtual time passes.
+            std::thread::park();
         },
         Some(sabotage @ (Sabotage::Spin | Sabotage::Hang)) => {
             if sabotage == Sabotage::Hang {
