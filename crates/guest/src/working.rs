@@ -25,8 +25,9 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");
         }
         Some(Sabotage::Sleep | Sabotage::Kill) => loop {
-            // Waits for ever; only virtual time passes.
-            std::thread::park();
+            // Waits for ever, an hour at a time: each is over as soon as nothing else runs.
+            let hour = rustix::time::Timespec { tv_sec: 3600, tv_nsec: 0 };
+            let _ = rustix::thread::nanosleep(&hour);
         },
         Some(sabotage @ (Sabotage::Spin | Sabotage::Hang)) => {
             if sabotage == Sabotage::Hang {
