@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Ran, corpus, run};
+use crate::support::{Ran, corpus, run, scratch};
 use workload::{Cache, Inputs, PhaseStatus};
 
 const SMALL: &str = "mails=60 read_mails=20 maildirs=24 maildirs_per_base=10 ops=300";
@@ -27,7 +27,7 @@ fn files_below(path: &Path) -> usize {
 
 /// Runs in a fresh directory and checks that everything went well.
 fn run_fresh(name: &str, seed: u64, settings: &str) -> Ran {
-    let (home, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let ran = run(name, target.path(), &inputs(home.path()), seed, settings);
     if let Err(failure) = &ran.ended {
         panic!("{name} {settings}: {failure}");
@@ -115,7 +115,7 @@ fn phases_count_what_they_did() {
 
 #[test]
 fn a_sequence_uses_what_is_there() {
-    let (home, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let (inputs, target) = (inputs(home.path()), target.path());
     let go = |name: &str, settings: &str| {
         let ran = run(name, target, &inputs, 1, settings);
@@ -147,7 +147,7 @@ fn a_sequence_uses_what_is_there() {
 
 #[test]
 fn another_number_of_mails_in_a_sequence_is_refused() {
-    let (home, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let inputs = inputs(home.path());
     assert!(run("unpack", target.path(), &inputs, 1, "mails=10").ended.is_ok());
     let ran = run("maildir-write", target.path(), &inputs, 1, SMALL);
