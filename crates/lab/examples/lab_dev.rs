@@ -100,10 +100,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("--- {nth}");
         let carried = lab.carry_out(&spec, &extras, &Stop::new(), &mut |event| match event {
             Event::Phase(PhaseEvent::Finished(phase)) => println!(
-                "{:12} {:>16} ns  {} ops  {:?} {:?} {:?}",
+                "{:12} {:>16} ns  {} ops  cpu {:?} of {:?}  {:?} {:?} {:?}",
                 phase.phase,
                 phase.wall.0,
                 phase.ops,
+                phase.machine_cpu,
+                phase.cpu,
                 phase.status,
                 phase.figures,
                 phase.not_comparable
