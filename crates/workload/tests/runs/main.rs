@@ -3,6 +3,7 @@
 
 mod bigfile;
 mod bonnie;
+mod digests;
 mod ffsb;
 mod filebench;
 mod fsync_append;
