@@ -70,13 +70,7 @@ impl Documents {
             Some(document) => document,
             None => self.render("terminal", run, &analysis, std::io::stdout().is_terminal())?,
         };
-        let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(document.as_bytes()).and_then(|()| stdout.flush()) {
-            // The reader has seen enough (`fstrial report | head`).
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            ended => ended
-                .map_err(|error| Failure::new(Exit::Output, format!("standard output: {error}"))),
-        }
+        print(&document)
     }
 
     fn render(
@@ -92,5 +86,17 @@ impl Documents {
         let color = color && std::env::var_os("NO_COLOR").is_none();
         let options = report::Options { redact: self.redact, color, width: WIDTH };
         Ok(format.render(analysis, run, &options))
+    }
+}
+
+/// Writes text to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // The reader has seen enough (`fstrial report | head`).
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        ended => {
+            ended.map_err(|error| Failure::new(Exit::Output, format!("standard output: {error}")))
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use workload::overhead;
 
 use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
 
 /// Alternating rounds of engine and bare loop.
 const ROUNDS: usize = 60;
@@ -14,22 +15,27 @@ const RATIO_MIN: f64 = 0.95;
 
 /// Measures and prints.
 pub(crate) fn bench() -> Ended {
+    let mut lines: Vec<String> = Vec::new();
     eprintln!("measuring for some seconds");
     let costs =
         overhead::measure(Path::new("/dev/shm"), ROUNDS).map_err(Failure::from(Exit::Refused))?;
-    println!("ops a second of the workload engine, latency histograms on, against a bare loop of");
-    println!("the same system calls that also reads the clock once per op; tmpfs, alternating\n");
-    println!("{:<22} {:>10} {:>10} {:>7}", "op", "bare ns", "engine ns", "ratio");
+    lines.push(
+        "ops a second of the workload engine, latency histograms on, against a bare loop of\n\
+         the same system calls that also reads the clock once per op; tmpfs, alternating\n"
+            .to_owned(),
+    );
+    lines.push(format!("{:<22} {:>10} {:>10} {:>7}", "op", "bare ns", "engine ns", "ratio"));
     for cost in &costs {
-        println!(
+        lines.push(format!(
             "{:<22} {:>10.0} {:>10.0} {:>7.3}",
             cost.op,
             cost.bare_ns,
             cost.engine_ns,
             cost.ratio()
-        );
+        ));
     }
     let enough = costs.iter().all(|cost| cost.ratio() >= RATIO_MIN);
-    println!("\nat least {RATIO_MIN} everywhere: {}", if enough { "yes" } else { "no" });
+    lines.push(format!("\nat least {RATIO_MIN} everywhere: {}", if enough { "yes" } else { "no" }));
+    print(&(lines.join("\n") + "\n"))?;
     Ok(if enough { Exit::Done } else { Exit::SomeFailed })
 }

@@ -3,6 +3,7 @@
 use device::Ledger;
 
 use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
 
 /// Removes leftovers of runs that are no longer alive, and says what.
 pub(crate) fn clean() -> Ended {
@@ -10,8 +11,8 @@ pub(crate) fn clean() -> Ended {
     let ledger = testbed::open_ledger().map_err(refused)?;
     let report = testbed::sweep(&ledger).map_err(refused)?;
     match report.is_empty() {
-        true => println!("nothing was left behind"),
-        false => println!("{report}"),
+        true => print("nothing was left behind\n")?,
+        false => print(&format!("{report}\n"))?,
     }
     Ok(if report.left.is_empty() { Exit::Done } else { Exit::SomeFailed })
 }

@@ -7,6 +7,7 @@ use workload::corpora::{CorpusChoice, MailCorpus};
 use crate::arguments::{Corpus, CorpusAction};
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::cache_directory;
+use crate::output::print;
 
 /// Fetches, builds or describes.
 pub(crate) fn corpus(arguments: Corpus) -> Ended {
@@ -18,12 +19,15 @@ pub(crate) fn corpus(arguments: Corpus) -> Ended {
         CorpusAction::Show { corpus } => {
             let (path, mails) = open(&corpus)?;
             mails.check_contents().map_err(Failure::from(Exit::Input))?;
-            println!("corpus   {}", mails.label());
-            println!("mails    {}", mails.len());
-            println!("size     {} in all, {} on average", mails.total_size(), mails.mean_size());
-            println!("masked   {}", if mails.is_masked() { "yes" } else { "no" });
-            println!("identity {}", mails.identity());
-            println!("file     {}", path.display());
+            let text = [
+                format!("corpus   {}", mails.label()),
+                format!("mails    {}", mails.len()),
+                format!("size     {} in all, {} on average", mails.total_size(), mails.mean_size()),
+                format!("masked   {}", if mails.is_masked() { "yes" } else { "no" }),
+                format!("identity {}", mails.identity()),
+                format!("file     {}\n", path.display()),
+            ];
+            print(&text.join("\n"))?;
         }
     }
     Ok(Exit::Done)

@@ -6,6 +6,7 @@ use disk::{DISKS, DiskDescription, Options, agreement, check, read_trace};
 
 use crate::arguments::{DiskAction, DiskArguments, DiskCheck};
 use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
 
 /// Checks or shows.
 pub(crate) fn disk(arguments: DiskArguments) -> Ended {
@@ -19,7 +20,7 @@ fn check_model(arguments: &DiskCheck) -> Ended {
     let description = find(&arguments.model)?;
     let write_cache = arguments.write_cache.as_deref().map(|word| word == "on");
     let options = Options { write_cache, ..Options::default() };
-    println!("{}: {}\n", description.name, description.title);
+    let head = format!("{}: {}\n\n", description.name, description.title);
     if let Some(path) = &arguments.trace {
         let failed =
             |error: String| Failure::new(Exit::Input, format!("{}: {error}", path.display()));
@@ -28,7 +29,7 @@ fn check_model(arguments: &DiskCheck) -> Ended {
         let mut model = description.build(arguments.seed, &options);
         return match agreement(model.as_mut(), &trace).map_err(Failure::from(Exit::Input))? {
             Some(agreement) => {
-                println!("{agreement}");
+                print(&format!("{head}{agreement}\n"))?;
                 Ok(Exit::Done)
             }
             None => Err(failed("it holds no request".to_owned())),
@@ -36,14 +37,14 @@ fn check_model(arguments: &DiskCheck) -> Ended {
     }
     let found =
         check(&description, arguments.seed, &options).map_err(Failure::from(Exit::Input))?;
-    print!("{found}");
+    print(&format!("{head}{found}"))?;
     let misses = found.rows.iter().any(|row| row.holds() == Some(false));
     Ok(if misses { Exit::SomeFailed } else { Exit::Done })
 }
 
 fn show(model: &str) -> Ended {
     match DISKS.iter().find(|shipped| shipped.name == model) {
-        Some(shipped) => print!("{}", shipped.text),
+        Some(shipped) => print(shipped.text)?,
         None => return find(model).map(|_| Exit::Done),
     }
     Ok(Exit::Done)

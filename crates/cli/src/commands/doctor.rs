@@ -7,6 +7,7 @@ use store::Store;
 
 use crate::exit::{Ended, Exit};
 use crate::files::{cache_directory, find_program};
+use crate::output::print;
 
 /// One line of the doctor's table.
 struct Finding {
@@ -23,6 +24,7 @@ impl Finding {
 
 /// Looks and says; changes nothing.
 pub(crate) fn doctor() -> Ended {
+    let mut lines: Vec<String> = Vec::new();
     let root = rustix::process::geteuid().is_root();
     let mut findings = vec![
         Finding::new("testbed dir", true, "any directory you can write to"),
@@ -42,15 +44,16 @@ pub(crate) fn doctor() -> Ended {
     ));
     findings.push(writable("results", Store::default_path().parent().unwrap_or(Path::new("/"))));
     findings.push(writable("cache", &cache_directory()));
-    println!("fstrial {}", env!("CARGO_PKG_VERSION"));
+    lines.push(format!("fstrial {}", env!("CARGO_PKG_VERSION")));
     for finding in &findings {
         let mark = if finding.works { "works  " } else { "missing" };
-        println!("{mark}  {:<22} {}", finding.what, finding.detail);
+        lines.push(format!("{mark}  {:<22} {}", finding.what, finding.detail));
     }
     let packages = missing_packages();
     if !packages.is_empty() {
-        println!("\nto install on Debian: apt-get install {}", packages.join(" "));
+        lines.push(format!("\nto install on Debian: apt-get install {}", packages.join(" ")));
     }
+    print(&(lines.join("\n") + "\n"))?;
     Ok(Exit::Done)
 }
 

@@ -10,6 +10,7 @@ use trial::InputFiles;
 
 use crate::arguments::{DEFAULT_PROFILE, LabAction, LabArguments, LabBuild};
 use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
 
 /// Builds or describes.
 pub(crate) fn lab(arguments: LabArguments) -> Ended {
@@ -60,16 +61,18 @@ fn tell(progress: BuildProgress) {
 }
 
 fn show() -> Ended {
+    let mut lines: Vec<String> = Vec::new();
     let software = software()?;
     let parts = software.parts().map_err(Failure::from(Exit::Refused))?;
-    println!("directory  {}", software.directory.display());
-    println!("kernel     {}", parts.kernel.display());
-    println!("modules    {}", parts.modules.display());
-    println!("tools      {}", parts.tools.display());
-    println!("emulator   {:?}", parts.qemu);
+    lines.push(format!("directory  {}", software.directory.display()));
+    lines.push(format!("kernel     {}", parts.kernel.display()));
+    lines.push(format!("modules    {}", parts.modules.display()));
+    lines.push(format!("tools      {}", parts.tools.display()));
+    lines.push(format!("emulator   {:?}", parts.qemu));
     for package in &software.manifest.packages {
-        println!("package    {} {}", package.name, package.version);
+        lines.push(format!("package    {} {}", package.name, package.version));
     }
+    print(&(lines.join("\n") + "\n"))?;
     Ok(Exit::Done)
 }
 
@@ -85,8 +88,10 @@ fn software() -> Result<lab::Software, Failure> {
 fn kvm() -> Ended {
     let lab = open(DEFAULT_PROFILE, None, &InputFiles::default())?;
     match lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused))? {
-        Kvm::Works { boot } => println!("KVM works: a guest booted in {:.1} s", boot.as_secs_f64()),
-        Kvm::Unusable { reason } => println!("KVM does not work here: {reason}"),
+        Kvm::Works { boot } => {
+            print(&format!("KVM works: a guest booted in {:.1} s\n", boot.as_secs_f64()))?
+        }
+        Kvm::Unusable { reason } => print(&format!("KVM does not work here: {reason}\n"))?,
     }
     Ok(Exit::Done)
 }

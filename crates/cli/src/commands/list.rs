@@ -7,6 +7,7 @@ use workload::{Kind, WORKLOADS};
 use crate::arguments::{List, Listed};
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::find_program;
+use crate::output::print;
 
 /// Prints one catalogue.
 pub(crate) fn list(arguments: &List) -> Ended {
@@ -19,7 +20,7 @@ pub(crate) fn list(arguments: &List) -> Ended {
         Listed::Studies => "no studies ship with this version\n".to_owned(),
         Listed::Runs => runs(arguments)?,
     };
-    print!("{text}");
+    print(&text)?;
     Ok(Exit::Done)
 }
 

@@ -87,3 +87,19 @@ fn completions_and_man_pages_come_from_the_help() {
     let top = std::fs::read_to_string(sandbox.path("pages/fstrial.1")).unwrap();
     assert!(top.contains("refused before anything was begun"), "exit codes are documented");
 }
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    for words in ["list workloads", "list filesystems", "doctor", "disk show ideal"] {
+        let sandbox = Sandbox::new();
+        let mut child = sandbox
+            .command(words)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let ran = crate::sandbox::Ran::of(child.wait_with_output().unwrap()).ended_with(0);
+        assert!(!ran.stderr.contains("panicked"), "{words}: {}", ran.stderr);
+    }
+}

@@ -12,6 +12,7 @@ use workload::{Parameters, Seed};
 
 use crate::arguments::LabVerify;
 use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
 
 /// Mails that are enough to write with: the lab's promise does not depend on them.
 const CORPUS: &str = "synthetic:count=100";
@@ -23,7 +24,7 @@ pub(super) fn verify(arguments: &LabVerify) -> Ended {
     let (mail, _) = crate::commands::corpus::open(CORPUS)?;
     let inputs = InputFiles { mail: Some(mail), source_tree: None };
     let lab = super::open(&arguments.profile, None, &inputs)?;
-    println!("lab {}", lab.id());
+    print(&format!("lab {}\n", lab.id()))?;
     let mut all_hold = true;
     for contender in contenders {
         let spec = |seed| TrialSpec {
@@ -75,17 +76,17 @@ fn verify_one(
         _ => false,
     };
     match same.first_difference() {
-        Some(difference) => println!("{name}: DIFFERS: {difference}"),
-        None => println!(
-            "{name}: {} of {} identical, {} phases, {} disk requests",
+        Some(difference) => print(&format!("{name}: DIFFERS: {difference}\n"))?,
+        None => print(&format!(
+            "{name}: {} of {} identical, {} phases, {} disk requests\n",
             same.repeats.len(),
             arguments.times,
             same.repeats.first().map_or(0, |(_, repeat)| repeat.phases.len()),
             same.repeats.first().map_or(0, |(_, repeat)| repeat.requests),
-        ),
+        ))?,
     }
     if !differs {
-        println!("{name}: ANOTHER SEED DOES NOT DIFFER, in time or in what was made");
+        print(&format!("{name}: ANOTHER SEED DOES NOT DIFFER, in time or in what was made\n"))?;
     }
     Ok(same.holds() && differs)
 }

@@ -13,7 +13,7 @@ use trial::{Outcome, TrialSpec};
 
 use crate::arguments::Run;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::Documents;
+use crate::output::{Documents, print};
 use crate::progress::Progress;
 
 /// Runs, or resumes, or shows what would be run.
@@ -45,7 +45,7 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
     let durations = earlier_durations(&store);
     dry::warn_about_power(&prepared);
     if arguments.dry_run {
-        print!("{}", dry::describe(&prepared, &durations));
+        print(&dry::describe(&prepared, &durations))?;
         return Ok(Exit::Done);
     }
     if let [(_, refusal), ..] = &prepared.refused[..]
