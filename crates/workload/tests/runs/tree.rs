@@ -1,7 +1,8 @@
 //! The workload `tree`, run for real with verification.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use workload::{Cache, Inputs, PhaseStatus};
 
@@ -91,4 +92,58 @@ fn an_archive_is_needed_only_when_asked_for() {
     let ran = run("tree", target.path(), &Inputs::default(), 1, "source=archive");
     let message = ran.ended.unwrap_err().to_string();
     assert!(message.contains("no source tree"), "{message}");
+}
+
+/// How often each call touches what lies below `copied`, by strace.
+fn calls_on(copied: &str, command: &str) -> BTreeMap<String, usize> {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("strace");
+    let status = Command::new("strace")
+        .args(["-f", "-y", "-s", "400", "-o"])
+        .arg(&log)
+        .args(["sh", "-c", command])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.expect("strace is installed").success(), "{command}");
+    let mut counts = BTreeMap::new();
+    for line in fs::read_to_string(log).unwrap().lines() {
+        let Some((_, line)) = line.split_once(' ') else { continue };
+        let line = line.trim_start();
+        let call = line.split('(').next().unwrap_or("");
+        let call = match call {
+            "mkdirat" => "mkdir",
+            "fchownat" => "chown",
+            "fchmodat" | "fchmodat2" => "chmod",
+            "write" | "openat" | "mkdir" | "chown" | "chmod" | "fchown" | "fchmod"
+            | "utimensat" | "newfstatat" => call,
+            _ => continue,
+        };
+        if line.contains(copied) {
+            *counts.entry(call.to_owned()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn the_copy_makes_the_calls_of_cpio() {
+    if Command::new("cpio").arg("--version").output().is_err() {
+        eprintln!("skipped: the original cpio is not installed (apt-get install cpio)");
+        return;
+    }
+    let home = crate::support::scratch();
+    let path = home.path().display();
+    let pack = crate::support::corpus(home.path());
+    let ours = format!(
+        "{} tree {path} {} files=40 bytes=100K remove=off cold=off",
+        crate::support::program().display(),
+        pack.path().display()
+    );
+    let ours = calls_on("tree/copied/linux", &ours);
+    let theirs =
+        format!("cd {path}/tree/untarred && mkdir {path}/out && find linux | cpio -pdm {path}/out");
+    let theirs = calls_on("/out/linux", &theirs);
+    assert!(theirs["write"] > 200 && theirs["openat"] == 40, "{theirs:?}");
+    assert_eq!(ours, theirs);
 }
