@@ -14,6 +14,7 @@ use crate::models::flash::{Ssd, SsdParameters};
 use crate::models::ideal::{Ideal, IdealParameters};
 use crate::models::mechanical::{Drive, DriveParameters};
 use crate::models::raid::{Controller, ControllerParameters};
+use crate::models::slowed::Slowed;
 use crate::published::Published;
 
 /// Which figures of a device its parameters were made to agree with.
@@ -87,6 +88,8 @@ pub struct Options {
     pub read_ahead: Option<bool>,
     /// Whether a controller's battery is good; without it, it writes through.
     pub battery: Option<bool>,
+    /// By how many thousandths everything the device does takes longer: 50 is 5 %.
+    pub slower: Option<u32>,
     /// Offers only this much of the device, from its start. Never more than it has.
     pub capacity: Option<Bytes>,
     /// Keeps an account of what moves to durable storage, for [`Model::take_destaged`].
@@ -280,6 +283,14 @@ impl DiskDescription {
     /// Builds the model. `seed` decides where the platter stands at time zero and whatever
     /// else is left to chance.
     pub fn build(&self, seed: u64, options: &Options) -> Box<dyn Model> {
+        let model = self.build_at_speed(seed, options);
+        match options.slower {
+            Some(slower) => Box::new(Slowed::new(model, slower)),
+            None => model,
+        }
+    }
+
+    fn build_at_speed(&self, seed: u64, options: &Options) -> Box<dyn Model> {
         match &self.device {
             Device::Drive(drive) => Box::new(Drive::new(drive, seed, options)),
             Device::Ssd(ssd) => Box::new(Ssd::new(ssd, options)),

@@ -247,3 +247,27 @@ fn less_can_be_offered_than_there_is() {
         assert_eq!(model.capacity(), Bytes::from_mib(64), "{}", shipped.name);
     }
 }
+
+/// One request after another: every completion comes at exactly 1.05 times its time.
+#[test]
+fn a_slowed_device_takes_longer_by_its_share_and_does_the_same() {
+    for shipped in DISKS {
+        let disk = find(shipped.name);
+        let completed = |slower| {
+            let options = Options { slower, ..Options::default() };
+            let mut model = disk.build(3, &options);
+            let mut completed = Vec::new();
+            let requests = (0..60u64).map(|nth| {
+                let lba = nth * 7919 % 100_000 * 8;
+                let asked = if nth % 3 == 0 { Asked::write(lba, 8) } else { Asked::read(lba, 8) };
+                (Nanos::ZERO, asked)
+            });
+            let each = |served: Served| completed.push(served.completed.0);
+            Replay::new(model.as_mut()).closed(1, requests, each).unwrap();
+            completed
+        };
+        let slowed: Vec<u64> =
+            completed(None).iter().map(|at| (at * 1050).div_ceil(1000)).collect();
+        assert_eq!(completed(Some(50)), slowed, "{}", shipped.name);
+    }
+}

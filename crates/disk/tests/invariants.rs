@@ -117,12 +117,14 @@ fn options() -> impl Strategy<Value = Options> {
             Scheduler::Satf,
         ])),
         prop::option::of(any::<bool>()),
+        prop::option::of(0u32..300),
     )
-        .prop_map(|(write_cache, queue_depth, scheduler, battery)| Options {
+        .prop_map(|(write_cache, queue_depth, scheduler, battery, slower)| Options {
             write_cache,
             queue_depth,
             scheduler,
             battery,
+            slower,
             record_destaging: true,
             ..Options::default()
         })

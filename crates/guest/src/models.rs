@@ -36,9 +36,16 @@ pub fn options(order: &DiskOrder) -> Result<Options, String> {
                 let depth = value.parse().map_err(|_| wrong("a number"))?;
                 options.queue_depth = Some(depth);
             }
+            "slower" => {
+                let share = value.strip_suffix('%').and_then(|share| share.parse::<f64>().ok());
+                let share = share.filter(|share| (0.0..=1000.0).contains(share));
+                let share = share.ok_or_else(|| wrong("a share up to 1000%, as 5%"))?;
+                // The whole thousandths that a model counts in.
+                options.slower = Some((share * 10.0).round() as u32);
+            }
             _ => {
                 return Err(wrong(
-                    "unknown; there are write_cache, read_ahead, battery, queue_depth",
+                    "unknown; there are write_cache, read_ahead, battery, queue_depth, slower",
                 ));
             }
         }

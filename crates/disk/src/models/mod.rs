@@ -9,5 +9,6 @@ pub mod mechanical;
 mod outbox;
 pub(crate) mod queue;
 pub mod raid;
+pub(crate) mod slowed;
 
 pub use queue::{AGE_LIMIT, Scheduler};

@@ -1,0 +1,87 @@
+//! Any device with its own clock running slow: every seek, turn, transfer and pause takes
+//! longer by the same share. Nothing else about it changes, so that a comparison of it with
+//! the original has a known answer.
+
+use units::{Bytes, Lba, Nanos};
+
+use crate::{Activity, Completion, Destaged, Model, Request};
+
+/// What [`crate::Options::slower`] is counted in.
+const WHOLE: u128 = 1000;
+
+/// A model whose time passes slower than its host's.
+pub(crate) struct Slowed {
+    model: Box<dyn Model>,
+    /// Thousandths of the original's time that everything takes: 1050 is 5 % slower.
+    takes: u128,
+    completed: Vec<Completion>,
+    destaged: Vec<Destaged>,
+}
+
+impl Slowed {
+    /// `model`, each of whose times is longer by `slower` thousandths.
+    pub(crate) fn new(model: Box<dyn Model>, slower: u32) -> Slowed {
+        Slowed {
+            model,
+            takes: WHOLE + u128::from(slower),
+            completed: Vec::new(),
+            destaged: Vec::new(),
+        }
+    }
+
+    /// The model's time at the host's `now`.
+    fn inside(&self, now: Nanos) -> Nanos {
+        Nanos(saturated(u128::from(now.0) * WHOLE / self.takes))
+    }
+
+    /// The first of the host's times at which the model has reached `at`.
+    fn outside(&self, at: Nanos) -> Nanos {
+        Nanos(saturated((u128::from(at.0) * self.takes).div_ceil(WHOLE)))
+    }
+}
+
+fn saturated(nanos: u128) -> u64 {
+    u64::try_from(nanos).unwrap_or(u64::MAX)
+}
+
+impl Model for Slowed {
+    fn capacity(&self) -> Bytes {
+        self.model.capacity()
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.model.submit(self.inside(now), request);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.model.next_event().map(|at| self.outside(at))
+    }
+
+    fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
+        let mut own = std::mem::take(&mut self.completed);
+        self.model.advance(self.inside(now), &mut own);
+        let outside =
+            own.drain(..).map(|Completion { id, at }| Completion { id, at: self.outside(at) });
+        completed.extend(outside);
+        self.completed = own;
+    }
+
+    fn is_durable(&self, lba: Lba, sectors: u64) -> bool {
+        self.model.is_durable(lba, sectors)
+    }
+
+    fn take_destaged(&mut self, destaged: &mut Vec<Destaged>) {
+        let mut own = std::mem::take(&mut self.destaged);
+        self.model.take_destaged(&mut own);
+        destaged.extend(own.drain(..).map(|moved| Destaged {
+            started: self.outside(moved.started),
+            finished: self.outside(moved.finished),
+            ..moved
+        }));
+        self.destaged = own;
+    }
+
+    fn activity(&self) -> Activity {
+        self.model.activity()
+    }
+}
