@@ -29,14 +29,15 @@ impl Slowed {
         }
     }
 
-    /// The model's time at the host's `now`.
+    /// The model's time at the host's `now`: rounded up, so that what it then finishes at
+    /// once is not finished before it was asked for.
     fn inside(&self, now: Nanos) -> Nanos {
-        Nanos(saturated(u128::from(now.0) * WHOLE / self.takes))
+        Nanos(saturated((u128::from(now.0) * WHOLE).div_ceil(self.takes)))
     }
 
-    /// The first of the host's times at which the model has reached `at`.
+    /// The first of the host's times that [`Slowed::inside`] takes to `at`.
     fn outside(&self, at: Nanos) -> Nanos {
-        Nanos(saturated((u128::from(at.0) * self.takes).div_ceil(WHOLE)))
+        Nanos(saturated(u128::from(at.0) * self.takes / WHOLE))
     }
 }
 
@@ -60,9 +61,11 @@ impl Model for Slowed {
     fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
         let mut own = std::mem::take(&mut self.completed);
         self.model.advance(self.inside(now), &mut own);
-        let outside =
-            own.drain(..).map(|Completion { id, at }| Completion { id, at: self.outside(at) });
-        completed.extend(outside);
+        // Between two of the host's nanoseconds the model may be a fraction ahead.
+        completed.extend(
+            own.drain(..)
+                .map(|Completion { id, at }| Completion { id, at: self.outside(at).min(now) }),
+        );
         self.completed = own;
     }
 
