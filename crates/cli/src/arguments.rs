@@ -48,6 +48,12 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+/// Reads `KEY=VALUE`.
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Workloads, each with parameters: maildir-write:relist=once:fsync=file
@@ -81,6 +87,10 @@ pub(crate) struct Run {
     /// With lab: the disk, a name of `list disks` or a TOML file [default: the profile's]
     #[arg(long, value_name = "NAME")]
     pub(crate) disk: Option<String>,
+
+    /// With lab: change a value of the profile's file: shift=1, disk.options.slower=5%
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) changes: Vec<(String, String)>,
 
     /// Where loop files are made [default: the cache directory]
     #[arg(long, value_name = "PATH")]

@@ -120,10 +120,46 @@ impl MachineProfile {
         }
     }
 
+    /// The same machine but for some values, each named as in the profile's file, with a dot
+    /// between table and key: `shift`, `disk.write_cache`, `disk.options.slower`.
+    ///
+    /// # Errors
+    /// When a profile has no such value or it is of another type or out of range.
+    pub fn with(self, changes: &BTreeMap<String, String>) -> Result<MachineProfile, LabError> {
+        if changes.is_empty() {
+            return Ok(self);
+        }
+        let name = self.name.clone();
+        let bad = |problem: String| LabError::value(format!("machine profile {name}"), problem);
+        let mut table = toml::Table::try_from(&self).map_err(|error| bad(error.to_string()))?;
+        // A journal's disk that is not given is the one for data: what is changed of it
+        // begins from there.
+        if changes.keys().any(|key| key.starts_with("journal."))
+            && !table.contains_key("journal")
+            && let Some(disk) = table.get("disk").cloned()
+        {
+            table.insert("journal".to_owned(), disk);
+        }
+        for (key, value) in changes {
+            lay_over(&mut table, key, value).map_err(|problem| bad(format!("{key}: {problem}")))?;
+        }
+        let changes_written = written(changes);
+        table.insert("name".to_owned(), format!("{name} with {changes_written}").into());
+        let changed = table.try_into().map_err(|error: toml::de::Error| {
+            bad(format!("with {changes_written}: {}", error.message()))
+        })?;
+        MachineProfile::checked(&format!("{name} with {changes_written}"), changed)
+    }
+
     fn parse(file: &str, text: &str) -> Result<MachineProfile, LabError> {
+        let profile = toml::from_str(text).map_err(|error| {
+            LabError::value(format!("machine profile {file}"), error.to_string())
+        })?;
+        MachineProfile::checked(file, profile)
+    }
+
+    fn checked(file: &str, profile: MachineProfile) -> Result<MachineProfile, LabError> {
         let bad = |problem: String| LabError::value(format!("machine profile {file}"), problem);
-        let profile: MachineProfile =
-            toml::from_str(text).map_err(|error| bad(error.to_string()))?;
         if profile.ram < RAM_MIN {
             return Err(bad(format!(
                 "ram = {}: today's kernel needs at least {RAM_MIN}; scale the data instead",
@@ -151,6 +187,36 @@ impl MachineProfile {
     }
 }
 
+/// Changes as one would type them.
+fn written(changes: &BTreeMap<String, String>) -> String {
+    let each: Vec<_> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    each.join(" ")
+}
+
+/// Puts a value into a table: of the type of what is there, else what its text looks like.
+fn lay_over(table: &mut toml::Table, key: &str, text: &str) -> Result<(), String> {
+    let (tables, last) = match key.rsplit_once('.') {
+        Some((tables, last)) => (tables.split('.').collect(), last),
+        None => (Vec::new(), key),
+    };
+    let mut place = table;
+    for name in &tables {
+        let found = place.entry(*name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = found.as_table_mut().ok_or_else(|| format!("`{name}` is no table"))?;
+    }
+    let is_text = place.get(last).map_or(tables.last() == Some(&"options"), toml::Value::is_str);
+    let value = match text.parse::<i64>() {
+        _ if is_text => toml::Value::String(text.to_owned()),
+        Ok(number) => toml::Value::Integer(number),
+        Err(_) => match text.parse::<bool>() {
+            Ok(truth) => toml::Value::Boolean(truth),
+            Err(_) => toml::Value::String(text.to_owned()),
+        },
+    };
+    place.insert(last.to_owned(), value);
+    Ok(())
+}
+
 impl DiskProfile {
     /// What the guest's kernel is told.
     pub(crate) fn queue(&self) -> QueueOrder {
@@ -175,6 +241,33 @@ mod tests {
     fn every_shipped_profile_is_one() {
         for (name, _) in PROFILES {
             assert_eq!(MachineProfile::find(name).unwrap().name, *name);
+        }
+    }
+
+    #[test]
+    fn single_values_can_be_changed() {
+        let with = |changes: &[(&str, &str)]| {
+            let changes = changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+            MachineProfile::find("scsi-2004").unwrap().with(&changes.collect())
+        };
+        let changed = with(&[
+            ("shift", "1"),
+            ("ram", "256M"),
+            ("disk.write_cache", "true"),
+            ("disk.options.slower", "5%"),
+            ("journal.model", "ideal"),
+        ])
+        .unwrap();
+        assert_eq!((changed.shift, changed.ram), (1, Bytes::from_mib(256)));
+        assert!(changed.disk.write_cache);
+        assert_eq!(changed.disk.options["slower"], "5%");
+        let journal = changed.journal.unwrap();
+        assert_eq!((journal.model.as_str(), journal.depth), ("ideal", changed.disk.depth));
+        for (key, value, named) in
+            [("shitf", "1", "shitf"), ("ram", "1M", "at least"), ("disk.depth", "x", "depth")]
+        {
+            let error = with(&[(key, value)]).unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
         }
     }
 

@@ -71,6 +71,10 @@ pub enum TestbedRequest {
         profile: String,
         /// The disk model; the profile's own where it is not given.
         disk: Option<String>,
+        /// Values that differ from the profile's, by their keys in its file:
+        /// `disk.options.slower` to `5%`.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        changes: BTreeMap<String, String>,
     },
 }
 

@@ -2,6 +2,7 @@
 
 mod verify;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use lab::{BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile};
@@ -86,7 +87,7 @@ fn software() -> Result<lab::Software, Failure> {
 
 /// Says whether real time is to be had. Emulation in real time never is a measurement.
 fn kvm() -> Ended {
-    let lab = open(DEFAULT_PROFILE, None, &InputFiles::default())?;
+    let lab = open(DEFAULT_PROFILE, None, &BTreeMap::new(), &InputFiles::default())?;
     match lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused))? {
         Kvm::Works { boot } => {
             print(&format!("KVM works: a guest booted in {:.1} s\n", boot.as_secs_f64()))?
@@ -98,7 +99,7 @@ fn kvm() -> Ended {
 
 /// Refuses `--clock real`, with the reason.
 pub(crate) fn refuse_real_time(profile: &str) -> Failure {
-    let probed = open(profile, None, &InputFiles::default())
+    let probed = open(profile, None, &BTreeMap::new(), &InputFiles::default())
         .and_then(|lab| lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused)));
     let reason = match probed {
         Ok(Kvm::Unusable { reason }) => reason,
@@ -113,9 +114,16 @@ pub(crate) fn refuse_real_time(profile: &str) -> Failure {
 }
 
 /// The lab with this machine, built first where there is none yet.
-pub(crate) fn open(profile: &str, disk: Option<&str>, inputs: &InputFiles) -> Result<Lab, Failure> {
+/// `disk` takes the place of the profile's own, `changes` that of other values in its file.
+pub(crate) fn open(
+    profile: &str,
+    disk: Option<&str>,
+    changes: &BTreeMap<String, String>,
+    inputs: &InputFiles,
+) -> Result<Lab, Failure> {
     let cache = cache()?;
-    let mut profile = MachineProfile::find(profile).map_err(Failure::from(Exit::Usage))?;
+    let profile = MachineProfile::find(profile).and_then(|profile| profile.with(changes));
+    let mut profile = profile.map_err(Failure::from(Exit::Usage))?;
     if let Some(disk) = disk {
         profile.disk.model = disk.to_owned();
     }

@@ -23,7 +23,7 @@ pub(super) fn verify(arguments: &LabVerify) -> Ended {
     let choice = choice(arguments)?;
     let (mail, _) = crate::commands::corpus::open(CORPUS)?;
     let inputs = InputFiles { mail: Some(mail), source_tree: None };
-    let lab = super::open(&arguments.profile, None, &inputs)?;
+    let lab = super::open(&arguments.profile, None, &BTreeMap::new(), &inputs)?;
     print(&format!("lab {}\n", lab.id()))?;
     let mut all_hold = true;
     for contender in contenders {

@@ -106,6 +106,7 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
             Ok(TestbedRequest::Lab {
                 profile: arguments.profile.clone(),
                 disk: arguments.disk.clone(),
+                changes: arguments.changes.iter().cloned().collect(),
             })
         }
     }
@@ -189,8 +190,8 @@ pub(super) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
                 tool_path(),
             ))
         }
-        TestbedRequest::Lab { profile, disk } => {
-            Box::new(crate::commands::lab::open(profile, disk.as_deref(), &inputs)?)
+        TestbedRequest::Lab { profile, disk, changes } => {
+            Box::new(crate::commands::lab::open(profile, disk.as_deref(), changes, &inputs)?)
         }
     };
     let refused = testbed.admit(&trials);
