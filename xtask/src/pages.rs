@@ -76,6 +76,14 @@ fn workload_page(description: &workload::Description) -> String {
     text
 }
 
+fn meanings(words: &[(&str, &str)]) -> String {
+    words
+        .iter()
+        .map(|(word, meaning)| format!("`{word}`: {}", meaning.replace('|', "\\|")))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
 fn values(kind: Kind) -> String {
     match kind {
         Kind::Count { min, max: u64::MAX } => format!("{min} or more"),
@@ -84,11 +92,8 @@ fn values(kind: Kind) -> String {
         Kind::Time => "a time: 500ms, 60s".to_owned(),
         Kind::Fraction => "0 to 1".to_owned(),
         Kind::Switch => "on, off".to_owned(),
-        Kind::Choice(words) => words
-            .iter()
-            .map(|(word, meaning)| format!("`{word}`: {}", meaning.replace('|', "\\|")))
-            .collect::<Vec<_>>()
-            .join("; "),
+        Kind::Choice(words) => meanings(words),
+        Kind::Words(words) => format!("all, or some joined by `+`: {}", meanings(words)),
         Kind::Text => "text".to_owned(),
     }
 }

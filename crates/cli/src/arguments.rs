@@ -32,7 +32,7 @@ pub(crate) enum Command {
     List(List),
     /// Say what works on this machine and what to install.
     Doctor,
-    /// Fetch or build mail corpora.
+    /// Fetch or build corpora of mails, and source trees.
     Corpus(Corpus),
     /// Measure what fstrial itself costs, against bare system calls.
     Bench,
@@ -123,6 +123,11 @@ pub(crate) struct Run {
     /// Mails: spamassassin, synthetic, synthetic:count=N, own:PATH
     #[arg(long, value_name = "CORPUS", default_value = "synthetic")]
     pub(crate) mail: String,
+
+    /// Source tree of the workload tree: synthetic, linux-6.1, linux-6.1:share=X,
+    /// own:PATH.tar[.gz|.xz]; --scale takes a share of it
+    #[arg(long, value_name = "TREE", default_value = "synthetic")]
+    pub(crate) source_tree: String,
 
     /// Read everything back after each workload, outside the clocks
     #[arg(long)]
@@ -258,9 +263,10 @@ pub(crate) struct Corpus {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CorpusAction {
-    /// Make a corpus ready: spamassassin (fetched, checksum pinned), synthetic, own:PATH
+    /// Make a corpus ready: spamassassin (fetched, checksum pinned), synthetic, own:PATH;
+    /// or a source tree: linux-source (Debian's Linux 6.1)
     Fetch {
-        /// The corpus, as --mail takes it
+        /// The corpus, as --mail takes it, or linux-source
         #[arg(value_name = "CORPUS")]
         corpus: String,
     },

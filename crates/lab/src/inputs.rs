@@ -10,7 +10,7 @@ use guest::Input;
 use guest::region::{INPUTS_AT, INPUTS_BYTES, Region};
 use trial::InputFiles;
 use units::Bytes;
-use workload::InputKind;
+use workload::InputFacts;
 use workload::corpora::MailCorpus;
 
 use crate::error::LabError;
@@ -25,7 +25,7 @@ const PAGE: u64 = 4096;
 pub(crate) struct Inputs {
     files: InputFiles,
     placed: Vec<(PathBuf, Input)>,
-    mean_mail: Bytes,
+    facts: InputFacts,
 }
 
 impl Inputs {
@@ -35,7 +35,7 @@ impl Inputs {
     /// When one cannot be read, or together they are too large.
     pub(crate) fn of(files: &InputFiles) -> Result<Inputs, LabError> {
         let mut inputs =
-            Inputs { files: files.clone(), placed: Vec::new(), mean_mail: Bytes::ZERO };
+            Inputs { files: files.clone(), placed: Vec::new(), facts: InputFacts::default() };
         let mut at = 0;
         for (from, to) in [(&files.mail, "mail"), (&files.source_tree, "source-tree.tar")] {
             let Some(from) = from else { continue };
@@ -47,7 +47,12 @@ impl Inputs {
         if let Some(mail) = &files.mail {
             let corpus = MailCorpus::open(mail)
                 .map_err(|error| LabError::value("the corpus of mails", error.to_string()))?;
-            inputs.mean_mail = corpus.mean_size();
+            inputs.facts.mean_mail = corpus.mean_size();
+        }
+        if let Some(tree) = &files.source_tree {
+            let facts = workload::corpora::source_tree::facts(tree)
+                .map_err(|error| LabError::value("the source tree", error.to_string()))?;
+            inputs.facts.source_tree = Some(facts);
         }
         if at > INPUTS_BYTES {
             let problem = format!("{} in all, a guest takes {}", Bytes(at), Bytes(INPUTS_BYTES));
@@ -68,17 +73,14 @@ impl Inputs {
         Bytes(self.placed.iter().map(|(_, input)| input.len).sum())
     }
 
-    /// The mean size of a mail, 0 without a corpus.
-    pub(crate) fn mean_mail(&self) -> Bytes {
-        self.mean_mail
+    /// What is known of them.
+    pub(crate) fn facts(&self) -> &InputFacts {
+        &self.facts
     }
 
-    /// Whether there is one of this kind.
-    pub(crate) fn has(&self, kind: InputKind) -> bool {
-        match kind {
-            InputKind::Mail => self.files.mail.is_some(),
-            InputKind::SourceTree => self.files.source_tree.is_some(),
-        }
+    /// Whether there are mails.
+    pub(crate) fn has_mail(&self) -> bool {
+        self.files.mail.is_some()
     }
 
     /// What the guest is told of them.

@@ -174,13 +174,13 @@ impl Lab {
     }
 
     /// The mean size of a mail, 0 without a corpus.
-    pub(crate) fn mean_input(&self) -> Bytes {
-        self.inputs.mean_mail()
+    pub(crate) fn input_facts(&self) -> &workload::InputFacts {
+        self.inputs.facts()
     }
 
-    /// Whether workloads that need it find it.
-    pub(crate) fn has_input(&self, kind: workload::InputKind) -> bool {
-        self.inputs.has(kind)
+    /// Whether workloads that need mails find them.
+    pub(crate) fn has_mail(&self) -> bool {
+        self.inputs.has_mail()
     }
 
     /// Whether a program is missing in the guest.

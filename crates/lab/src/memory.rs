@@ -3,6 +3,7 @@
 use stack::Refusal;
 use trial::TrialSpec;
 use units::Bytes;
+use workload::InputFacts;
 
 use crate::machine::{Machine, QEMU_OVERHEAD};
 
@@ -28,16 +29,16 @@ impl Peak {
     /// `capacity` together.
     pub(crate) fn of(
         machine: &Machine,
-        inputs: u64,
+        input_bytes: u64,
         spec: &TrialSpec,
-        mean_input: Bytes,
+        inputs: &InputFacts,
         capacities: &[Bytes],
     ) -> Peak {
         let written: u64 = spec
             .workloads
             .iter()
             .filter_map(|choice| {
-                let space = workload::find(&choice.name)?.space(&choice.parameters, mean_input);
+                let space = workload::find(&choice.name)?.space(&choice.parameters, inputs);
                 Some(space.bytes.0.saturating_add(space.inodes.saturating_mul(PER_INODE)))
             })
             .sum();
@@ -50,7 +51,7 @@ impl Peak {
             })
             .fold(0, u64::saturating_add);
         // Inputs lie in the shared region beside their copy in RAM.
-        let machine = Bytes(machine.ram.0 + QEMU_OVERHEAD.0 + inputs);
+        let machine = Bytes(machine.ram.0 + QEMU_OVERHEAD.0 + input_bytes);
         Peak { machine, store: Bytes(store) }
     }
 

@@ -17,7 +17,7 @@ impl Lab {
     fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {
         let capacities: Vec<Bytes> = self.disks(spec)?.iter().map(|disk| disk.capacity).collect();
         let inputs = self.inputs_size();
-        Ok(Peak::of(self.machine(), inputs.0, spec, self.mean_input(), &capacities))
+        Ok(Peak::of(self.machine(), inputs.0, spec, self.input_facts(), &capacities))
     }
 
     fn refusal(&self, spec: &TrialSpec, room: Bytes) -> Option<Refusal> {
@@ -29,12 +29,9 @@ impl Lab {
         }
         for choice in &spec.workloads {
             let needs = workload::find(&choice.name)?.describe().inputs;
-            if let Some(kind) = needs.iter().find(|kind| !self.has_input(**kind)) {
-                let what = match kind {
-                    InputKind::Mail => "a corpus of mails",
-                    InputKind::SourceTree => "a source tree",
-                };
-                return Some(Refusal::new(choice.name.as_str(), format!("it needs {what}")));
+            // Without a source tree a workload draws one of its own.
+            if needs.contains(&InputKind::Mail) && !self.has_mail() {
+                return Some(Refusal::new(choice.name.as_str(), "it needs a corpus of mails"));
             }
         }
         match self.peak(spec) {

@@ -117,6 +117,7 @@ mod tests {
             size: None,
             timeout: Nanos::from_secs(60),
             mail: "synthetic".to_owned(),
+            source_tree: "synthetic".to_owned(),
         }
     }
 

@@ -33,6 +33,14 @@ pub struct Request {
     pub timeout: Nanos,
     /// The mail corpus as written on the command line.
     pub mail: String,
+    /// The source tree as written on the command line.
+    #[serde(default = "synthetic")]
+    pub source_tree: String,
+}
+
+/// What runs had before a tree could be chosen.
+fn synthetic() -> String {
+    "synthetic".to_owned()
 }
 
 /// A workload as asked for: name and the parameters given.

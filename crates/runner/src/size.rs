@@ -3,6 +3,7 @@
 use stack::{Contender, Refusal};
 use trial::WorkloadChoice;
 use units::Bytes;
+use workload::InputFacts;
 
 /// Smallest device made by default: below it some filesystems change their defaults.
 const SIZE_MIN: Bytes = Bytes::from_gib(1);
@@ -19,9 +20,9 @@ const PER_INODE: u64 = 4096 + 512;
 pub fn device_size(
     groups: &[Vec<WorkloadChoice>],
     contenders: &[Contender],
-    mean_input: Bytes,
+    inputs: &InputFacts,
 ) -> Result<Bytes, Refusal> {
-    let need = room(groups, mean_input);
+    let need = room(groups, inputs);
     let mut size = SIZE_MIN.max(Bytes(need.0.saturating_mul(4) / 3));
     for contender in contenders {
         if let Some(filesystem) = stack::filesystems::find(&contender.filesystem) {
@@ -31,17 +32,17 @@ pub fn device_size(
     Ok(size.round_up(64 << 20))
 }
 
-/// Room the hungriest of these trials needs. `mean_input` is the mean size of an input item.
-pub fn room(groups: &[Vec<WorkloadChoice>], mean_input: Bytes) -> Bytes {
+/// Room the hungriest of these trials needs.
+pub fn room(groups: &[Vec<WorkloadChoice>], inputs: &InputFacts) -> Bytes {
     let of_group = |group: &Vec<WorkloadChoice>| -> Bytes {
-        group.iter().map(|choice| room_of_one(choice, mean_input)).sum()
+        group.iter().map(|choice| room_of_one(choice, inputs)).sum()
     };
     groups.iter().map(of_group).max().unwrap_or(Bytes::ZERO)
 }
 
-fn room_of_one(choice: &WorkloadChoice, mean_input: Bytes) -> Bytes {
+fn room_of_one(choice: &WorkloadChoice, inputs: &InputFacts) -> Bytes {
     workload::find(&choice.name).map_or(Bytes::ZERO, |workload| {
-        let space = workload.space(&choice.parameters, mean_input);
+        let space = workload.space(&choice.parameters, inputs);
         space.bytes + Bytes(PER_INODE) * space.inodes
     })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu, ProcessCpu, now};
 
-use crate::corpora::MailCorpus;
+use crate::corpora::{MailCorpus, TreeFacts};
 use crate::{
     Cache, Description, Failure, OpError, Parameters, PhaseDescription, PhaseEvent, PhaseResult,
     PhaseStatus, Recorder, Seed,
@@ -40,6 +40,15 @@ pub struct Inputs {
     pub mail: Option<MailCorpus>,
     /// A source tree as a tar file, for [`crate::InputKind::SourceTree`].
     pub source_tree: Option<PathBuf>,
+}
+
+/// What is known of the inputs before any trial: how much room they will take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InputFacts {
+    /// Mean size of a mail; 0 without a corpus.
+    pub mean_mail: units::Bytes,
+    /// The source tree, where one is given.
+    pub source_tree: Option<TreeFacts>,
 }
 
 /// A workload's view of its trial.
@@ -269,7 +278,12 @@ impl<'h> Context<'h> {
     /// Reports every phase that has not been reported yet as one that cannot run. For a
     /// workload that ends early.
     pub fn skip_rest(&mut self, reason: &str) {
-        for phase in self.description.phases {
+        self.skip_rest_of(self.description.phases, reason);
+    }
+
+    /// Like [`Context::skip_rest`], for a workload of which only these phases were asked for.
+    pub fn skip_rest_of(&mut self, phases: &[&'static PhaseDescription], reason: &str) {
+        for phase in phases {
             if !self.phases_reported.contains(&phase.name) {
                 self.skip(phase, reason);
             }

@@ -23,7 +23,7 @@ pub struct Description {
 pub enum InputKind {
     /// A corpus of mails, see [`crate::corpora`].
     Mail,
-    /// A source tree as a tar file.
+    /// A source tree as a tar file; without one the workload draws one of its own.
     SourceTree,
 }
 
@@ -62,6 +62,8 @@ pub enum Kind {
     Switch,
     /// One of these words, each with its meaning.
     Choice(&'static [(&'static str, &'static str)]),
+    /// One or more of these words joined by `+`, or `all`.
+    Words(&'static [(&'static str, &'static str)]),
     /// Free text (a path, a list).
     Text,
 }

@@ -16,7 +16,7 @@ mod recorder;
 mod seed;
 mod workloads;
 
-pub use context::{Context, Host, Inputs};
+pub use context::{Context, Host, InputFacts, Inputs};
 pub use description::{Description, InputKind, Kind, OpDescription, Parameter, PhaseDescription};
 pub use failure::{Failure, OpError};
 pub use parameters::{ParameterError, Parameters};

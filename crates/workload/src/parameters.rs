@@ -114,6 +114,12 @@ impl Parameters {
         self.parsed(name)
     }
 
+    /// Whether a `Words` has this one.
+    pub fn has_word(&self, name: &str, word: &str) -> bool {
+        let text = self.text(name);
+        text == "all" || text.split('+').any(|given| given == word)
+    }
+
     /// A `Switch`.
     pub fn switch(&self, name: &str) -> bool {
         self.text(name) == "on"
@@ -166,6 +172,19 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
             let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             Err(format!("one of {} is expected", known.join(", ")))
         }
+        Kind::Words(words) => {
+            if value == "all" {
+                return Ok(value.to_owned());
+            }
+            let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            let given: Vec<_> = value.split('+').collect();
+            if let Some(unknown) = given.iter().find(|word| !known.contains(*word)) {
+                let known = known.join(", ");
+                return Err(format!("`{unknown}` is none of {known}; join several by +"));
+            }
+            let sorted: Vec<_> = known.into_iter().filter(|word| given.contains(word)).collect();
+            Ok(sorted.join("+"))
+        }
         Kind::Text => Ok(value.to_owned()),
     }
 }
@@ -195,6 +214,13 @@ mod tests {
                 default: "none",
                 scales: false,
             },
+            Parameter {
+                name: "parts",
+                help: "",
+                kind: Kind::Words(&[("one", ""), ("two", "")]),
+                default: "all",
+                scales: false,
+            },
         ],
         phases: &[],
     };
@@ -218,12 +244,15 @@ mod tests {
         let message = |given| resolve(given, 1.0).unwrap_err().to_string();
         assert_eq!(
             message(&[("opps", "3")]),
-            "workload sample has no parameter `opps`; it has: ops, block, fsync"
+            "workload sample has no parameter `opps`; it has: ops, block, fsync, parts"
         );
         assert_eq!(
             message(&[("fsync", "all")]),
             "sample: fsync=all: one of none, file is expected"
         );
+        assert!(message(&[("parts", "one+three")]).contains("`three` is none of one, two"));
+        let parts = resolve(&[("parts", "two+one")], 1.0).unwrap();
+        assert!(parts.text("parts") == "one+two" && parts.has_word("parts", "two"));
         assert!(message(&[("ops", "3")]).contains("from 10 to 1000000"));
     }
 }

@@ -1,8 +1,9 @@
 //! `fstrial corpus`: making mails ready, and describing them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use workload::corpora::{CorpusChoice, MailCorpus};
+use units::Bytes;
+use workload::corpora::{CorpusChoice, MailCorpus, TreeChoice, TreeFacts, source_tree};
 
 use crate::arguments::{Corpus, CorpusAction};
 use crate::exit::{Ended, Exit, Failure};
@@ -12,6 +13,13 @@ use crate::output::print;
 /// Fetches, builds or describes.
 pub(crate) fn corpus(arguments: Corpus) -> Ended {
     match arguments.action {
+        CorpusAction::Fetch { corpus } if corpus.starts_with("linux-") => {
+            let tree = open_tree(&corpus, 1.0)?;
+            if let Some((path, facts)) = tree {
+                let bytes = Bytes(facts.bytes);
+                eprintln!("{}: {} files, {bytes}", path.display(), facts.files);
+            }
+        }
         CorpusAction::Fetch { corpus } => {
             let (path, mails) = open(&corpus)?;
             eprintln!("{}: {} mails, {}", path.display(), mails.len(), mails.total_size());
@@ -44,4 +52,35 @@ pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
     }
     let mails = MailCorpus::open(&path).map_err(Failure::from(Exit::Input))?;
     Ok((path, mails))
+}
+
+/// The plain tar of the source tree named as on the command line, scaled, made first where it
+/// is not there; none for a synthetic one.
+pub(crate) fn open_tree(name: &str, scale: f64) -> Result<Option<(PathBuf, TreeFacts)>, Failure> {
+    let choice: TreeChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
+    let cache = cache_directory().join("trees");
+    let (archive, share) = match &choice {
+        TreeChoice::Synthetic => return Ok(None),
+        TreeChoice::Own(path) => (path.clone(), 1.0),
+        TreeChoice::Linux { share } => (linux_source(&cache)?, *share),
+    };
+    let share = (share * scale).min(1.0);
+    let tar = source_tree::ensure(&cache, &archive, share).map_err(Failure::from(Exit::Input))?;
+    let facts = source_tree::facts(&tar).map_err(Failure::from(Exit::Input))?;
+    Ok(Some((tar, facts)))
+}
+
+fn linux_source(cache: &Path) -> Result<PathBuf, Failure> {
+    let package = source_tree::LINUX_PACKAGE;
+    let within = Path::new("usr/src").join(format!("{package}.tar.xz"));
+    lab::file_of_package(cache, package, &within, &mut |planned| {
+        let size = Bytes(planned.size);
+        eprintln!("fetching {} {} ({size}) from Debian", planned.name, planned.version);
+    })
+    .map_err(|error| {
+        let message = format!(
+            "cannot fetch {package}: {error}; or give an archive of your own: own:PATH.tar.xz"
+        );
+        Failure::new(Exit::Input, message)
+    })
 }

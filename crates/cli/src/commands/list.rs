@@ -41,6 +41,10 @@ fn workloads() -> String {
                 Kind::Choice(words) => {
                     words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join("|")
                 }
+                Kind::Words(words) => {
+                    let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                    format!("all|{}", words.join("+"))
+                }
                 Kind::Text => "TEXT".to_owned(),
             };
             let head = format!("{}={values}", parameter.name);

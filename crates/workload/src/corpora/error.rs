@@ -49,6 +49,22 @@ pub enum CorpusError {
     /// The SpamAssassin mails could not be fetched.
     #[error("cannot fetch the SpamAssassin mails: {0}")]
     Fetch(String),
+    /// An archive that no source tree can be had of.
+    #[error("{} cannot be unpacked here: {why}", path.display())]
+    NotATree {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A `--source-tree` argument that names no tree.
+    #[error("`{text}` names no source tree: {problem}")]
+    TreeChoice {
+        /// The text given.
+        text: String,
+        /// What is accepted.
+        problem: String,
+    },
     /// A `--mail` argument that names no corpus.
     #[error("`{text}` names no mail corpus: {problem}")]
     Choice {

@@ -1,6 +1,7 @@
-//! Data that workloads write, and where it comes from: mails in a [`MailCorpus`].
+//! Data that workloads write, and where it comes from: mails in a [`MailCorpus`], and source
+//! trees.
 //!
-//! Whatever the source, a corpus reaches a trial as one *pack file*: index and contents in
+//! Whatever the source, a corpus of mails reaches a trial as one *pack file*: index and contents in
 //! one place, checked when opened and mapped read-only. The same file goes to a process of
 //! this machine and into the lab's guest.
 
@@ -10,6 +11,7 @@ mod mask;
 pub mod own;
 mod pack;
 mod pack_writer;
+pub mod source_tree;
 pub mod spamassassin;
 pub mod synthetic;
 mod tar_stream;
@@ -18,4 +20,5 @@ pub use choice::CorpusChoice;
 pub use error::CorpusError;
 pub use pack::{Fingerprint, MailCorpus};
 pub use pack_writer::PackWriter;
+pub use source_tree::{TreeChoice, TreeFacts};
 pub use tar_stream::{MailTar, TarEntries};

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use measure::now;
 use rustix::fs::{AtFlags, Mode, OFlags};
-use units::{Bytes, Nanos};
+use units::Nanos;
 
 use super::contents::Contents;
 use super::copying::{open_target, read, write_all};
@@ -13,8 +13,8 @@ use super::course::{Course, after_failure, not_comparable};
 use super::crew::{Crew, phase_with_threads};
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, Recorder, Seed,
+    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, Recorder, Seed,
 };
 
 /// See the module's own words.
@@ -127,7 +127,7 @@ impl Workload for BigFile {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         Space { bytes: parameters.size("dd_size") + parameters.size("size") * 2, inodes: 3 }
     }
 

@@ -11,8 +11,8 @@ use super::crew::{Crew, phase_with_threads};
 use super::{Space, Workload, walk};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, PhaseResult, Recorder, Seed,
+    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, PhaseResult, Recorder, Seed,
 };
 
 /// See the module's own words.
@@ -116,7 +116,7 @@ impl Workload for FsyncAppend {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         let (segment, writers) = (parameters.size("segment").0.max(1), parameters.count("writers"));
         let bytes = parameters.count("records") * parameters.size("record").0;
         let segments = bytes.div_ceil(segment);

@@ -2,8 +2,6 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use units::Bytes;
-
 use super::copying::open_target;
 use super::maildir::deliver::{Courier, Manner, Source};
 use super::maildir::inventory::Inventory;
@@ -14,7 +12,8 @@ use super::maildir::retrieve::{Reader, Stored};
 use super::maildir::run::{self, Kinds, Ops, Relist};
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, InputKind, Op, OpDescription, Parameters, PhaseDescription,
+    Context, Description, Failure, InputFacts, InputKind, Op, OpDescription, Parameters,
+    PhaseDescription,
 };
 
 /// See the module's own words.
@@ -85,10 +84,10 @@ impl Workload for MaildirRead {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, mean_input: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
         let pool = Pool::of(parameters).sources(parameters);
         let files = pool.map_or_else(|| parameters.count("populate"), |pool| u64::from(pool.count));
-        run::room(files, mean_input, run::directories(tree(parameters)) + 1)
+        run::room(files, inputs.mean_mail, run::directories(tree(parameters)) + 1)
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {

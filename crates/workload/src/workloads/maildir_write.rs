@@ -2,8 +2,6 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use units::Bytes;
-
 use super::copying::open_target;
 use super::maildir::deliver::{Courier, Manner, Source};
 use super::maildir::inventory::Inventory;
@@ -17,7 +15,8 @@ use super::maildir::verify::verify;
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, InputKind, Op, OpDescription, Parameters, PhaseDescription,
+    Context, Description, Failure, InputFacts, InputKind, Op, OpDescription, Parameters,
+    PhaseDescription,
 };
 
 /// See the module's own words.
@@ -110,12 +109,12 @@ impl Workload for MaildirWrite {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, mean_input: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
         let sources = wanted(parameters);
         let copied: u64 = sources.iter().map(|sources| u64::from(sources.count)).sum();
         // As many deliveries as ops: the share is a probability.
         let directories = run::directories(tree(parameters)) + sources.len() as u64;
-        run::room(copied + parameters.count("ops"), mean_input, directories)
+        run::room(copied + parameters.count("ops"), inputs.mean_mail, directories)
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {

@@ -29,7 +29,7 @@ mod webserver;
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
 use units::Bytes;
 
-use crate::{Context, Description, Failure, Parameters};
+use crate::{Context, Description, Failure, InputFacts, Parameters};
 
 /// Something to do on a filesystem.
 pub trait Workload: Sync {
@@ -37,8 +37,7 @@ pub trait Workload: Sync {
     fn describe(&self) -> &'static Description;
 
     /// Room it needs on the filesystem under test, before the filesystem's own overhead.
-    /// `mean_input` is the mean size of one input item (a mail), 0 where it has none.
-    fn space(&self, parameters: &Parameters, mean_input: Bytes) -> Space;
+    fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
 
     /// Does the work in `context.target()`. State that an earlier workload of a sequence
     /// left there is used, not destroyed.

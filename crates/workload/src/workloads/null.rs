@@ -1,11 +1,10 @@
 //! Ops that do nothing: what is left is the cost of fstrial itself. Also the annotated
 //! template for a new workload.
 
-use units::Bytes;
-
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, Parameter, Parameters, PhaseDescription,
+    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, Parameter, Parameters,
+    PhaseDescription,
 };
 
 /// See the module's own words.
@@ -42,7 +41,7 @@ impl Workload for Null {
         &DESCRIPTION
     }
 
-    fn space(&self, _: &Parameters, _: Bytes) -> Space {
+    fn space(&self, _: &Parameters, _: &InputFacts) -> Space {
         Space::default()
     }
 

@@ -12,8 +12,8 @@ use super::crew::phase_with_threads;
 use super::{Space, Workload, walk};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, Recorder,
+    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, Recorder,
 };
 
 /// See the module's own words.
@@ -118,7 +118,7 @@ impl Workload for Scale {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         let entries = parameters.count("entries") * parameters.count("threads");
         // A directory takes at least a block.
         let each = parameters.size("bytes").0.div_ceil(4096).max(1) * 4096;

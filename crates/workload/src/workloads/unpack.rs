@@ -2,13 +2,11 @@
 
 use std::os::fd::AsFd;
 
-use units::Bytes;
-
 use super::copying::open_target;
 use super::maildir::parameters::{self, write_sources};
 use super::maildir::run;
 use super::{Space, Workload};
-use crate::{Context, Description, Failure, InputKind, Parameters};
+use crate::{Context, Description, Failure, InputFacts, InputKind, Parameters};
 
 /// See the module's own words.
 pub(super) struct Unpack;
@@ -35,8 +33,8 @@ impl Workload for Unpack {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, mean_input: Bytes) -> Space {
-        run::room(parameters.count("mails"), mean_input, 1)
+    fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
+        run::room(parameters.count("mails"), inputs.mean_mail, 1)
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {

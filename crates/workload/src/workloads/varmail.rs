@@ -1,10 +1,8 @@
 //! A mail server with one file a mail, after Filebench.
 
-use units::Bytes;
-
 use super::filebench::{Action, CREATE, RUN, parameters, run};
 use super::{Space, Workload};
-use crate::{Context, Description, Failure, Parameters};
+use crate::{Context, Description, Failure, InputFacts, Parameters};
 
 /// See the module's own words.
 pub(super) struct VarMail;
@@ -46,7 +44,7 @@ impl Workload for VarMail {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         run::space(parameters)
     }
 

@@ -1,10 +1,8 @@
 //! A web server, after Filebench.
 
-use units::Bytes;
-
 use super::filebench::{Action, CREATE, RUN, parameters, run};
 use super::{Space, Workload};
-use crate::{Context, Description, Failure, Parameters};
+use crate::{Context, Description, Failure, InputFacts, Parameters};
 
 /// See the module's own words.
 pub(super) struct WebServer;
@@ -63,7 +61,7 @@ impl Workload for WebServer {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         run::space(parameters)
     }
 

@@ -87,6 +87,37 @@ fn an_archive_of_gnu_tar_with_links_and_long_names_comes_back() {
 }
 
 #[test]
+fn parts_of_one_tree_leave_it_for_the_next() {
+    let whole = tempfile::tempdir().unwrap();
+    let all = run("tree", whole.path(), &Inputs::default(), 1, SMALL);
+    let target = tempfile::tempdir().unwrap();
+    let part = |phases: &str| {
+        let settings = format!("{SMALL} phases={phases}");
+        run("tree", target.path(), &Inputs::default(), 1, &settings)
+    };
+    for (phases, expected) in [
+        ("untar+copy-archive", &["copy-archive", "untar"][..]),
+        ("copy", &["copy"]),
+        ("tar+find", &["tar", "find"]),
+        ("remove", &["remove"]),
+    ] {
+        let ran = part(phases);
+        assert!(ran.ended.is_ok(), "{phases}: {:?}", ran.ended);
+        let names: Vec<_> = ran.phases.iter().map(|phase| phase.phase.as_str()).collect();
+        assert_eq!(names, expected, "what was not asked for is not reported");
+        for phase in &ran.phases {
+            let in_all = all.phase(&phase.phase);
+            assert_eq!((phase.ops, phase.digest), (in_all.ops, in_all.digest), "{phases}");
+        }
+    }
+    assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    let ran = part("copy");
+    let message = ran.ended.as_ref().unwrap_err().to_string();
+    assert!(message.contains("needs tree/untarred, which untar leaves"), "{message}");
+    assert!(matches!(ran.phase("copy").status, PhaseStatus::Skipped { .. }));
+}
+
+#[test]
 fn an_archive_is_needed_only_when_asked_for() {
     let target = tempfile::tempdir().unwrap();
     let ran = run("tree", target.path(), &Inputs::default(), 1, "source=archive");

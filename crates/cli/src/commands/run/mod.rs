@@ -33,6 +33,8 @@ pub(crate) struct Prepared {
     pub(crate) request: Request,
     pub(crate) testbed: Box<dyn Testbed>,
     pub(crate) trials: Vec<TrialSpec>,
+    /// Which source tree, and what it holds.
+    pub(crate) source_tree: String,
     pub(crate) refused: Vec<(usize, stack::Refusal)>,
 }
 
@@ -58,6 +60,7 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
     let mut environment = prepared.testbed.environment();
     environment.0.insert("command_line".to_owned(), command_line());
     environment.0.insert("mail_source".to_owned(), prepared.request.mail.clone());
+    environment.0.insert("source_tree".to_owned(), prepared.source_tree.clone());
     let id = store
         .create_run(&NewRun {
             fstrial_version: env!("CARGO_PKG_VERSION"),

@@ -9,7 +9,8 @@ use stack::Contender;
 use testbed::{DeviceTestbed, DirectoryTestbed, Testbed};
 use trial::InputFiles;
 use units::Bytes;
-use workload::InputKind;
+use workload::corpora::TreeChoice;
+use workload::{InputFacts, InputKind};
 
 use super::Prepared;
 use crate::arguments::{Clock, Run, TestbedName};
@@ -24,6 +25,8 @@ const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
 pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let testbed = testbed_request(arguments)?;
+    let tree: Result<TreeChoice, _> = arguments.source_tree.parse();
+    tree.map_err(Failure::from(Exit::Usage))?;
     let contenders = match &testbed {
         TestbedRequest::Dir { directories, .. } => {
             if arguments.fs.is_some() || arguments.contenders.is_some() {
@@ -53,6 +56,7 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         size: arguments.size,
         timeout: arguments.timeout,
         mail: arguments.mail.clone(),
+        source_tree: arguments.source_tree.clone(),
     })
 }
 
@@ -157,16 +161,23 @@ pub(super) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
         })
     };
     let mut inputs = InputFiles::default();
-    let mut mean_input = Bytes::ZERO;
+    let mut facts = InputFacts::default();
     if wants(InputKind::Mail) {
         let (path, mails) = crate::commands::corpus::open(&request.mail)?;
         inputs.mail = Some(path);
-        mean_input = mails.mean_size();
+        facts.mean_mail = mails.mean_size();
+    }
+    if wants(InputKind::SourceTree)
+        && let Some((path, tree)) =
+            crate::commands::corpus::open_tree(&request.source_tree, request.scale)?
+    {
+        inputs.source_tree = Some(path);
+        facts.source_tree = Some(tree);
     }
     let groups: Vec<_> = first.iter().map(|spec| spec.workloads.clone()).collect();
     let needs_size = !matches!(request.testbed, TestbedRequest::Dir { .. });
     if needs_size && request.size.is_none() {
-        let size = runner::device_size(&groups, &request.contenders, mean_input)
+        let size = runner::device_size(&groups, &request.contenders, &facts)
             .map_err(|refusal| Failure::new(Exit::Usage, refusal.to_string()))?;
         request.size = Some(size);
     }
@@ -178,7 +189,7 @@ pub(super) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
             *drop_caches,
             inputs,
             tool_path(),
-            runner::room(&groups, mean_input),
+            runner::room(&groups, &facts),
         )),
         TestbedRequest::Device { devices, destroy, loop_directory } => {
             Box::new(DeviceTestbed::new(
@@ -195,5 +206,11 @@ pub(super) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
         }
     };
     let refused = testbed.admit(&trials);
-    Ok(Prepared { request, testbed, trials, refused })
+    // A path of the user's own stays out of it: it is in the command line.
+    let name = request.source_tree.split(':').next().unwrap_or_default();
+    let source_tree = match facts.source_tree {
+        None => name.to_owned(),
+        Some(tree) => format!("{name}: {} files, {}", tree.files, Bytes(tree.bytes)),
+    };
+    Ok(Prepared { request, testbed, trials, refused, source_tree })
 }

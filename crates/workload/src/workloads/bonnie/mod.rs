@@ -16,7 +16,7 @@ use super::course::{Course, after_failure, not_comparable};
 use super::crew::phase_with_threads;
 use super::{Space, Workload, walk};
 use crate::{
-    Context, Description, Failure, Kind, OpDescription, OpError, Parameter, Parameters,
+    Context, Description, Failure, InputFacts, Kind, OpDescription, OpError, Parameter, Parameters,
     PhaseDescription, PhaseResult, Recorder,
 };
 
@@ -289,7 +289,7 @@ impl Workload for Bonnie {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         let files = parameters.count("files") * 1024;
         let each = parameters.size("max_size").0.div_ceil(4096) * 4096;
         let small = Bytes(each) * files + Bytes(4096) * parameters.count("directories");

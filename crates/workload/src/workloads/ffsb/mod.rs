@@ -18,7 +18,7 @@ use super::direct::open_direct;
 use super::{Space, Workload, walk};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, Kind, OpDescription, OpError, Parameter, Parameters,
+    Context, Description, Failure, InputFacts, Kind, OpDescription, OpError, Parameter, Parameters,
     PhaseDescription, PhaseResult,
 };
 
@@ -196,7 +196,7 @@ impl Workload for Ffsb {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         // Creates may fill as many places again.
         let creates = parameters.text("weights").contains("create");
         let files = parameters.count("files") * if creates { 2 } else { 1 };

@@ -17,8 +17,8 @@ use super::walk::{self, Walker};
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -139,7 +139,7 @@ impl Workload for Mongo {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         let (files, median) = (parameters.count("files"), parameters.count("median"));
         let trees = parameters.count("repetitions") * parameters.count("processes");
         let plan = Plan::draw(files, median);

@@ -14,8 +14,8 @@ use super::copying::{holds, open_target, read, write_all};
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, Recorder,
+    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, Recorder,
 };
 
 /// See the module's own words.
@@ -160,7 +160,7 @@ impl Workload for PostMark {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         // The table has twice as many places as there are files at the beginning, but
         // creates and deletes balance unless they are biased.
         let number = parameters.count("number");

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-use units::{Bytes, Nanos};
+use units::Nanos;
 
 use self::draws::{Drand48, Drawn, Shared, Terms};
 use super::bigfile::ZEROS;
@@ -17,8 +17,8 @@ use super::crew::{Crew, phase_with_threads};
 use super::direct::{Aligned, open_direct};
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -144,7 +144,7 @@ impl Workload for RandomIo {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         Space { bytes: parameters.size("size"), inodes: 1 }
     }
 

@@ -1,7 +1,6 @@
 //! Work on a source tree: unpack, copy, pack, find, remove.
 
 mod archive;
-mod census;
 mod passes;
 mod plan;
 mod untar;
@@ -15,15 +14,15 @@ use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
 use self::archive::{Archive, Facts};
-use self::census::{Census, census};
 use self::passes::Seen;
 use self::plan::Plan;
 use super::copying::{open_target, read, write_all};
 use super::course::{Course, after_failure, not_comparable};
 use super::{Space, Workload, walk};
+use crate::corpora::{TreeFacts, source_tree};
 use crate::{
-    Context, Description, Failure, Kind, Op, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, InputFacts, InputKind, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -93,23 +92,26 @@ static DESCRIPTION: Description = Description {
     name: "tree",
     summary: "a source tree: untar, copy as cpio does, tar, find, remove",
     origin: "The kernel-tree tests of the study of 2007 (`tar xf`, `find linux | cpio -pdm`, \
-`tar -cf` to a real file, in whole seconds). Without a source tree given to the trial the tree \
+`tar -cf` to a real file, in whole seconds). Without a source tree (`--source-tree`) the tree \
 is synthetic, with the statistics of Linux 2.6.22: 22,500 files in 1,406 directories, 250 MiB; \
-its distribution of sizes is assumed, not measured.\n\n\
+its distribution of sizes is assumed, not measured. `linux-6.1` is a real tree, four times as \
+large.\n\n\
+`phases` takes parts, so that a sequence can have other work in between, as the study had: \
+what they make stays for the next part.\n\n\
 System calls per file are those of GNU tar 1.34 and GNU cpio 2.13. Departures: paths are \
 resolved from the target directory, not from the directory they are in; `find` asks for \
 attributes by full path; find and cpio are one thread instead of two processes and a pipe; the \
 archive is a plain tar, never compressed, so that no decompression is timed with the \
 filesystem. In the study the copy and the last tar came after a file of 4 GB had pushed the \
 tree out of the cache: here these phases begin cold. `find` and `remove` are ours. An archive \
-of one's own must be a plain tar of files, directories and links below one directory; set \
-`files` and `bytes` to its statistics, so that the room is known beforehand. Links which the \
+of one's own holds files, directories and links; of a scaled one files are taken by a digest \
+of their paths, with the directories they are in. Links which the \
 filesystem does not have are left out, and the phase is marked as not comparable.",
-    inputs: &[],
+    inputs: &[InputKind::SourceTree],
     parameters: &[
         Parameter {
             name: "source",
-            help: "Where the tree comes from.",
+            help: "Where the tree comes from (`--source-tree` names it).",
             kind: Kind::Choice(&[
                 ("auto", "the trial's source tree, or a synthetic one if it has none"),
                 ("archive", "the trial's source tree"),
@@ -140,8 +142,23 @@ filesystem does not have are left out, and the phase is marked as not comparable
             scales: false,
         },
         Parameter {
+            name: "phases",
+            help: "Which phases run; what an earlier part has left is used, and stays unless \
+                   `remove` is among them.",
+            kind: Kind::Words(&[
+                ("copy-archive", "needs nothing"),
+                ("untar", "needs what copy-archive leaves"),
+                ("copy", "needs what untar leaves"),
+                ("tar", "needs what untar leaves"),
+                ("find", "needs what untar leaves"),
+                ("remove", "removes everything that is there"),
+            ]),
+            default: "all",
+            scales: false,
+        },
+        Parameter {
             name: "remove",
-            help: "Whether everything is removed at the end.",
+            help: "Whether everything is removed at the end of all phases.",
             kind: Kind::Switch,
             default: "on",
             scales: false,
@@ -164,19 +181,38 @@ impl Workload for Tree {
         &DESCRIPTION
     }
 
-    fn space(&self, parameters: &Parameters, _: Bytes) -> Space {
-        let (files, bytes) = (parameters.count("files"), parameters.size("bytes"));
-        let entries = files + files / 16 + 1;
+    fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
+        let given =
+            if parameters.text("source") == "synthetic" { None } else { inputs.source_tree };
+        let tree = given.unwrap_or_else(|| statistics(parameters));
+        let asked = |phase: &str| u64::from(parameters.has_word("phases", phase));
+        // A file of a tree loses half a block, an archive has headers.
+        let a_tree = tree.bytes + 2048 * tree.files + 4096 * tree.entries;
+        let an_archive = tree.bytes + 768 * tree.entries;
+        let (trees, archives) =
+            (asked("untar") + asked("copy"), asked("copy-archive") + asked("tar"));
         Space {
-            // Two trees, whose files lose half a block each, and two archives with headers.
-            bytes: bytes * 4 + Bytes(2 * 2048) * files + Bytes(2 * 4096 + 2 * 768) * entries,
-            inodes: 2 * entries + 3,
+            bytes: Bytes(trees * a_tree + archives * an_archive),
+            inodes: trees * tree.entries + archives + 1,
         }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
-        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+        let parameters = context.parameters();
+        let asked: Vec<_> = DESCRIPTION
+            .phases
+            .iter()
+            .copied()
+            .filter(|phase| parameters.has_word("phases", phase.name))
+            .collect();
+        run(context).inspect_err(|_| context.skip_rest_of(&asked, "a phase before it failed"))
     }
+}
+
+/// What a synthetic tree of these parameters holds.
+fn statistics(parameters: &Parameters) -> TreeFacts {
+    let (files, bytes) = (parameters.count("files"), parameters.size("bytes").0);
+    TreeFacts { entries: files + plan::directory_count(files), files, bytes }
 }
 
 /// FNV-1a, for digests of names and contents.
@@ -188,32 +224,52 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let root = context.target().to_owned();
-    let cold = context.parameters().switch("cold");
-    let census = place(context)?;
-
-    let target = open_target(&root)?;
-    make_directory(target.as_fd(), UNTARRED)?;
-    let kinds = untar::Kinds { file: Op(0), directory: Op(1), link: Op(2) };
+    let parameters = context.parameters().clone();
+    let asked = |phase: &PhaseDescription| parameters.has_word("phases", phase.name);
+    let whole = parameters.text("phases") == "all";
+    let given = match parameters.text("source") {
+        "synthetic" => None,
+        "archive" => Some(context.source_tree()?),
+        _ => context.source_tree().ok(),
+    };
+    let tree = match given {
+        None => statistics(&parameters),
+        Some(given) => {
+            source_tree::facts(given).map_err(|error| Failure::Input(error.to_string()))?
+        }
+    };
+    if asked(&COPY_ARCHIVE) {
+        place(context, given)?;
+    }
     let archive = root.join(ARCHIVE);
-    context.phase_with(
-        &UNTAR,
-        census.entries,
-        |recorder| untar::untar(target.as_fd(), &archive, UNTARRED, recorder, &kinds),
-        |left_out, result| note_left_out(*left_out, result),
-    )?;
-    drop(target);
+    if asked(&UNTAR) {
+        let target = open_target(&root)?;
+        needs(target.as_fd(), &UNTAR, ARCHIVE, "copy-archive")?;
+        make_directory(target.as_fd(), UNTARRED)?;
+        let kinds = untar::Kinds { file: Op(0), directory: Op(1), link: Op(2) };
+        context.phase_with(
+            &UNTAR,
+            tree.entries,
+            |recorder| untar::untar(target.as_fd(), &archive, UNTARRED, recorder, &kinds),
+            |left_out, result| note_left_out(*left_out, result),
+        )?;
+    }
 
     let mut course = Course::default();
     let mut pass =
         |context: &mut Context<'_>, phase: &'static PhaseDescription, body: &mut Pass<'_>| {
-            if cold {
+            if !asked(phase) {
+                return Ok(false);
+            }
+            needs(open_target(&root)?.as_fd(), phase, UNTARRED, "untar")?;
+            if parameters.switch("cold") {
                 context.make_cold();
             }
             let target = open_target(&root)?;
             let after = after_failure(context);
             let ended = context.phase_with(
                 phase,
-                census.entries,
+                tree.entries,
                 |recorder| body(target.as_fd(), recorder),
                 |seen, result| {
                     note_left_out(seen.left_out, result);
@@ -230,19 +286,38 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     pass(context, &FIND, &mut |target, r| passes::find(target, UNTARRED, r, Op(0)))?;
 
     let target = open_target(&root)?;
-    if context.verify() {
-        let trees = [UNTARRED, COPIED];
+    if context.verify() && archive.exists() {
         let made = root.join(PACKED);
+        let trees: Vec<&str> = [(asked(&UNTAR), UNTARRED), (copied, COPIED)]
+            .into_iter()
+            .filter_map(|(made, tree)| made.then_some(tree))
+            .collect();
         let archives = [made.as_path()];
-        let (trees, archives) = (&trees[..1 + usize::from(copied)], &archives[..packed.into()]);
-        verify::verify(target.as_fd(), &archive, trees, archives)?;
+        verify::verify(target.as_fd(), &archive, &trees, &archives[..packed.into()])?;
     }
-    if context.parameters().switch("remove") {
-        remove(context, &mut course, target.as_fd(), census)?;
-    } else {
+    if asked(&REMOVE) && (!whole || parameters.switch("remove")) {
+        remove(context, &mut course, target.as_fd(), tree)?;
+    } else if whole {
         context.skip(&REMOVE, "not asked for");
     }
     course.end()
+}
+
+/// Whether what an earlier part leaves is there.
+fn needs(
+    target: BorrowedFd<'_>,
+    phase: &PhaseDescription,
+    path: &str,
+    part: &str,
+) -> Result<(), Failure> {
+    match rustix::fs::statat(target, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Input(format!(
+            "{} needs {path}, which {part} leaves: {error}; put tree:phases=copy-archive+untar \
+             before it in a --sequence",
+            phase.name
+        ))),
+    }
 }
 
 /// A phase over the whole tree.
@@ -262,33 +337,22 @@ fn make_directory(target: BorrowedFd<'_>, path: &'static str) -> Result<(), Fail
     })
 }
 
-/// Phase `copy-archive`. Returns what the archive holds.
-fn place(context: &mut Context<'_>) -> Result<Census, Failure> {
-    let parameters = context.parameters();
-    let given = match parameters.text("source") {
-        "synthetic" => None,
-        "archive" => Some(context.source_tree()?),
-        _ => context.source_tree().ok(),
-    };
-    let (files, bytes) = (parameters.count("files"), parameters.size("bytes").0);
+/// Phase `copy-archive`.
+fn place(context: &mut Context<'_>, given: Option<&Path>) -> Result<(), Failure> {
     let target = open_target(context.target())?;
     make_directory(target.as_fd(), DIRECTORY)?;
-    let Some(given) = given else {
-        let plan = Plan::draw(context.seed(), files, bytes);
-        let entries = files + plan.directories.len() as u64;
-        context.phase_with(
-            &COPY_ARCHIVE,
-            1,
-            |recorder| write_synthetic(&plan, target.as_fd(), recorder),
-            |(), result| {
-                result.notes.push("the source tree is synthetic".to_owned());
-            },
-        )?;
-        return Ok(Census { entries, files, bytes });
-    };
-    let census = census(given)?;
-    context.phase(&COPY_ARCHIVE, 1, |recorder| copy_file(given, target.as_fd(), recorder))?;
-    Ok(census)
+    if let Some(given) = given {
+        return context
+            .phase(&COPY_ARCHIVE, 1, |recorder| copy_file(given, target.as_fd(), recorder));
+    }
+    let TreeFacts { files, bytes, .. } = statistics(context.parameters());
+    let plan = Plan::draw(context.seed(), files, bytes);
+    context.phase_with(
+        &COPY_ARCHIVE,
+        1,
+        |recorder| write_synthetic(&plan, target.as_fd(), recorder),
+        |(), result| result.notes.push("the source tree is synthetic".to_owned()),
+    )
 }
 
 fn copy_file(
@@ -354,12 +418,12 @@ fn remove(
     context: &mut Context<'_>,
     course: &mut Course,
     target: BorrowedFd<'_>,
-    census: Census,
+    tree: TreeFacts,
 ) -> Result<(), Failure> {
     let after = after_failure(context);
     let ended = context.phase_with(
         &REMOVE,
-        2 * census.entries + 4,
+        2 * tree.entries + 4,
         |recorder| {
             for path in [UNTARRED, COPIED, PACKED, ARCHIVE] {
                 walk::remove(target, path, || recorder.done(Op(0)))?;

@@ -61,7 +61,7 @@ const WORDS: [&str; 32] = [
 impl Plan {
     /// Draws a tree of `files` files with `bytes` bytes together.
     pub(super) fn draw(seed: Seed, files: u64, bytes: u64) -> Plan {
-        let directories = directories(seed, (files / FILES_PER_DIRECTORY).max(1));
+        let directories = directories(seed, directory_count(files));
         let mut sizes = sizes(&mut seed.stream("tree sizes"), files, bytes);
         let mut places = seed.stream("tree places");
         places.shuffle(&mut sizes);
@@ -106,6 +106,11 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Directories of a tree of so many files.
+pub(super) fn directory_count(files: u64) -> u64 {
+    (files / FILES_PER_DIRECTORY).max(1)
 }
 
 fn directories(seed: Seed, count: u64) -> Vec<String> {

@@ -13,7 +13,7 @@ use rustix::process::{Gid, Uid};
 
 use super::super::copying::write_all;
 use super::archive::{RECORD, unreadable};
-use super::census::is_remark;
+use crate::corpora::source_tree::is_remark;
 use crate::path_buffer::PathBuffer;
 use crate::{Op, OpError, Recorder};
 

@@ -9,9 +9,9 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags};
 
 use super::super::walk::{Step, Walker};
-use super::census::is_remark;
 use super::fnv;
 use crate::Failure;
+use crate::corpora::source_tree::is_remark;
 use crate::path_buffer::PathBuffer;
 
 /// Digest of each file and symbolic link by its path.
