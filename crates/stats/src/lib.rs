@@ -31,6 +31,7 @@
 //! Shaikh and Wilhelm, Rev. Econ. Stud. 91, 2024). What cannot be told apart shares.
 #![forbid(unsafe_code)]
 
+mod calibration;
 mod comparison;
 mod equivalence;
 mod estimate;
@@ -42,6 +43,7 @@ mod stopping;
 mod student;
 mod table;
 
+pub use calibration::{Answers, compare_in_batches, compare_with_itself, most_by_chance};
 pub use comparison::{Comparison, Design, Observation, Resolution, paired, welch};
 pub use equivalence::equivalence_p;
 pub use estimate::{Estimate, Interval, arithmetic_mean, geometric_mean};
