@@ -1,7 +1,7 @@
 //! `fstrial run`: from the command line to a stored run and its report.
 
 mod dry;
-mod request;
+pub(crate) mod request;
 
 use std::path::Path;
 
@@ -44,10 +44,9 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
     let prepared = request::prepare(request, ledger)?;
     // A store that cannot be used is found out before hours of work, not after.
     let mut store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
-    let durations = earlier_durations(&store);
     dry::warn_about_power(&prepared);
     if arguments.dry_run {
-        print(&dry::describe(&prepared, &durations))?;
+        print(&dry::describe(&prepared, &earlier_durations(&store)))?;
         return Ok(Exit::Done);
     }
     if let [(_, refusal), ..] = &prepared.refused[..]
@@ -55,27 +54,8 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
     {
         return Err(Failure::new(Exit::Refused, refusal.to_string()));
     }
-    let request_json =
-        serde_json::to_string(&prepared.request).map_err(Failure::from(Exit::Store))?;
-    let mut environment = prepared.testbed.environment();
-    environment.0.insert("command_line".to_owned(), command_line());
-    environment.0.insert("mail_source".to_owned(), prepared.request.mail.clone());
-    environment.0.insert("source_tree".to_owned(), prepared.source_tree.clone());
-    let id = store
-        .create_run(&NewRun {
-            fstrial_version: env!("CARGO_PKG_VERSION"),
-            testbed: prepared.testbed.name(),
-            lab_id: prepared.testbed.lab_id().as_deref(),
-            environment: &environment,
-            seed: prepared.request.seed,
-            repeats: prepared.request.repeats,
-            scale: prepared.request.scale,
-            request: &request_json,
-            trials: &prepared.trials,
-        })
-        .map_err(Failure::from(Exit::Store))?;
-    store_refusals(&mut store, &id, &prepared.refused)?;
-    execute(arguments, store, &id, prepared.testbed.as_ref(), durations, &documents)
+    let id = create(&mut store, &prepared)?;
+    execute(arguments, store, &id, prepared.testbed.as_ref(), &documents)
 }
 
 fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ended {
@@ -111,8 +91,61 @@ fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ende
             ),
         ));
     }
-    let durations = earlier_durations(&store);
-    execute(arguments, store, &header.id, prepared.testbed.as_ref(), durations, &documents)
+    execute(arguments, store, &header.id, prepared.testbed.as_ref(), &documents)
+}
+
+/// Puts a run into the store; what cannot run here has its outcome before the others begin.
+pub(crate) fn create(store: &mut Store, prepared: &Prepared) -> Result<String, Failure> {
+    let request = serde_json::to_string(&prepared.request).map_err(Failure::from(Exit::Store))?;
+    let mut environment = prepared.testbed.environment();
+    environment.0.insert("command_line".to_owned(), command_line());
+    environment.0.insert("mail_source".to_owned(), prepared.request.mail.clone());
+    environment.0.insert("source_tree".to_owned(), prepared.source_tree.clone());
+    let id = store
+        .create_run(&NewRun {
+            fstrial_version: env!("CARGO_PKG_VERSION"),
+            testbed: prepared.testbed.name(),
+            lab_id: prepared.testbed.lab_id().as_deref(),
+            environment: &environment,
+            seed: prepared.request.seed,
+            repeats: prepared.request.repeats,
+            scale: prepared.request.scale,
+            request: &request,
+            trials: &prepared.trials,
+        })
+        .map_err(Failure::from(Exit::Store))?;
+    store_refusals(store, &id, &prepared.refused)?;
+    Ok(id)
+}
+
+/// Executes what a run has no outcome of yet, with its progress on standard error.
+pub(crate) fn carry_on(
+    store: &mut Store,
+    id: &str,
+    testbed: &dyn Testbed,
+    stop: &Stop,
+    quiet: bool,
+) -> Result<RunEnd, Failure> {
+    let durations = earlier_durations(store);
+    let pending = store.unfinished(id).map_err(Failure::from(Exit::Store))?;
+    let specs: Vec<TrialSpec> = pending.into_iter().map(|(_, spec)| spec).collect();
+    if !quiet {
+        eprintln!("run {id}: {} trials, results in {}", specs.len(), store.path().display());
+    }
+    let lanes = testbed.lanes(&specs);
+    let mut progress = Progress::new(specs, lanes, durations, quiet);
+    let ended = runner::run(store, id, testbed, stop, &mut |event| progress.show(event));
+    progress.finish();
+    ended.map_err(Failure::from(Exit::Store))
+}
+
+/// Asked to stop by Ctrl-C or a termination signal.
+pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
+    let stop = Stop::new();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, stop.flag()).map_err(Failure::from(Exit::Refused))?;
+    }
+    Ok(stop)
 }
 
 fn execute(
@@ -120,23 +153,9 @@ fn execute(
     mut store: Store,
     id: &str,
     testbed: &dyn Testbed,
-    durations: Durations,
     documents: &Documents,
 ) -> Ended {
-    let stop = Stop::new();
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, stop.flag()).map_err(Failure::from(Exit::Refused))?;
-    }
-    let pending = store.unfinished(id).map_err(Failure::from(Exit::Store))?;
-    let specs: Vec<TrialSpec> = pending.into_iter().map(|(_, spec)| spec).collect();
-    if !arguments.quiet {
-        eprintln!("run {id}: {} trials, results in {}", specs.len(), store.path().display());
-    }
-    let lanes = testbed.lanes(&specs);
-    let mut progress = Progress::new(specs, lanes, durations, arguments.quiet);
-    let ended = runner::run(&mut store, id, testbed, &stop, &mut |event| progress.show(event));
-    progress.finish();
-    let ended = ended.map_err(Failure::from(Exit::Store))?;
+    let ended = carry_on(&mut store, id, testbed, &stop_on_signals()?, arguments.quiet)?;
     let run = store.run(id).map_err(Failure::from(Exit::Store))?;
     documents.write(&run)?;
     if ended == RunEnd::Stopped {
@@ -156,7 +175,6 @@ fn exit_of(run: &StoredRun) -> Exit {
     if run.trials.iter().all(|trial| well(&trial.outcome)) { Exit::Done } else { Exit::SomeFailed }
 }
 
-/// A trial that cannot run here has its outcome before the others begin.
 fn store_refusals(
     store: &mut Store,
     id: &str,

@@ -151,7 +151,7 @@ fn contenders_of_file(path: &Path) -> Result<Vec<Contender>, Failure> {
 }
 
 /// Opens inputs, sizes devices, plans, and asks the testbed what it refuses.
-pub(super) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared, Failure> {
+pub(crate) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared, Failure> {
     let plan =
         |request: &Request, size| runner::plan(request, size).map_err(Failure::from(Exit::Usage));
     let first = plan(&request, None)?;
