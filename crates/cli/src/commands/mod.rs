@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod clean;
 pub(crate) mod corpus;
 pub(crate) mod disk;

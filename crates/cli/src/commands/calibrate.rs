@@ -1,0 +1,186 @@
+//! `fstrial calibrate`: comparisons with a known answer, decided as every report decides. A
+//! filesystem against itself must not differ more often than chance allows; a disk that is
+//! slower by a known share must be found out.
+
+use std::collections::BTreeMap;
+
+use runner::{Request, RunEnd, TestbedRequest, parse_workload};
+use stack::Contender;
+use stats::{Answers, Observation};
+use store::Store;
+use units::Nanos;
+
+use crate::arguments::{Calibrate, CalibrateAction, CalibrateTask};
+use crate::commands::run::{self, request};
+use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
+
+/// Error rate of a single comparison.
+const ALPHA: f64 = 0.05;
+
+/// The share of batches that have to find the slower disk.
+const FOUND_MIN: f64 = 0.9;
+
+/// Runs what is asked for, or judges what was run.
+pub(crate) fn calibrate(arguments: Calibrate) -> Ended {
+    match arguments.action {
+        CalibrateAction::Same { comparisons, task } => same(comparisons, &task),
+        CalibrateAction::Slower { share, batches, task } => slower(&share, batches, &task),
+    }
+}
+
+fn same(comparisons: u32, task: &CalibrateTask) -> Ended {
+    let (mut store, runs) = open(task, 1)?;
+    let id = match &runs[..] {
+        [id] => id.clone(),
+        _ => measure(&mut store, task, comparisons.saturating_mul(2 * task.seeds), &[])?,
+    };
+    let figures = figures(&store, &id, task)?;
+    let answers = stats::compare_with_itself(&figures, task.seeds as usize, ALPHA);
+    told_if_few(&answers, comparisons)?;
+    let most = stats::most_by_chance(answers.comparisons(), ALPHA);
+    let well = answers.differ() <= most;
+    print(&format!(
+        "{fs} against itself, {seeds} seeds a side, no seed used twice: {subject}\n\
+         {n} comparisons at {ALPHA}: {differ} differ ({larger} larger, {smaller} smaller)\n\
+         at most {most} may by chance (binomial, 97.5 %): {verdict}\n\
+         judge again with: fstrial calibrate same --from {id}\n",
+        fs = task.fs,
+        seeds = task.seeds,
+        subject = subject(task),
+        n = answers.comparisons(),
+        differ = answers.differ(),
+        larger = answers.larger,
+        smaller = answers.smaller,
+        verdict = if well { "kept" } else { "exceeded" },
+    ))?;
+    Ok(if well { Exit::Done } else { Exit::SomeFailed })
+}
+
+fn slower(share: &str, batches: u32, task: &CalibrateTask) -> Ended {
+    let (mut store, runs) = open(task, 2)?;
+    let repeats = batches.saturating_mul(task.seeds);
+    let (plain, slowed) = match &runs[..] {
+        [plain, slowed] => (plain.clone(), slowed.clone()),
+        _ => {
+            let plain = measure(&mut store, task, repeats, &[])?;
+            let change = ("disk.options.slower".to_owned(), share.to_owned());
+            (plain, measure(&mut store, task, repeats, &[change])?)
+        }
+    };
+    let (first, second) = (figures(&store, &plain, task)?, figures(&store, &slowed, task)?);
+    let answers = stats::compare_in_batches(&first, &second, task.seeds as usize, ALPHA);
+    told_if_few(&answers, batches)?;
+    let least = (answers.comparisons() as f64 * FOUND_MIN).ceil() as usize;
+    let well = answers.larger >= least && answers.smaller == 0;
+    print(&format!(
+        "a disk slower by {share} against the same disk, {seeds} seeds a batch: {subject}\n\
+         {n} batches at {ALPHA}: {found} find it, {missed} do not, {wrong} find the opposite\n\
+         at least {least} have to find it, none the opposite: {verdict}\n\
+         judge again with: fstrial calibrate slower --from {plain},{slowed}\n",
+        seeds = task.seeds,
+        subject = subject(task),
+        n = answers.comparisons(),
+        found = answers.larger,
+        missed = answers.alike,
+        wrong = answers.smaller,
+        verdict = if well { "kept" } else { "not kept" },
+    ))?;
+    Ok(if well { Exit::Done } else { Exit::SomeFailed })
+}
+
+fn subject(task: &CalibrateTask) -> String {
+    format!("{}, phase {}, on {}", task.workload, task.phase, task.profile)
+}
+
+/// The store, and the runs to judge where they are given.
+fn open(task: &CalibrateTask, wanted: usize) -> Result<(Store, Vec<String>), Failure> {
+    if !task.from.is_empty() && task.from.len() != wanted {
+        let message = format!("--from takes {wanted} run(s) here, not {}", task.from.len());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    if task.seeds < 2 {
+        let message = "--seeds: two figures a side are the least that can be compared";
+        return Err(Failure::new(Exit::Usage, message.to_owned()));
+    }
+    let path = task.store.path.clone().unwrap_or_else(Store::default_path);
+    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    Ok((store, task.from.clone()))
+}
+
+/// One contender, many seeds: a run like any other.
+fn measure(
+    store: &mut Store,
+    task: &CalibrateTask,
+    repeats: u32,
+    changes: &[(String, String)],
+) -> Result<String, Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    let contenders = Contender::parse_list(&task.fs).map_err(Failure::from(Exit::Usage))?;
+    if contenders.len() != 1 {
+        return Err(usage(format!("--fs {}: one contender is compared with itself", task.fs)));
+    }
+    let asked = Request {
+        workloads: vec![parse_workload(&task.workload).map_err(usage)?],
+        contenders,
+        testbed: TestbedRequest::Lab {
+            profile: task.profile.clone(),
+            disk: None,
+            changes: changes.iter().cloned().collect::<BTreeMap<_, _>>(),
+        },
+        repeats,
+        seed: task.seed,
+        scale: 1.0,
+        verify: false,
+        sequence: false,
+        size: None,
+        timeout: Nanos::from_secs(600),
+        mail: "synthetic".to_owned(),
+    };
+    let ledger = testbed::open_ledger().map_err(Failure::from(Exit::Refused))?;
+    let prepared = request::prepare(asked, &ledger)?;
+    if let Some((_, refusal)) = prepared.refused.first() {
+        return Err(Failure::new(Exit::Refused, refusal.to_string()));
+    }
+    let id = run::create(store, &prepared)?;
+    let stop = run::stop_on_signals()?;
+    match run::carry_on(store, &id, prepared.testbed.as_ref(), &stop, task.quiet)? {
+        RunEnd::Complete => Ok(id),
+        RunEnd::Stopped => Err(Failure::new(
+            Exit::Stopped,
+            format!("stopped; go on with fstrial run --resume {id}, then judge with --from {id}"),
+        )),
+    }
+}
+
+/// The wall times of the phase that is compared, block by block.
+fn figures(store: &Store, id: &str, task: &CalibrateTask) -> Result<Vec<Observation>, Failure> {
+    let run = store.run(id).map_err(Failure::from(Exit::Store))?;
+    let analysis = report::analyse(&run);
+    let phases = analysis.workloads.iter().flat_map(|workload| &workload.phases);
+    let known: Vec<&str> = phases.clone().map(|phase| phase.name.as_str()).collect();
+    let phase = phases.into_iter().find(|phase| phase.name == task.phase).ok_or_else(|| {
+        let message = format!("run {id} has no phase {}; it has: {}", task.phase, known.join(", "));
+        Failure::new(Exit::Usage, message)
+    })?;
+    let cell = phase.table("wall").and_then(|table| table.cells.first());
+    let mut figures: Vec<Observation> = cell
+        .into_iter()
+        .flat_map(|cell| &cell.figures)
+        .map(|figure| Observation { block: figure.block, value: figure.value })
+        .collect();
+    figures.sort_by_key(|figure| figure.block);
+    Ok(figures)
+}
+
+/// Says when not all comparisons could be made: trials that failed leave some out.
+fn told_if_few(answers: &Answers, asked: u32) -> Result<(), Failure> {
+    if answers.comparisons() == 0 {
+        let message = "not one comparison could be made: see fstrial report";
+        return Err(Failure::new(Exit::SomeFailed, message.to_owned()));
+    }
+    if answers.comparisons() < asked as usize {
+        eprintln!("note: {} of {asked} comparisons could be made", answers.comparisons());
+    }
+    Ok(())
+}
