@@ -136,6 +136,7 @@ fn measure(
         size: None,
         timeout: Nanos::from_secs(600),
         mail: "synthetic".to_owned(),
+        source_tree: "synthetic".to_owned(),
     };
     let ledger = testbed::open_ledger().map_err(Failure::from(Exit::Refused))?;
     let prepared = request::prepare(asked, &ledger)?;
