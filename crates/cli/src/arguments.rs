@@ -1,10 +1,13 @@
 //! The command line. Help, man pages and completions are generated from these types.
 
+mod study;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
+pub(crate) use self::study::{StudyAction, StudyArguments};
 use crate::exit::EXIT_CODES;
 
 /// The filesystems whose repeats `lab verify` compares.
@@ -26,6 +29,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Compare filesystems: make, mount, work, unmount, check, repeat.
     Run(Box<Run>),
+    /// Old pages run again: published beside measured, and a verdict on every claim
+    Study(StudyArguments),
     /// Show a run of the store again, or write it to files.
     Report(Report),
     /// Show what exists.

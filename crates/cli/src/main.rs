@@ -24,6 +24,7 @@ fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Run(run) => commands::run::run(run),
+        Command::Study(study) => commands::study::study(study),
         Command::Report(report) => commands::report::report(report),
         Command::List(list) => commands::list::list(&list),
         Command::Doctor => commands::doctor::doctor(),

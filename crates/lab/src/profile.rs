@@ -151,7 +151,11 @@ impl MachineProfile {
         MachineProfile::checked(&format!("{name} with {changes_written}"), changed)
     }
 
-    fn parse(file: &str, text: &str) -> Result<MachineProfile, LabError> {
+    /// Reads the text of a file called `file`.
+    ///
+    /// # Errors
+    /// When it is malformed or has a value out of range.
+    pub fn parse(file: &str, text: &str) -> Result<MachineProfile, LabError> {
         let profile = toml::from_str(text).map_err(|error| {
             LabError::value(format!("machine profile {file}"), error.to_string())
         })?;

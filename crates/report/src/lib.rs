@@ -15,7 +15,7 @@ mod wording;
 pub use analysis::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
     MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, TrialCounts, TrialFigure, Unit,
-    WorkloadAnalysis, analyse,
+    WorkloadAnalysis, analyse, metrics_of,
 };
 pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, find};
 pub use redaction::redacted;

@@ -17,7 +17,7 @@ pub(crate) fn list(arguments: &List) -> Ended {
         Listed::Layouts => layouts(),
         Listed::Disks => disks()?,
         Listed::Profiles => profiles()?,
-        Listed::Studies => "no studies ship with this version\n".to_owned(),
+        Listed::Studies => crate::commands::study::shipped()?,
         Listed::Runs => runs(arguments)?,
     };
     print(&text)?;

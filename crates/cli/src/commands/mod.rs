@@ -11,3 +11,4 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod study;

@@ -6,7 +6,7 @@ use measure::Latencies;
 use serde::Serialize;
 use stats::Resolution;
 use units::{Bytes, Nanos, Rate};
-use workload::PhaseResult;
+use workload::{PhaseDescription, PhaseResult};
 
 /// Something measured in a phase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,6 +136,29 @@ pub struct Metric {
     pub higher_is_better: Option<bool>,
     /// Where it stands.
     pub group: Group,
+}
+
+/// What is measured of a phase, beside the figures a workload adds of its own.
+pub fn metrics_of(phase: &PhaseDescription) -> Vec<Metric> {
+    use Measure::*;
+    let everywhere = [
+        Wall,
+        OpsRate,
+        ReadRate,
+        WriteRate,
+        Cpu,
+        MachineCpu,
+        DeviceWriteBytes,
+        DeviceWrites,
+        DeviceReadBytes,
+        DeviceReads,
+        DeviceFlushes,
+    ];
+    let latencies = phase
+        .ops
+        .iter()
+        .flat_map(|op| Quantile::ALL.map(|quantile| Latency(op.name.to_owned(), quantile)));
+    everywhere.into_iter().chain(latencies).map(|measure| measure.metric()).collect()
 }
 
 impl Measure {

@@ -9,7 +9,7 @@ mod verdict;
 mod warnings;
 
 pub(crate) use conditions::written;
-pub use measures::{Group, Measure, Metric, Quantile, Unit};
+pub use measures::{Group, Measure, Metric, Quantile, Unit, metrics_of};
 pub use model::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, MetricTable, OpKind,
     PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,

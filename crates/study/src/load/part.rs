@@ -1,0 +1,210 @@
+//! `[[part]]` of `study.toml`.
+
+use lab::{LabError, MachineProfile, PROFILES};
+use runner::{WorkloadRequest, parse_workload};
+use stack::Contender;
+use workload::Parameters;
+use workload::corpora::CorpusChoice;
+
+use crate::problem::suggest;
+use crate::reading::{Keys, Located};
+use crate::statement::is_name;
+use crate::{Absent, NamedContender, NamedWorkload, Part, Source};
+
+pub(super) const KEYS: &[&str] = &[
+    "id",
+    "title",
+    "profile",
+    "mail",
+    "source_tree",
+    "size",
+    "scale",
+    "sequence",
+    "contenders",
+    "workloads",
+    "absent",
+];
+
+/// The machine of this name: a file of the study's, or a shipped profile.
+pub(super) fn profile(source: &Source, name: &str) -> Result<MachineProfile, LabError> {
+    if source.has(name) {
+        return MachineProfile::parse(name, source.text(name));
+    }
+    MachineProfile::find(name)
+}
+
+pub(super) fn read(
+    keys: &Keys<'_, '_>,
+    source: &Source,
+    study_scale: f64,
+    seen: &mut Vec<String>,
+) -> Part {
+    let reading = keys.reading;
+    let id = keys.text("id");
+    if let Some(id) = &id {
+        keys.unique(seen, id, "part");
+    }
+    let mut machine = None;
+    let named = keys.text("profile");
+    if let Some(named) = &named {
+        match profile(source, &named.value) {
+            Ok(_) if source.has(&named.value) => {
+                machine = Some(source.text(&named.value).to_owned());
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let unknown = !named.value.contains(['/', '.']);
+                let known = PROFILES.iter().map(|(name, _)| *name);
+                let suggestion = unknown.then(|| suggest(&named.value, known)).flatten();
+                reading.note_with(named.at.clone(), error.to_string(), suggestion);
+            }
+        }
+    }
+    let mail = keys.optional("mail");
+    if let Some(mail) = &mail
+        && let Err(error) = mail.value.parse::<CorpusChoice>()
+    {
+        reading.note(mail.at.clone(), error.to_string());
+    }
+    let size = keys.optional("size").and_then(|size| match size.value.parse() {
+        Ok(bytes) => Some(bytes),
+        Err(error) => {
+            reading.note(size.at, format!("size = {}: {error}", size.value));
+            None
+        }
+    });
+    let scale = keys.positive("scale");
+    let mut names = Vec::new();
+    let contenders: Vec<NamedContender> = keys
+        .texts("contenders")
+        .iter()
+        .filter_map(|written| contender(keys, written, &mut names))
+        .collect();
+    let absent: Vec<Absent> = keys
+        .tables("absent", "[[part.absent]]", &["contender", "reason"])
+        .iter()
+        .filter_map(|keys| {
+            let name = keys.text("contender")?;
+            keys.unique(&mut names, &name, "contender");
+            Some(Absent { contender: name.value, reason: keys.plain("reason") })
+        })
+        .collect();
+    let mut ids = Vec::new();
+    let workloads: Vec<NamedWorkload> = keys
+        .tables("workloads", "a workload", &["id", "run"])
+        .iter()
+        .filter_map(|keys| workload(keys, scale.unwrap_or(study_scale), &mut ids))
+        .collect();
+    for (key, empty) in
+        [("contenders", keys.list("contenders").is_empty()), ("workloads", workloads.is_empty())]
+    {
+        if empty && keys.list(key).is_empty() {
+            reading.note(keys.at.clone(), format!("[[part]] needs `{key}`"));
+        }
+    }
+    Part {
+        id: id.map(|id| id.value).unwrap_or_default(),
+        title: keys.plain("title"),
+        profile: named.map(|named| named.value).unwrap_or_default(),
+        machine,
+        mail: mail.map(|mail| mail.value),
+        source_tree: keys.optional("source_tree").map(|tree| tree.value),
+        size,
+        scale,
+        sequence: keys.switch("sequence"),
+        contenders,
+        workloads,
+        absent,
+    }
+}
+
+/// A contender that is wrong keeps its name, so that the tables' columns are still known.
+fn contender(
+    keys: &Keys<'_, '_>,
+    written: &Located<String>,
+    names: &mut Vec<String>,
+) -> Option<NamedContender> {
+    let note = |message: String, suggestion| {
+        keys.reading.note_with(written.at.clone(), message, suggestion);
+    };
+    let parsed = Contender::parse_list(&written.value);
+    let name = match &parsed {
+        Ok(list) => list[0].name.clone(),
+        Err(_) => {
+            let head = written.value.split(':').next().unwrap_or_default();
+            head.split(['=', '@']).next().unwrap_or_default().to_owned()
+        }
+    };
+    keys.unique(names, &Located { value: name.clone(), at: written.at.clone() }, "contender");
+    if !is_name(&name) {
+        let own = name.split(['@', ':']).next().unwrap_or_default();
+        let suggestion = format!("give it a name of its own: \"{own}={}\"", written.value);
+        note(format!("contender `{name}` cannot be named in a claim"), Some(suggestion));
+    }
+    match parsed {
+        Err(error) => {
+            let known = stack::FILESYSTEMS.iter().map(|filesystem| filesystem.describe().name);
+            let kind = written.value.split(':').next().unwrap_or_default();
+            let kind = kind.rsplit('=').next().unwrap_or_default();
+            let kind = kind.split('@').next().unwrap_or_default();
+            let unknown = stack::filesystems::find(kind).is_none();
+            note(error.to_string(), unknown.then(|| suggest(kind, known)).flatten());
+            None
+        }
+        Ok(list) if list.len() > 1 => {
+            note(format!("`{}` is more than one contender", written.value), None);
+            None
+        }
+        Ok(mut list) => {
+            let contender = list.remove(0);
+            if let Err(refusal) = contender.validate() {
+                note(refusal.to_string(), None);
+            }
+            Some(NamedContender { written: written.value.clone(), contender })
+        }
+    }
+}
+
+fn workload(keys: &Keys<'_, '_>, scale: f64, ids: &mut Vec<String>) -> Option<NamedWorkload> {
+    let id = keys.text("id");
+    if let Some(id) = &id {
+        keys.unique(ids, id, "workload");
+    }
+    let run = keys.text("run")?;
+    let note = |message: String, suggestion| {
+        keys.reading.note_with(run.at.clone(), message, suggestion);
+    };
+    let request: WorkloadRequest = match parse_workload(&run.value) {
+        Ok(request) => request,
+        Err(problem) => {
+            note(problem, None);
+            return None;
+        }
+    };
+    let Some(workload) = workload::find(&request.name) else {
+        let known = workload::WORKLOADS.iter().map(|workload| workload.describe().name);
+        note(format!("there is no workload `{}`", request.name), suggest(&request.name, known));
+        return None;
+    };
+    let description = workload.describe();
+    let resolved = Parameters::resolve(description, &request.parameters, 1.0);
+    let scaled = Parameters::resolve(description, &request.parameters, scale);
+    match (resolved, scaled) {
+        (Ok(parameters), Ok(_)) => {
+            Some(NamedWorkload { id: id?.value, written: run.value, request, parameters })
+        }
+        (Err(error), _) => {
+            let known = description.parameters.iter().map(|parameter| parameter.name);
+            let wrong = request
+                .parameters
+                .keys()
+                .find(|name| description.parameters.iter().all(|p| p.name != **name));
+            note(error.to_string(), wrong.and_then(|name| suggest(name, known)));
+            None
+        }
+        (_, Err(error)) => {
+            note(format!("at scale {scale}: {error}"), None);
+            None
+        }
+    }
+}

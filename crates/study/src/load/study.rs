@@ -1,0 +1,122 @@
+//! `study.toml`.
+
+use std::collections::BTreeMap;
+
+use super::part;
+use crate::problem::suggest;
+use crate::reading::{Keys, Reading, dotted};
+use crate::{Assumption, Source, Study};
+
+const KEYS: &[&str] = &[
+    "name",
+    "title",
+    "author",
+    "date",
+    "published",
+    "question",
+    "summary",
+    "machine",
+    "flaws",
+    "scale",
+    "scale_reason",
+    "seeds",
+    "part",
+    "assumption",
+];
+const ASSUMPTION: &[&str] = &["id", "text", "parts", "change"];
+
+/// Seeds of each cell where the file does not say.
+const SEEDS: u32 = 8;
+
+pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
+    let table = reading.parse();
+    let keys = Keys::new(reading, "the study", 0..0, table.get_ref(), KEYS);
+    let scale = keys.positive("scale").unwrap_or(1.0);
+    let mut seen = Vec::new();
+    let parts = keys
+        .tables("part", "[[part]]", part::KEYS)
+        .iter()
+        .map(|part| part::read(part, source, scale, &mut seen))
+        .collect::<Vec<_>>();
+    if parts.is_empty() {
+        reading.note(0..0, "a study needs a [[part]]: contenders and workloads on a machine");
+    }
+    let scale_reason = keys.optional("scale_reason");
+    if scale != 1.0 && scale_reason.is_none() {
+        reading.note(0..0, format!("scale = {scale} needs `scale_reason`: why not the full size"));
+    }
+    let mut study = Study {
+        name: keys.plain("name"),
+        title: keys.plain("title"),
+        author: keys.plain("author"),
+        date: keys.plain("date"),
+        published: keys.plain("published"),
+        question: keys.plain("question"),
+        summary: keys.plain("summary"),
+        machine: keys.plain("machine"),
+        flaws: keys.texts("flaws").into_iter().map(|flaw| flaw.value.trim().to_owned()).collect(),
+        scale,
+        scale_reason: scale_reason.map(|text| text.value.trim().to_owned()).unwrap_or_default(),
+        seeds: keys.positive("seeds").map_or(SEEDS, |seeds| seeds as u32),
+        parts,
+        assumptions: Vec::new(),
+        tables: Vec::new(),
+        claims: Vec::new(),
+        digest: source.digest(),
+    };
+    let mut seen = Vec::new();
+    study.assumptions = keys
+        .tables("assumption", "[[assumption]]", ASSUMPTION)
+        .iter()
+        .map(|keys| assumption(keys, &study, source, &mut seen))
+        .collect();
+    study
+}
+
+fn assumption(
+    keys: &Keys<'_, '_>,
+    study: &Study,
+    source: &Source,
+    seen: &mut Vec<String>,
+) -> Assumption {
+    let all = || study.parts.iter().map(|part| part.id.as_str());
+    let id = keys.text("id");
+    if let Some(id) = &id {
+        keys.unique(seen, id, "assumption");
+    }
+    let mut parts = Vec::new();
+    for named in keys.texts("parts") {
+        if all().any(|known| known == named.value) {
+            parts.push(named.value);
+        } else {
+            let message = format!("there is no part `{}`", named.value);
+            keys.reading.note_with(named.at, message, suggest(&named.value, all()));
+        }
+    }
+    if keys.get("parts").is_none() {
+        parts = all().map(str::to_owned).collect();
+    }
+    let mut changes = BTreeMap::new();
+    match keys.get("change") {
+        None => keys.reading.note(keys.at.clone(), "[[assumption]] needs `change`"),
+        Some(value) => match value.get_ref().as_table() {
+            None => keys.reading.note(value.span(), "`change` is a table of a profile's keys"),
+            Some(table) => {
+                dotted("", table, &mut changes);
+                // Parts that share a profile share what is wrong with the change.
+                let mut told = Vec::new();
+                for part in study.parts.iter().filter(|part| parts.contains(&part.id)) {
+                    if let Ok(profile) = part::profile(source, &part.profile)
+                        && let Err(error) = profile.with(&changes)
+                        && !told.contains(&error.to_string())
+                    {
+                        told.push(error.to_string());
+                        keys.reading.note(value.span(), error.to_string());
+                    }
+                }
+            }
+        },
+    }
+    let id = id.map(|id| id.value).unwrap_or_default();
+    Assumption { id, text: keys.plain("text"), parts, changes }
+}

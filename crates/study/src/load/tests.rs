@@ -1,0 +1,138 @@
+//! A small sound study, and everything that can be wrong with one.
+
+use crate::{Cell, Measured, Source, Study, load};
+
+const STUDY: &str = r#"
+name = "tiny"
+title = "Tiny"
+author = "nobody"
+date = "2004"
+published = "nowhere"
+question = "Which is faster?"
+summary = "Two filesystems, one workload."
+machine = "one disk"
+scale = 0.1
+scale_reason = "it is a test"
+
+[[part]]
+id = "single"
+title = "One disk"
+profile = "scsi-2004"
+contenders = ["ext2@2004", "old=ext3@2004"]
+workloads = [{ id = "write", run = "maildir-write:fsync=file" }]
+[[part.absent]]
+contender = "reiser4"
+reason = "no kernel has it"
+
+[[assumption]]
+id = "slow-cpu"
+text = "two nanoseconds an instruction"
+change = { shift = 1, disk = { write_cache = true } }
+"#;
+
+const PUBLISHED: &str = r#"
+[[table]]
+id = "t"
+part = "single"
+title = "Writing"
+columns = ["fast", "old", "reiser4"]
+[[table.row]]
+id = "io"
+label = "I/O"
+unit = "s"
+better = "lower"
+values = [613, 946.5, "not published"]
+measure = { workload = "write", phase = "unpack", metric = "wall" }
+[[table.row]]
+id = "creates"
+label = "Creates"
+unit = "/s"
+better = "higher"
+values = [">99999", 3874, "failed: no room"]
+unmeasured = "another program"
+"#;
+
+const CLAIMS: &str = r#"
+[[claim]]
+id = "A1"
+text = "Fast is fast."
+test = ["io: fast better than old", "creates: fast at least 10 times old"]
+[[claim]]
+id = "A2"
+text = "It scales."
+untestable = "not measured there"
+"#;
+
+fn loaded(change: &[(&str, &str)]) -> Result<Study, Vec<String>> {
+    let own = |text: &str| {
+        let text = text.replace("\"ext2@2004\"", "\"fast=ext2@2004\"");
+        change.iter().fold(text, |text, (from, to)| text.replace(from, to))
+    };
+    let files = [("study.toml", STUDY), ("published.toml", PUBLISHED), ("claims.toml", CLAIMS)];
+    let source = Source {
+        named: "tiny".to_owned(),
+        prefix: String::new(),
+        files: files.into_iter().map(|(name, text)| (name.to_owned(), own(text))).collect(),
+    };
+    load(&source).map_err(|problems| problems.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_sound_study_is_read_whole() {
+    let study = loaded(&[]).unwrap();
+    assert_eq!(study.seeds, 8, "the default");
+    let (_, row) = study.row("creates").unwrap();
+    assert_eq!(row.values[0], Cell::Above(99999.0));
+    assert!(matches!(row.measured, Measured::Nothing(_)));
+    assert_eq!(study.assumptions[0].parts, ["single"]);
+    assert_ne!(study.digest, loaded(&[("Tiny", "Tinier")]).unwrap().digest);
+}
+
+/// One thing changed: one problem, in this file and line, saying this.
+#[test]
+fn each_error_names_file_line_and_what_to_write() {
+    let cases: &[(&str, &str, &str, &[&str])] = &[
+        ("title =", "titel =", "study.toml:", &["no key `titel`", "did you mean `title`?"]),
+        ("ext3@2004", "ext5@2004", "study.toml:17:", &["no filesystem `ext5`", "`ext"]),
+        ("old=ext3", "fast=ext3", "study.toml:17:", &["another contender `fast`"]),
+        ("maildir-write", "maildir-wirte", "study.toml:18:", &["did you mean `maildir-write`?"]),
+        ("fsync=file", "fsnyc=file", "study.toml:18:", &["did you mean `fsync`?"]),
+        ("fsync=file", "fsync=maybe", "study.toml:18:", &["fsync=maybe"]),
+        ("scsi-2004", "scsi-2005", "study.toml:16:", &["did you mean `scsi-2004`?"]),
+        ("shift = 1", "shift = 12", "study.toml:26:", &["at most 10"]),
+        ("write_cache = true", "cache = true", "study.toml:26:", &["unknown field `cache`"]),
+        ("946.5, ", "", "published.toml:12:", &["2 entries for 3 columns"]),
+        ("[\"fast\",", "[\"fats\",", "published.toml:6:", &["did you mean `fast`?"]),
+        ("\"unpack\"", "\"unpakc\"", "published.toml:13:", &["did you mean `unpack`?"]),
+        ("\"wall\"", "\"walls\"", "published.toml:13:", &["no metric `walls`", "`wall`"]),
+        ("\"wall\"", "\"ops_rate\"", "published.toml:13:", &["cannot be shown", "wall"]),
+        ("id = \"creates\"", "id = \"io\"", "published.toml:15:", &["another row `io`"]),
+        ("fast better", "fats better", "claims.toml:5:", &["did you mean `fast`?"]),
+        ("\"io: fast", "\"oi: fast", "claims.toml:5:", &["there is no row `oi`", "io"]),
+        ("better than old", "faster than old", "claims.toml:5:", &["`faster` is not known"]),
+        ("\"A2\"", "\"A1\"", "claims.toml:7:", &["another claim `A1`"]),
+        ("better = \"lower\"", "better = \"neither\"", "claims.toml:5:", &["nothing ranks"]),
+    ];
+    for (from, to, place, said) in cases {
+        let problems = loaded(&[(from, to)]).unwrap_err();
+        let found = problems.iter().any(|problem| {
+            problem.starts_with(place) && said.iter().all(|word| problem.contains(word))
+        });
+        assert!(found, "{from} → {to}: {problems:#?}");
+    }
+}
+
+#[test]
+fn all_problems_of_all_files_are_told_at_once() {
+    let problems = loaded(&[
+        ("scsi-2004", "amiga"),
+        ("question = ", "question = 7 #"),
+        ("label = \"I/O\"", ""),
+        ("untestable", "untstable"),
+    ])
+    .unwrap_err();
+    let about = |file: &str| problems.iter().filter(|problem| problem.starts_with(file)).count();
+    assert_eq!((about("study.toml"), about("published.toml"), about("claims.toml")), (2, 1, 2));
+    let broken = loaded(&[("[[table.row]]", "[[table.row]"), ("[[claim]]", "[claim")]).unwrap_err();
+    assert!(broken.iter().filter(|problem| problem.contains("not TOML")).count() >= 2);
+}

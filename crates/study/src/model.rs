@@ -1,0 +1,244 @@
+//! A study, read and checked.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stack::Contender;
+use units::Bytes;
+use workload::Parameters;
+
+use runner::WorkloadRequest;
+
+use crate::{Direction, RowUnit, Statement};
+
+/// A study: what was asked, what was published, what was concluded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Study {
+    /// Its name, and its folder's.
+    pub name: String,
+    /// The title under which it was published.
+    pub title: String,
+    /// Who wrote it, as far as known.
+    pub author: String,
+    /// When.
+    pub date: String,
+    /// Where.
+    pub published: String,
+    /// What was asked, one sentence.
+    pub question: String,
+    /// What was done.
+    pub summary: String,
+    /// What is known of the original machine.
+    pub machine: String,
+    /// What the original got wrong, and how that is known.
+    pub flaws: Vec<String>,
+    /// The scale it is run at where none is given.
+    pub scale: f64,
+    /// Why not at full size; empty where it is.
+    pub scale_reason: String,
+    /// Seeds of each cell where none are given.
+    pub seeds: u32,
+    /// Contenders × workloads, each on one machine.
+    pub parts: Vec<Part>,
+    /// What was assumed, and what it is changed to.
+    pub assumptions: Vec<Assumption>,
+    /// The published tables.
+    pub tables: Vec<Published>,
+    /// What was concluded.
+    pub claims: Vec<Claim>,
+    /// Sets this text apart from any other.
+    pub digest: String,
+}
+
+/// Contenders × workloads on one machine: one run of the store.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Part {
+    /// Its name within the study.
+    pub id: String,
+    /// For people.
+    pub title: String,
+    /// The machine: a shipped profile's name, or the file's beside `study.toml`.
+    pub profile: String,
+    /// The whole machine as TOML, where it is a file beside `study.toml`.
+    #[serde(skip)]
+    pub machine: Option<String>,
+    /// The corpus of mails, as on the command line.
+    pub mail: Option<String>,
+    /// The source tree, as on the command line.
+    pub source_tree: Option<String>,
+    /// Size of each data disk.
+    pub size: Option<Bytes>,
+    /// Scale of this part where it is not the study's.
+    pub scale: Option<f64>,
+    /// Whether all workloads run one after the other on one filesystem.
+    pub sequence: bool,
+    /// Who competes.
+    pub contenders: Vec<NamedContender>,
+    /// What is done.
+    pub workloads: Vec<NamedWorkload>,
+    /// Contenders of the original that cannot be had.
+    pub absent: Vec<Absent>,
+}
+
+/// A contender as written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamedContender {
+    /// As on the command line.
+    pub written: String,
+    /// What it says.
+    pub contender: Contender,
+}
+
+/// A workload as written, with its name within the part.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamedWorkload {
+    /// Its name within the part.
+    pub id: String,
+    /// As on the command line.
+    pub written: String,
+    /// What it says.
+    #[serde(skip)]
+    pub request: WorkloadRequest,
+    /// Its parameters at full scale.
+    pub parameters: Parameters,
+}
+
+/// A contender that cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Absent {
+    /// Its name in the tables.
+    pub contender: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// Another machine, on which a verdict must be the same.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Assumption {
+    /// Its name.
+    pub id: String,
+    /// What is assumed differently.
+    pub text: String,
+    /// The parts it concerns.
+    pub parts: Vec<String>,
+    /// Values of the part's machine profile that differ, by their keys with dots.
+    pub changes: BTreeMap<String, String>,
+}
+
+/// A published table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Published {
+    /// Its name within the study.
+    pub id: String,
+    /// The part whose contenders are its columns.
+    pub part: String,
+    /// For people.
+    pub title: String,
+    /// Contenders, present or absent.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a published table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name, unique in the study.
+    pub id: String,
+    /// For people.
+    pub label: String,
+    /// Its unit.
+    pub unit: RowUnit,
+    /// Which figures are good.
+    pub better: Direction,
+    /// One for each column.
+    pub values: Vec<Cell>,
+    /// Published standard deviations; empty where none were.
+    pub spread: Vec<Option<f64>>,
+    /// Published single runs; empty where none were.
+    pub runs: Vec<Vec<f64>>,
+    /// A remark.
+    pub note: Option<String>,
+    /// What is measured for it.
+    pub measured: Measured,
+}
+
+/// A published cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cell {
+    /// A figure.
+    Value(f64),
+    /// More than this: `>99999`.
+    Above(f64),
+    /// Less than this: `<1`.
+    Below(f64),
+    /// No figure: `failed: …`, `not published`.
+    Text(String),
+}
+
+/// What is measured for a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measured {
+    /// A metric of one phase, or of several summed.
+    Metric {
+        /// The workload's name within the part.
+        workload: String,
+        /// Phases.
+        phases: Vec<String>,
+        /// The metric, as the report's tables have it.
+        metric: String,
+    },
+    /// Nothing, and why.
+    Nothing(String),
+}
+
+/// A claim of the study's author.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Claim {
+    /// Its name.
+    pub id: String,
+    /// What was claimed.
+    pub text: String,
+    /// How it is tested.
+    pub test: Test,
+    /// What is odd about it by the page's own figures.
+    pub remark: Option<String>,
+    /// Why the measurement agrees or differs.
+    pub explanation: Option<String>,
+}
+
+/// How a claim is tested.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// By statements, all of which must hold.
+    Statements(Vec<Statement>),
+    /// Not at all, and why.
+    Untestable(String),
+}
+
+impl Study {
+    /// The part of this name.
+    pub fn part(&self, id: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.id == id)
+    }
+
+    /// The row of this name and its table.
+    pub fn row(&self, id: &str) -> Option<(&Published, &Row)> {
+        self.tables
+            .iter()
+            .find_map(|table| table.rows.iter().find(|row| row.id == id).map(|row| (table, row)))
+    }
+
+    /// The assumptions that concern a part.
+    pub fn assumptions_of(&self, part: &str) -> impl Iterator<Item = &Assumption> {
+        self.assumptions.iter().filter(move |it| it.parts.iter().any(|known| known == part))
+    }
+
+    /// The scale of a part: the one asked for, else its own, else the study's.
+    pub fn scale_of(&self, part: &Part, asked: Option<f64>) -> f64 {
+        asked.or(part.scale).unwrap_or(self.scale)
+    }
+}

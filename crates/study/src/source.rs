@@ -1,0 +1,121 @@
+//! Where a study's text comes from: the binary, or a folder of the user's.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::STUDIES;
+use crate::problem::suggest;
+
+/// The files a study must have.
+pub(crate) const FILES: [&str; 3] = ["study.toml", "published.toml", "claims.toml"];
+
+/// A study's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// How it is named on the command line: a shipped study's name, or a path.
+    pub named: String,
+    /// Where its files are, to be written before their names: `studies/maildir-2004/`.
+    pub(crate) prefix: String,
+    /// Name and text of each.
+    pub(crate) files: Vec<(String, String)>,
+}
+
+/// Why there is no such study.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// Neither shipped nor a folder.
+    #[error("there is no study `{name}`{hint}; a study of your own is named by its folder's path")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What was probably meant, with a leading separator.
+        hint: String,
+    },
+    /// A file that cannot be read.
+    #[error("{}: {error}; a study has the files study.toml, published.toml, claims.toml", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+impl Source {
+    /// A shipped study by name, or a folder by its path (it has a `/`, or is one here).
+    ///
+    /// # Errors
+    /// When there is no such study, or a file of it cannot be read.
+    pub fn find(named: &str) -> Result<Source, SourceError> {
+        if let Some(shipped) = STUDIES.iter().find(|shipped| shipped.name == named) {
+            let own = |text: &&str| (*text).to_owned();
+            return Ok(Source {
+                named: named.to_owned(),
+                prefix: format!("studies/{named}/"),
+                files: shipped.files.iter().map(|(name, text)| (own(name), own(text))).collect(),
+            });
+        }
+        let path = Path::new(named);
+        if named.contains('/') || path.is_dir() {
+            return Source::folder(path);
+        }
+        let hint = suggest(named, STUDIES.iter().map(|shipped| shipped.name))
+            .map_or(String::new(), |hint| format!(" ({hint})"));
+        Err(SourceError::Unknown { name: named.to_owned(), hint })
+    }
+
+    /// The files of a folder.
+    ///
+    /// # Errors
+    /// When one of the three cannot be read.
+    pub fn folder(path: &Path) -> Result<Source, SourceError> {
+        let read = |path: PathBuf| match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(text),
+            Err(error) => Err(SourceError::Read { path, error }),
+        };
+        let mut files = Vec::new();
+        for name in FILES {
+            files.push((name.to_owned(), read(path.join(name))?));
+        }
+        // Machine profiles lie beside them.
+        let failed = |error| SourceError::Read { path: path.to_owned(), error };
+        let mut beside: Vec<PathBuf> = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(failed)? {
+            beside.push(entry.map_err(failed)?.path());
+        }
+        beside.sort();
+        for file in beside.into_iter().filter(|file| file.extension().is_some_and(|e| e == "toml"))
+        {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !FILES.contains(&name.as_str()) {
+                files.push((name, read(file)?));
+            }
+        }
+        let shown = path.display().to_string();
+        let prefix = format!("{}/", shown.trim_end_matches('/'));
+        Ok(Source { named: shown, prefix, files })
+    }
+
+    /// The text of one file; empty where there is none.
+    pub fn text(&self, name: &str) -> &str {
+        self.files.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text)
+    }
+
+    /// Whether there is such a file.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.files.iter().any(|(known, _)| known == name)
+    }
+
+    /// What sets this text apart from any other: sixteen hexadecimal digits over all files.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (name, text) in &self.files {
+            for part in [name, text] {
+                hash.update((part.len() as u64).to_le_bytes());
+                hash.update(part.as_bytes());
+            }
+        }
+        hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
