@@ -376,9 +376,13 @@ pub(crate) struct LabBuild {
     #[arg(long)]
     pub(crate) unpack_qemu: bool,
 
-    /// Build anew though there is a lab
+    /// Build anew though there is a lab; it keeps its optional parts
     #[arg(long)]
     pub(crate) refresh: bool,
+
+    /// Optional parts to build into the lab beside those it has; `lab show` lists them all
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) with: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -29,12 +29,32 @@ pub(crate) struct Apt {
     config: PathBuf,
 }
 
+/// Archives beside those of the machine's own list of sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Archives {
+    /// Components of the distribution beside those that are listed: `contrib`.
+    pub components: &'static [&'static str],
+    /// Source packages that are taken from the release's backports where those have them:
+    /// a release's own do not build for every kernel of its security suite.
+    pub backports: &'static [&'static str],
+}
+
+impl Archives {
+    /// Whether the machine's own sources are enough.
+    fn is_own(&self) -> bool {
+        *self == Archives::default()
+    }
+}
+
+/// The key by which Debian's archives are known, where a source does not say.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
 impl Apt {
     /// Sets it up below `directory`, which exists.
     ///
     /// # Errors
     /// When this machine has no apt, or nothing can be written there.
-    pub(crate) fn set_up(directory: &Path) -> Result<Apt, LabError> {
+    pub(crate) fn set_up(directory: &Path, archives: &Archives) -> Result<Apt, LabError> {
         for part in ["state/lists/partial", "cache/archives/partial"] {
             let path = directory.join(part);
             std::fs::create_dir_all(&path).map_err(LabError::at("create", &path))?;
@@ -59,10 +79,58 @@ impl Apt {
              APT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\n\
              APT::Get::Assume-Yes \"true\";\nDebug::NoLocking \"true\";\n\
              APT::Architecture \"amd64\";\nAPT::Architectures \"amd64\";\n\
+             APT::Get::List-Cleanup \"false\";\n\
              Acquire::Languages \"none\";\nAcquire::Retries \"2\";\n"
         ));
-        std::fs::write(&apt.config, text).map_err(LabError::at("write", &apt.config))?;
+        std::fs::write(&apt.config, &text).map_err(LabError::at("write", &apt.config))?;
+        if !archives.is_own() {
+            let (sources, preferences) = apt.beyond(archives)?;
+            let place = directory.join("sources");
+            std::fs::create_dir_all(&place).map_err(LabError::at("create", &place))?;
+            for (name, contents) in [("beyond.list", sources), ("preferences", preferences)] {
+                let path = place.join(name);
+                std::fs::write(&path, contents).map_err(LabError::at("write", &path))?;
+            }
+            text.push_str(&format!(
+                "Dir::Etc::sourcelist \"{at}/sources/beyond.list\";\n\
+                 Dir::Etc::sourceparts \"/dev/null\";\n\
+                 Dir::Etc::preferences \"{at}/sources/preferences\";\n\
+                 Dir::Etc::preferencesparts \"/dev/null\";\n"
+            ));
+            std::fs::write(&apt.config, &text).map_err(LabError::at("write", &apt.config))?;
+        }
         Ok(apt)
+    }
+
+    /// A list of sources with more components and the backports, and what is preferred
+    /// from those: the distribution's archives this machine lists, with what was asked
+    /// for. Lists that are there already are not fetched again.
+    fn beyond(&self, archives: &Archives) -> Result<(String, String), LabError> {
+        // Who publishes an archive stands in its list: without lists there is no telling.
+        self.update()?;
+        let format = "$(REPO_URI) $(CODENAME) $(COMPONENT) $(ORIGIN)";
+        let told =
+            self.run("apt-get", &["indextargets", "--format", format, "Identifier: Packages"])?;
+        let listed: Vec<Vec<&str>> =
+            told.lines().map(|line| line.split(' ').collect::<Vec<_>>()).collect();
+        let sources = sources(&listed, archives);
+        if sources.is_empty() {
+            return Err(LabError::NoPackage {
+                package: archives.backports.join(" "),
+                why: "the sources of apt name no archive of Debian; add one".to_owned(),
+            });
+        }
+        let signed = match Path::new(KEYRING).exists() {
+            true => format!(" signed-by={KEYRING}"),
+            false => String::new(),
+        };
+        let list = sources.iter().map(|(place, suite, components)| {
+            format!("deb [arch=amd64{signed}] {place} {suite} {components}\n")
+        });
+        let preferred = archives.backports.iter().map(|name| {
+            format!("Package: src:{name}\nPin: release n=*-backports\nPin-Priority: 990\n\n")
+        });
+        Ok((list.collect(), preferred.collect()))
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> Result<String, LabError> {
@@ -116,14 +184,18 @@ impl Apt {
         Ok(text.lines().filter_map(planned).collect())
     }
 
-    /// Downloads them into [`Apt::archives`].
+    /// Downloads what was planned into [`Apt::archives`].
     ///
     /// # Errors
     /// The network's, the disk's, or a hash that does not agree.
-    pub(crate) fn download(&self, packages: &[&str], closure: bool) -> Result<(), LabError> {
-        let verb: &[&str] =
-            if closure { &["-qq", "--download-only", "install"] } else { &["-qq", "download"] };
-        let arguments: Vec<&str> = verb.iter().chain(packages).copied().collect();
+    pub(crate) fn download(&self, planned: &[Package]) -> Result<(), LabError> {
+        if planned.is_empty() {
+            return Ok(());
+        }
+        let exact: Vec<String> =
+            planned.iter().map(|package| format!("{}={}", package.name, package.version)).collect();
+        let mut arguments = vec!["-qq", "download"];
+        arguments.extend(exact.iter().map(String::as_str));
         self.run("apt-get", &arguments).map(drop)
     }
 }
@@ -183,6 +255,37 @@ fn advice(said: &str) -> Option<String> {
     }
 }
 
+/// Place, suite and components of every archive of Debian's in a table of place, code name,
+/// component and origin, with more components, and of the backports of each release.
+fn sources(listed: &[Vec<&str>], archives: &Archives) -> Vec<(String, String, String)> {
+    let mut sources: Vec<(String, String, Vec<&str>)> = Vec::new();
+    for line in listed {
+        let [place, suite, component, "Debian"] = line[..] else { continue };
+        let backports = format!("{suite}-backports");
+        let release = !suite.contains('-') && !archives.backports.is_empty();
+        for suite in [Some(suite), release.then_some(backports.as_str())].into_iter().flatten() {
+            let known = sources.iter_mut().find(|(p, s, _)| p == place && s == suite);
+            let components = match known {
+                Some((_, _, components)) => components,
+                None => {
+                    sources.push((place.to_owned(), suite.to_owned(), Vec::new()));
+                    let Some((_, _, components)) = sources.last_mut() else { continue };
+                    components
+                }
+            };
+            for component in [component].iter().chain(archives.components) {
+                if !components.contains(component) {
+                    components.push(component);
+                }
+            }
+        }
+    }
+    let joined = |(place, suite, components): (String, String, Vec<&str>)| {
+        (place, suite, components.join(" "))
+    };
+    sources.into_iter().map(joined).collect()
+}
+
 /// A line of `--print-uris`: `'URI' file size HASH`. The hash may be missing; the file's own
 /// is taken when it is there.
 fn planned(line: &str) -> Option<Package> {
@@ -211,6 +314,29 @@ mod tests {
         let epoch = "'x' ntfs-3g_1%3a2022.10.3-1_amd64.deb 1 SHA256:0";
         assert_eq!(planned(epoch).unwrap().version, "1:2022.10.3-1");
         assert_eq!(planned("Reading package lists..."), None);
+    }
+
+    #[test]
+    fn more_components_and_backports_come_from_the_same_place() {
+        let text = [
+            "http://a/debian/ bookworm main Debian",
+            "http://a/debian/ bookworm-updates main Debian",
+            "http://b/other/ stable main Someone",
+        ];
+        let listed: Vec<Vec<&str>> = text.iter().map(|line| line.split(' ').collect()).collect();
+        let archives = Archives { components: &["contrib"], backports: &["zfs-linux"] };
+        let found: Vec<String> = sources(&listed, &archives)
+            .into_iter()
+            .map(|(place, suite, components)| format!("{place} {suite} {components}"))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "http://a/debian/ bookworm main contrib",
+                "http://a/debian/ bookworm-backports main contrib",
+                "http://a/debian/ bookworm-updates main contrib",
+            ]
+        );
     }
 
     #[test]

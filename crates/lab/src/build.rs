@@ -4,27 +4,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use stack::filesystems::FILESYSTEMS;
-use stack::layouts::LAYOUTS;
 use units::Bytes;
 
-use crate::apt::{Apt, Package, unpack};
+use crate::apt::{Archives, Package};
 use crate::cache::{Lock, sweep_unfinished, unfinished, write_whole};
 use crate::checkpoint::key;
 use crate::error::LabError;
 use crate::lab::Parts;
 use crate::machine::Qemu;
+use crate::optional::{self, Base, directory_of};
+use crate::packages::Source;
 
 /// The kernel series: the last that Debian ships with reiserfs.
-const KERNEL_SERIES: &str = "6.12";
+pub(crate) const KERNEL_SERIES: &str = "6.12";
 /// The emulator's program and package.
 const QEMU: &str = "qemu-system-x86_64";
 const QEMU_PACKAGE: &str = "qemu-system-x86";
-/// What several drivers use and none calls its own: `wipefs`, `blockdev`.
-const SHARED_TOOLS: &str = "util-linux";
-/// Unpacked, packages take about this many times their compressed size.
-const UNPACKED: u64 = 5;
 pub(crate) const MANIFEST: &str = "manifest.toml";
 const CURRENT: &str = "current";
 
@@ -41,6 +36,8 @@ pub struct BuildOptions {
     pub unpack_qemu: bool,
     /// Builds anew though there is a lab.
     pub refresh: bool,
+    /// Optional parts to build, names of [`crate::OPTIONAL_PARTS`], beside those the lab has.
+    pub with: Vec<String>,
 }
 
 /// How a build is getting on.
@@ -62,6 +59,18 @@ pub enum BuildProgress {
         /// What for.
         what: &'static str,
     },
+    /// A driver's package that this machine's archives do not have: the lab goes without.
+    Absent {
+        /// Its name.
+        package: String,
+    },
+    /// An optional part is being built.
+    Part {
+        /// Which.
+        part: &'static str,
+        /// What is being done.
+        doing: String,
+    },
 }
 
 /// What a lab's software is, kept beside it.
@@ -79,6 +88,9 @@ pub struct Manifest {
     /// Root of an unpacked QEMU, likewise; the host's own where missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qemu: Option<PathBuf>,
+    /// The optional parts it has, in order.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub with: BTreeSet<String>,
     /// The packages it was made of.
     #[serde(default, rename = "package")]
     pub packages: Vec<Package>,
@@ -133,6 +145,12 @@ impl Software {
             modules: place(&self.manifest.modules)?,
             tools: place(&self.manifest.tools)?,
             qemu,
+            optional: self
+                .manifest
+                .with
+                .iter()
+                .map(|part| place(&directory_of(part)))
+                .collect::<Result<_, _>>()?,
         })
     }
 }
@@ -153,21 +171,34 @@ pub fn build(
             "each needs the other: modules fit one kernel only",
         ));
     }
+    for name in &options.with {
+        optional::part(name)?;
+    }
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
     let _lock = Lock::take(&cache.join("build.lock"))?;
     sweep_unfinished(&store);
     sweep_unfinished(cache);
+    sweep_unfinished(&cache.join("built"));
     let own = options.kernel.is_some() || options.tools.is_some() || options.unpack_qemu;
-    if !options.refresh
-        && !own
-        && let Ok(software) = current(cache)
-        && software.parts().is_ok()
+    let present = current(cache).ok().filter(|software| software.parts().is_ok());
+    let asked = options.with.iter().cloned();
+    let with: BTreeSet<String> = match &present {
+        Some(present) => asked.chain(present.manifest.with.iter().cloned()).collect(),
+        None => asked.collect(),
+    };
+    let present = present.filter(|_| !options.refresh && !own);
+    if let Some(present) = &present
+        && present.manifest.with == with
     {
-        return Ok(software);
+        return Ok(present.clone());
     }
     let work = unfinished(&store.join("lab"));
-    let built = build_in(&work, cache, options, progress);
+    let built = match present {
+        Some(present) => extend(&work, &present),
+        None => build_in(&work, cache, options, progress),
+    };
+    let built = built.and_then(|manifest| add_parts(&work, cache, manifest, &with, progress));
     if built.is_err() {
         let _ = std::fs::remove_dir_all(&work);
     }
@@ -177,6 +208,58 @@ pub fn build(
     let path = work.join(MANIFEST);
     std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
     adopt(cache, &work, &text)
+}
+
+/// Begins a lab with what another one has: its files are linked, not copied.
+fn extend(work: &Path, present: &Software) -> Result<Manifest, LabError> {
+    link_tree(&present.directory, work)?;
+    let path = work.join(MANIFEST);
+    // A link too, and the other lab's own must not be written to.
+    std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
+    Ok(present.manifest.clone())
+}
+
+/// Makes `to` a tree of links to the files of `from`.
+pub(crate) fn link_tree(from: &Path, to: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(to).map_err(LabError::at("create", to))?;
+    for entry in std::fs::read_dir(from).map_err(LabError::at("read", from))? {
+        let entry = entry.map_err(LabError::at("read", from))?;
+        let (path, place) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(LabError::at("stat", &path))?;
+        if kind.is_dir() {
+            link_tree(&path, &place)?;
+        } else {
+            std::fs::hard_link(&path, &place).map_err(LabError::at("link", &place))?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds the parts a lab does not have yet.
+fn add_parts(
+    work: &Path,
+    cache: &Path,
+    mut manifest: Manifest,
+    with: &BTreeSet<String>,
+    progress: &mut dyn FnMut(BuildProgress),
+) -> Result<Manifest, LabError> {
+    for name in with {
+        if manifest.with.contains(name) {
+            continue;
+        }
+        let base = Base {
+            cache,
+            lab: work,
+            kernel: &work.join(&manifest.kernel),
+            modules: &work.join(&manifest.modules),
+            packages: manifest.packages,
+        };
+        manifest.packages = optional::build_part(optional::part(name)?, base, progress)?;
+        manifest.with.insert(name.clone());
+    }
+    manifest.packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+    manifest.packages.dedup();
+    Ok(manifest)
 }
 
 /// Makes a finished directory the current lab.
@@ -203,7 +286,7 @@ fn build_in(
 ) -> Result<Manifest, LabError> {
     std::fs::create_dir_all(work).map_err(LabError::at("create", work))?;
     let absolute = |path: &Path| std::path::absolute(path).map_err(LabError::at("find", path));
-    let mut source = Source { apt: None, cache, work, packages: Vec::new(), progress };
+    let mut source = Source::new(cache, work, Archives::default(), Vec::new(), progress);
     let (kernel, modules) = match (&options.kernel, &options.modules) {
         (Some(kernel), Some(modules)) => (absolute(kernel)?, absolute(modules)?),
         _ => source.kernel()?,
@@ -220,152 +303,7 @@ fn build_in(
     let mut packages = source.packages;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     packages.dedup();
-    Ok(Manifest { version: 1, kernel, modules, tools, qemu, packages })
-}
-
-/// Packages for one build.
-struct Source<'a> {
-    apt: Option<Apt>,
-    cache: &'a Path,
-    work: &'a Path,
-    packages: Vec<Package>,
-    progress: &'a mut dyn FnMut(BuildProgress),
-}
-
-impl Source<'_> {
-    fn apt(&mut self) -> Result<&Apt, LabError> {
-        if self.apt.is_none() {
-            let directory = self.cache.join("apt");
-            std::fs::create_dir_all(&directory).map_err(LabError::at("create", &directory))?;
-            let apt = Apt::set_up(&directory)?;
-            (self.progress)(BuildProgress::Lists);
-            apt.update()?;
-            self.apt = Some(apt);
-        }
-        self.apt.as_ref().ok_or_else(|| LabError::NotDebian { missing: "apt-get".to_owned() })
-    }
-
-    fn kernel(&mut self) -> Result<(PathBuf, PathBuf), LabError> {
-        let names = self.apt()?.names(&format!("linux-image-{KERNEL_SERIES}."))?;
-        let package = newest_kernel(&names).ok_or_else(|| LabError::NoPackage {
-            package: format!("linux-image-{KERNEL_SERIES}.*-amd64"),
-            why: format!(
-                "Debian 12 has it in its security suite and Debian 13 as its own kernel: add \
-                 one of them to apt's sources, or give --kernel and --modules ({KERNEL_SERIES} \
-                 is the last series with reiserfs)"
-            ),
-        })?;
-        let release = package.trim_start_matches("linux-image-").to_owned();
-        let root = self.unpacked("kernel", "kernel", &[&package], false)?;
-        let kernel = root.join(format!("boot/vmlinuz-{release}"));
-        let modules = ["lib", "usr/lib"]
-            .iter()
-            .map(|lib| root.join(lib).join("modules").join(&release))
-            .find(|path| self.work.join(path).is_dir());
-        let modules = modules.ok_or_else(|| {
-            LabError::damaged(&self.work.join(&root), format!("{package} has no modules"))
-        })?;
-        if !self.work.join(&kernel).is_file() {
-            let path = self.work.join(&kernel);
-            return Err(LabError::damaged(&path, format!("{package} does not have it")));
-        }
-        Ok((kernel, modules))
-    }
-
-    fn tools(&mut self) -> Result<PathBuf, LabError> {
-        let packages: BTreeSet<&str> = FILESYSTEMS
-            .iter()
-            .filter_map(|filesystem| filesystem.describe().package)
-            .chain(LAYOUTS.iter().filter_map(|layout| layout.describe().package))
-            .chain([SHARED_TOOLS])
-            .collect();
-        let packages: Vec<&str> = packages.into_iter().collect();
-        self.unpacked("tools", "tools", &packages, true)
-    }
-
-    /// Downloads packages and unpacks them below `name` of the work directory, which is
-    /// returned as a relative path.
-    fn unpacked(
-        &mut self,
-        what: &'static str,
-        name: &str,
-        packages: &[&str],
-        closure: bool,
-    ) -> Result<PathBuf, LabError> {
-        let mut planned = self.apt()?.plan(packages, closure)?;
-        let size = planned.iter().map(|package| package.size).sum();
-        self.check_room(Bytes(size))?;
-        let told = BuildProgress::Download { what, packages: planned.len(), size: Bytes(size) };
-        (self.progress)(told);
-        let apt = self.apt()?;
-        apt.download(packages, closure)?;
-        let archives = apt.archives();
-        (self.progress)(BuildProgress::Unpack { what });
-        let root = self.work.join(name);
-        std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
-        for package in &mut planned {
-            let file = find_package(&archives, package)?;
-            package.sha256 = digest_of(&file)?;
-            unpack(&file, &root)?;
-            std::fs::remove_file(&file).map_err(LabError::at("remove", &file))?;
-        }
-        for needless in ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"] {
-            let _ = std::fs::remove_dir_all(root.join(needless));
-        }
-        self.packages.extend(planned);
-        Ok(PathBuf::from(name))
-    }
-
-    fn check_room(&self, download: Bytes) -> Result<(), LabError> {
-        let room = rustix::fs::statvfs(self.work)
-            .map_err(|error| LabError::at("look at", self.work)(error.into()))?;
-        let free = Bytes(room.f_bavail.saturating_mul(room.f_frsize));
-        let needed = Bytes(download.0.saturating_mul(1 + UNPACKED));
-        if free < needed {
-            let problem = format!(
-                "{free} are free, about {needed} are needed; make room, or set XDG_CACHE_HOME to \
-                 a place that has some"
-            );
-            return Err(LabError::value(self.work.display().to_string(), problem));
-        }
-        Ok(())
-    }
-}
-
-fn digest_of(path: &Path) -> Result<String, LabError> {
-    let bytes = std::fs::read(path).map_err(LabError::at("read", path))?;
-    Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn find_package(archives: &Path, package: &Package) -> Result<PathBuf, LabError> {
-    let prefix = format!("{}_{}_", package.name, package.version.replace(':', "%3a"));
-    let entries = std::fs::read_dir(archives).map_err(LabError::at("read", archives))?;
-    entries
-        .flatten()
-        .find(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name.starts_with(&prefix) && name.ends_with(".deb")
-        })
-        .map(|entry| entry.path())
-        .ok_or_else(|| LabError::NoPackage {
-            package: package.name.clone(),
-            why: format!("version {} was planned and not downloaded; try again", package.version),
-        })
-}
-
-/// The newest plain kernel among package names (`linux-image-6.12.117+deb12-amd64`).
-fn newest_kernel(names: &[String]) -> Option<String> {
-    let version = |name: &str| -> Option<Vec<u64>> {
-        let release = name.strip_prefix("linux-image-")?.strip_suffix("-amd64")?;
-        let plain = |c: char| c.is_ascii_digit() || ".+debpo~".contains(c);
-        if !release.chars().all(plain) {
-            return None;
-        }
-        let numbers = release.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-        numbers.map(|part| part.parse().ok()).collect()
-    };
-    names.iter().filter_map(|name| Some((version(name)?, name))).max().map(|(_, name)| name.clone())
+    Ok(Manifest { version: 1, kernel, modules, tools, qemu, with: BTreeSet::new(), packages })
 }
 
 /// A program on the PATH.
@@ -381,27 +319,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_plain_kernel_is_taken() {
-        let names = [
-            "linux-image-6.12.9+deb12-amd64",
-            "linux-image-6.12.117+deb12-amd64",
-            "linux-image-6.12.117+deb12-cloud-amd64",
-            "linux-image-6.12.200+deb12-rt-amd64",
-            "linux-image-6.12.201+deb12-amd64-unsigned",
-            "linux-image-6.12.201+deb12-amd64-dbg",
-        ]
-        .map(str::to_owned);
-        assert_eq!(newest_kernel(&names).as_deref(), Some("linux-image-6.12.117+deb12-amd64"));
-        assert_eq!(newest_kernel(&[]), None);
-    }
-
-    #[test]
     fn a_kernel_without_its_modules_is_refused_before_anything_is_made() {
         let cache = tempfile::tempdir().unwrap();
         let options = BuildOptions { kernel: Some("vmlinuz".into()), ..BuildOptions::default() };
         let error = build(cache.path(), &options, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("--modules"), "{error}");
         assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_part_that_does_not_exist_is_refused_before_anything_is_made() {
+        let cache = tempfile::tempdir().unwrap();
+        let options = BuildOptions { with: vec!["zsf".to_owned()], ..BuildOptions::default() };
+        let error = build(cache.path(), &options, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("there is no such part"), "{error}");
+        assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_lab_that_gets_a_part_leaves_the_one_without_it_as_it_was() {
+        let cache = tempfile::tempdir().unwrap();
+        let store = cache.path().join("software");
+        let work = store.join("made");
+        std::fs::create_dir_all(work.join("modules/6.12")).unwrap();
+        std::fs::write(work.join("modules/6.12/ublk_drv.ko"), "module").unwrap();
+        std::os::unix::fs::symlink("absent", work.join("link")).unwrap();
+        let manifest = Manifest {
+            version: 1,
+            kernel: "kernel".into(),
+            modules: "modules/6.12".into(),
+            tools: "tools".into(),
+            qemu: None,
+            with: BTreeSet::new(),
+            packages: Vec::new(),
+        };
+        let text = toml::to_string(&manifest).unwrap();
+        std::fs::write(work.join(MANIFEST), &text).unwrap();
+        let plain = adopt(cache.path(), &work, &text).unwrap();
+
+        let grown = store.join("grown");
+        let mut manifest = extend(&grown, &plain).unwrap();
+        manifest.with.insert("zfs".to_owned());
+        let more = toml::to_string(&manifest).unwrap();
+        std::fs::write(grown.join(MANIFEST), &more).unwrap();
+        let grown = adopt(cache.path(), &grown, &more).unwrap();
+        assert_ne!(grown.directory, plain.directory);
+        assert_eq!(current(cache.path()).unwrap(), grown);
+        assert_eq!(std::fs::read_to_string(plain.directory.join(MANIFEST)).unwrap(), text);
+        assert!(grown.directory.join("modules/6.12/ublk_drv.ko").is_file());
+        assert!(grown.directory.join("link").is_symlink());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The guest's initramfs: our own binary, modules, tools.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use guest::MODULES_DIRECTORY;
 use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES};
@@ -10,6 +11,7 @@ use stack::layouts::LAYOUTS;
 
 use crate::cpio::Archive;
 use crate::error::LabError;
+use crate::lab::Parts;
 use crate::modules::ModuleTree;
 use crate::tools;
 
@@ -43,15 +45,14 @@ pub(crate) struct Initramfs {
     pub(crate) missing: Vec<String>,
 }
 
-/// Builds it from the binary, the modules and the tools' tree; `region_base` is where the
-/// guest finds the shared region.
+/// Builds it from the binary and a lab's parts; `region_base` is where the guest finds the
+/// shared region.
 ///
 /// # Errors
 /// When a file cannot be read, or the kernel has no module for simulated disks.
 pub(crate) fn initramfs(
     binary: &[u8],
-    modules: &Path,
-    tools: &Path,
+    parts: &Parts,
     region_base: u64,
 ) -> Result<Initramfs, LabError> {
     let mut archive = Archive::new();
@@ -66,10 +67,16 @@ pub(crate) fn initramfs(
     archive.file("init", true, binary);
     let mut resident = binary.len() as u64;
 
-    let tree = ModuleTree::read(modules)?;
+    let optional = |what: &str| {
+        let places = parts.optional.iter().map(|part| part.join(what));
+        places.filter(|place| place.is_dir()).collect::<Vec<_>>()
+    };
+    let mut module_places = vec![parts.modules.clone()];
+    module_places.extend(optional("modules"));
+    let tree = ModuleTree::read(module_places)?;
     if !tree.has("ublk_drv") {
         return Err(LabError::damaged(
-            modules,
+            &parts.modules,
             "these modules have no ublk_drv, with which the guest offers its simulated disks",
         ));
     }
@@ -94,14 +101,47 @@ pub(crate) fn initramfs(
         .iter()
         .flat_map(|filesystem| filesystem.describe().programs)
         .chain(LAYOUTS.iter().flat_map(|layout| layout.describe().programs))
+        .chain(parts.descriptions().flat_map(|part| part.programs))
         .copied()
         .collect();
-    let userland = tools::collect(tools, programs)?;
+    let optional_tools = optional("tools");
+    let mut trees = vec![parts.tools.as_path()];
+    trees.extend(optional_tools.iter().map(PathBuf::as_path));
+    let userland = tools::collect(&trees, programs)?;
+    for place in optional("files") {
+        resident += add_tree(&mut archive, &place, "")?;
+    }
     for (path, contents) in &userland.files {
         archive.file(path, true, contents);
         resident += contents.len() as u64;
     }
     Ok(Initramfs { bytes: archive.finish(), resident, missing: userland.missing })
+}
+
+/// Adds the contents of a directory, below `place` in the guest; returns the bytes added.
+fn add_tree(archive: &mut Archive, directory: &Path, place: &str) -> Result<u64, LabError> {
+    let mut paths = std::fs::read_dir(directory)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>())
+        .map_err(LabError::at("read", directory))?;
+    paths.sort();
+    let mut added = 0;
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let place = format!("{place}{name}");
+        let data = path.symlink_metadata().map_err(LabError::at("stat", &path))?;
+        if data.is_dir() {
+            archive.directory(&place);
+            added += add_tree(archive, &path, &format!("{place}/"))?;
+        } else if data.is_symlink() {
+            let target = std::fs::read_link(&path).map_err(LabError::at("read", &path))?;
+            archive.link(&place, &target.to_string_lossy());
+        } else {
+            let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+            archive.file(&place, data.permissions().mode() & 0o111 != 0, &contents);
+            added += data.len();
+        }
+    }
+    Ok(added)
 }
 
 /// Where the kernel leaves its log at an oops or panic.

@@ -19,6 +19,7 @@ use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
 use crate::machine::{Inherited, Machine, Qemu, Use};
+use crate::optional::{self, PartDescription};
 use crate::profile::{DiskProfile, MachineProfile};
 use crate::session::{self, Carried};
 use crate::vm::Software;
@@ -42,6 +43,16 @@ pub struct Parts {
     pub tools: PathBuf,
     /// The emulator.
     pub qemu: Qemu,
+    /// The optional parts it has: a directory each, named as the part.
+    pub optional: Vec<PathBuf>,
+}
+
+impl Parts {
+    /// The optional parts that are known.
+    pub(crate) fn descriptions(&self) -> impl Iterator<Item = &'static PartDescription> {
+        let known = |path: &PathBuf| optional::part(path.file_name()?.to_str()?).ok();
+        self.optional.iter().filter_map(known).map(|part| part.describe())
+    }
 }
 
 /// A lab with one machine profile.
@@ -96,7 +107,7 @@ impl Lab {
         // image has to name: with the region's place first assumed, at most two rounds.
         let mut machine = profile.machine(inputs.resident());
         let image = loop {
-            let image = initramfs(&program, &parts.modules, &parts.tools, machine.region_base())?;
+            let image = initramfs(&program, &parts, machine.region_base())?;
             let with_room = profile.machine(image.resident + inputs.resident());
             let settled = with_room.region_base() == machine.region_base();
             machine = with_room;

@@ -23,13 +23,13 @@ pub(crate) struct ModuleTree {
 }
 
 impl ModuleTree {
-    /// Lists the modules below `directory` (`lib/modules/RELEASE`).
+    /// Lists the modules below `directories`: `lib/modules/RELEASE`, and what was built for it.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn read(directory: &Path) -> Result<ModuleTree, LabError> {
+    /// When one cannot be read.
+    pub(crate) fn read(directories: Vec<PathBuf>) -> Result<ModuleTree, LabError> {
         let mut files = BTreeMap::new();
-        let mut left = vec![directory.to_owned()];
+        let mut left = directories;
         while let Some(directory) = left.pop() {
             let entries =
                 std::fs::read_dir(&directory).map_err(LabError::at("read", &directory))?;

@@ -12,6 +12,7 @@ use workload::InputKind;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab};
 use crate::memory::{self, Peak};
+use crate::optional::part_with;
 
 impl Lab {
     fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {
@@ -24,8 +25,7 @@ impl Lab {
         let name = spec.contender.name.as_str();
         let filesystem = stack::filesystems::find(&spec.contender.filesystem)?.describe();
         if let Some(program) = filesystem.programs.iter().find(|program| self.lacks(program)) {
-            let rule = format!("this lab has no {program}");
-            return Some(Refusal::new(name, rule).with_next("`fstrial lab build --refresh`"));
+            return Some(lacking(name, program));
         }
         for choice in &spec.workloads {
             let needs = workload::find(&choice.name)?.describe().inputs;
@@ -132,6 +132,20 @@ impl Testbed for Lab {
                 Ok(())
             }
         }
+    }
+}
+
+/// The refusal of what needs a program the lab does not have, with the command that gets it.
+fn lacking(name: &str, program: &str) -> Refusal {
+    match part_with(program) {
+        Some(part) => {
+            let part = part.describe();
+            let rule = format!("it needs the lab's optional part `{}`", part.name);
+            let next = format!("`fstrial lab build --with {}` ({})", part.name, part.summary);
+            Refusal::new(name, rule).with_next(next)
+        }
+        None => Refusal::new(name, format!("this lab has no {program}"))
+            .with_next("`fstrial lab build --refresh`"),
     }
 }
 

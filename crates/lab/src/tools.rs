@@ -27,18 +27,24 @@ pub(crate) struct Userland {
     pub(crate) missing: Vec<String>,
 }
 
-/// Collects `programs` from the tree at `root`.
+/// Collects `programs` from the trees at `roots`, earlier ones first.
 ///
 /// # Errors
-/// When a file cannot be read, or a library a program needs is not in the tree.
+/// When a file cannot be read, or a library a program needs is in no tree.
 pub(crate) fn collect<'a>(
-    root: &Path,
+    roots: &[&Path],
     programs: impl IntoIterator<Item = &'a str>,
 ) -> Result<Userland, LabError> {
+    let find_in = |directories: &[&str], name: &str| {
+        roots.iter().find_map(|root| find(root, directories, name))
+    };
+    let lacking = |problem: String| {
+        LabError::damaged(roots.first().copied().unwrap_or(Path::new("")), problem)
+    };
     let mut userland = Userland::default();
     let mut needed: Vec<(String, String)> = Vec::new();
     for program in programs {
-        match find(root, &PROGRAM_DIRECTORIES, program) {
+        match find_in(&PROGRAM_DIRECTORIES, program) {
             None => userland.missing.push(program.to_owned()),
             Some(path) => {
                 let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
@@ -53,21 +59,21 @@ pub(crate) fn collect<'a>(
         if userland.files.contains_key(&place) {
             continue;
         }
-        let path = find(root, &LIBRARY_DIRECTORIES, &library).ok_or_else(|| {
-            LabError::damaged(root, format!("{by} needs {library}, which is not in it"))
-        })?;
+        let path = find_in(&LIBRARY_DIRECTORIES, &library)
+            .ok_or_else(|| lacking(format!("{by} needs {library}, which is not in it")))?;
         let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
         needed.extend(libraries(&contents, &library));
         userland.files.insert(place, contents);
     }
     if !userland.files.is_empty() && !userland.files.contains_key(LOADER) {
-        let path = find(root, &LIBRARY_DIRECTORIES, "ld-linux-x86-64.so.2")
-            .ok_or_else(|| LabError::damaged(root, "it has no ld-linux-x86-64.so.2"))?;
+        let path = find_in(&LIBRARY_DIRECTORIES, "ld-linux-x86-64.so.2")
+            .ok_or_else(|| lacking("it has no ld-linux-x86-64.so.2".to_owned()))?;
         let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
         userland.files.insert(LOADER.to_owned(), contents);
     }
     for file in CONFIGURATION {
-        if let Ok(contents) = std::fs::read(root.join(file)) {
+        let found = roots.iter().find_map(|root| std::fs::read(root.join(file)).ok());
+        if let Some(contents) = found {
             userland.files.insert(file.to_owned(), contents);
         }
     }
@@ -116,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_program_comes_with_all_it_loads() {
-        let userland = collect(Path::new("/"), ["mke2fs", "no-such-program"]).unwrap();
+        let userland = collect(&[Path::new("/")], ["mke2fs", "no-such-program"]).unwrap();
         assert_eq!(userland.missing, ["no-such-program"]);
         assert!(userland.files.contains_key("sbin/mke2fs"));
         assert!(userland.files.contains_key(LOADER));

@@ -152,6 +152,7 @@ mod tests {
             modules: "modules".into(),
             tools: "tools".into(),
             qemu: None,
+            with: Default::default(),
             packages: Vec::new(),
         };
         let text = toml::to_string(&manifest).unwrap();

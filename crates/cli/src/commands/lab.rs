@@ -41,6 +41,7 @@ fn build(arguments: LabBuild) -> Ended {
         tools: arguments.tools,
         unpack_qemu: arguments.unpack_qemu,
         refresh: arguments.refresh,
+        with: arguments.with,
     };
     let built = lab::build(&cache, &options, &mut tell).map_err(Failure::from(Exit::Refused))?;
     eprintln!(
@@ -58,6 +59,10 @@ fn tell(progress: BuildProgress) {
             eprintln!("lab: fetching {packages} packages for the {what}, {size}");
         }
         BuildProgress::Unpack { what } => eprintln!("lab: unpacking the {what}"),
+        BuildProgress::Absent { package } => {
+            eprintln!("lab: this machine's archives have no {package}; going without");
+        }
+        BuildProgress::Part { part, doing } => eprintln!("lab: {part}: {doing}"),
     }
 }
 
@@ -70,6 +75,14 @@ fn show() -> Ended {
     lines.push(format!("modules    {}", parts.modules.display()));
     lines.push(format!("tools      {}", parts.tools.display()));
     lines.push(format!("emulator   {:?}", parts.qemu));
+    for part in lab::OPTIONAL_PARTS {
+        let part = part.describe();
+        let built = match software.manifest.with.contains(part.name) {
+            true => "built".to_owned(),
+            false => format!("not built: `fstrial lab build --with {}`", part.name),
+        };
+        lines.push(format!("part       {} ({}): {built}", part.name, part.summary));
+    }
     for package in &software.manifest.packages {
         lines.push(format!("package    {} {}", package.name, package.version));
     }

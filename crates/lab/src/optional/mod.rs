@@ -1,0 +1,281 @@
+//! Optional parts of a lab: what takes long to build, or what few need. One file a part;
+//! [`OPTIONAL_PARTS`] is the only list of them, and `fstrial lab build --with NAME` builds
+//! one into the lab there is. A trial that needs a part that is not built is refused with
+//! that command.
+//!
+//! A part lies in `parts/NAME` of the lab's software, in up to three directories, each of
+//! which the guest gets in its own way:
+//!
+//! * `tools`: a tree of unpacked packages; the programs the part names are taken from it
+//!   with the libraries they load, into `/sbin`;
+//! * `modules`: kernel modules, loaded before the checkpoint if a driver wants them;
+//! * `files`: every file, at the same path in the guest.
+
+mod zfs;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::apt::{Archives, Package};
+use crate::build::BuildProgress;
+use crate::error::LabError;
+use crate::packages::Source;
+
+/// Every optional part.
+pub static OPTIONAL_PARTS: &[&dyn OptionalPart] = &[&zfs::Zfs];
+
+/// A part of the lab that is built when it is asked for.
+pub trait OptionalPart: Sync {
+    /// What is fixed about it.
+    fn describe(&self) -> &'static PartDescription;
+
+    /// Builds it in the workshop's directory. What it leaves there is the part; an error
+    /// leaves the lab without it.
+    ///
+    /// # Errors
+    /// No network, no compiler, a package that is gone: each says what to do.
+    fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError>;
+}
+
+/// What is fixed about a part.
+#[derive(Debug)]
+pub struct PartDescription {
+    /// Name for `--with`.
+    pub name: &'static str,
+    /// What it is and how long it takes to build, one line.
+    pub summary: &'static str,
+    /// Packages that drivers or layouts name and that come with this part, not with the
+    /// lab's other tools.
+    pub packages: &'static [&'static str],
+    /// The programs it puts into the guest.
+    pub programs: &'static [&'static str],
+    /// Where its packages are, beside the archives this machine uses.
+    pub archives: Archives,
+}
+
+/// The part of this name.
+///
+/// # Errors
+/// When there is none: names those there are.
+pub fn part(name: &str) -> Result<&'static dyn OptionalPart, LabError> {
+    OPTIONAL_PARTS.iter().copied().find(|part| part.describe().name == name).ok_or_else(|| {
+        let known: Vec<_> = OPTIONAL_PARTS.iter().map(|part| part.describe().name).collect();
+        let problem = format!("there is no such part; there are: {}", known.join(", "));
+        LabError::value(format!("--with {name}"), problem)
+    })
+}
+
+/// The part that puts this program into the guest.
+pub fn part_with(program: &str) -> Option<&'static dyn OptionalPart> {
+    OPTIONAL_PARTS.iter().copied().find(|part| part.describe().programs.contains(&program))
+}
+
+/// Where a part is built.
+pub struct Workshop<'a> {
+    source: Source<'a>,
+    /// The lab's directory, finished but for this part.
+    lab: &'a Path,
+    part: &'static PartDescription,
+    kernel: &'a Path,
+    modules: &'a Path,
+    scratch: PathBuf,
+    kept: PathBuf,
+}
+
+impl std::fmt::Debug for Workshop<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workshop").field("part", &self.part.name).finish_non_exhaustive()
+    }
+}
+
+/// What the lab is that a part is built for.
+pub(crate) struct Base<'a> {
+    /// The cache of all labs.
+    pub(crate) cache: &'a Path,
+    /// The lab's unfinished directory.
+    pub(crate) lab: &'a Path,
+    /// Its kernel.
+    pub(crate) kernel: &'a Path,
+    /// Its modules.
+    pub(crate) modules: &'a Path,
+    /// The packages it has.
+    pub(crate) packages: Vec<Package>,
+}
+
+/// Builds a part into a lab; returns the lab's packages, the part's included.
+///
+/// # Errors
+/// The part's own.
+pub(crate) fn build_part(
+    part: &'static dyn OptionalPart,
+    base: Base<'_>,
+    progress: &mut dyn FnMut(BuildProgress),
+) -> Result<Vec<Package>, LabError> {
+    let description = part.describe();
+    let scratch = base.lab.join("scratch");
+    let mut workshop = Workshop {
+        source: Source::new(base.cache, base.lab, description.archives, base.packages, progress),
+        lab: base.lab,
+        part: description,
+        kernel: base.kernel,
+        modules: base.modules,
+        kept: base.cache.join("built"),
+        scratch,
+    };
+    for directory in [workshop.directory(), workshop.scratch.clone(), workshop.kept.clone()] {
+        std::fs::create_dir_all(&directory).map_err(LabError::at("create", &directory))?;
+    }
+    part.build(&mut workshop)?;
+    let scratch = &workshop.scratch;
+    std::fs::remove_dir_all(scratch).map_err(LabError::at("remove", scratch))?;
+    Ok(workshop.source.packages)
+}
+
+impl Workshop<'_> {
+    /// The part's own directory.
+    pub fn directory(&self) -> PathBuf {
+        self.lab.join(directory_of(self.part.name))
+    }
+
+    /// A directory that goes when the part is built.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// Where results that took long are kept for the next build, by names that hold all
+    /// they depend on. Put them there with [`Workshop::keep`].
+    pub fn kept(&self, name: &str) -> PathBuf {
+        self.kept.join(name)
+    }
+
+    /// Keeps a finished directory under a name: whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub fn keep(&self, directory: &Path, name: &str) -> Result<PathBuf, LabError> {
+        let kept = self.kept(name);
+        if !kept.exists() {
+            std::fs::rename(directory, &kept).map_err(LabError::at("rename", directory))?;
+        }
+        Ok(kept)
+    }
+
+    /// The lab's kernel.
+    pub fn kernel(&self) -> &Path {
+        self.kernel
+    }
+
+    /// Its modules, `lib/modules/RELEASE`.
+    pub fn modules(&self) -> &Path {
+        self.modules
+    }
+
+    /// The kernel's release.
+    ///
+    /// # Errors
+    /// When the modules' directory has no name.
+    pub fn kernel_release(&self) -> Result<String, LabError> {
+        let name = self.modules.file_name().and_then(|name| name.to_str());
+        name.map(str::to_owned)
+            .ok_or_else(|| LabError::damaged(self.modules, "its name is no kernel's release"))
+    }
+
+    /// Unpacks packages, with all they depend on, and puts the part's programs and the
+    /// libraries they load into its `tools`.
+    ///
+    /// # Errors
+    /// No such package, no network, no room; a program that is in none of them.
+    pub fn tools(&mut self, packages: &[&str]) -> Result<(), LabError> {
+        self.source.unpacked(self.part.name, "scratch/tools", packages, true)?;
+        let programs = self.part.programs.iter().copied();
+        let userland = crate::tools::collect(&[&self.scratch.join("tools")], programs)?;
+        if let Some(program) = userland.missing.first() {
+            let why =
+                format!("the part `{}` needs {program}, which it does not have", self.part.name);
+            return Err(LabError::NoPackage { package: packages.join(" "), why });
+        }
+        let tools = self.directory().join("tools");
+        for (path, contents) in userland.files {
+            let path = tools.join(path);
+            let directory = path.parent().unwrap_or(&tools);
+            std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;
+            std::fs::write(&path, contents).map_err(LabError::at("write", &path))?;
+        }
+        Ok(())
+    }
+
+    /// Unpacks packages, and nothing they depend on, below the scratch directory.
+    ///
+    /// # Errors
+    /// No such package, no network, no room.
+    pub fn material(&mut self, packages: &[&str]) -> Result<PathBuf, LabError> {
+        self.source.unpacked(self.part.name, "scratch/material", packages, false)?;
+        Ok(self.scratch.join("material"))
+    }
+
+    /// The version of a package that was unpacked.
+    pub fn version_of(&self, package: &str) -> Option<&str> {
+        let found = self.source.packages.iter().find(|found| found.name == package)?;
+        Some(&found.version)
+    }
+
+    /// Says what is being done.
+    pub fn tell(&mut self, doing: impl Into<String>) {
+        let doing = doing.into();
+        (self.source.progress)(BuildProgress::Part { part: self.part.name, doing });
+    }
+
+    /// Runs a command of a build, its output kept in a file beside the lab if it fails.
+    ///
+    /// # Errors
+    /// When it cannot be started or fails: with its last lines.
+    pub fn run(&self, command: &mut Command) -> Result<String, LabError> {
+        let shown = format!("{command:?}").replace('"', "");
+        let output = command.output().map_err(|error| LabError::Program {
+            command: shown.clone(),
+            said: error.to_string(),
+            next: None,
+        })?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(LabError::Program { command: shown, said: last_lines(&output.stderr), next: None })
+    }
+}
+
+/// The last words of a program.
+fn last_lines(output: &[u8]) -> String {
+    const LINES: usize = 8;
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].join(" / ")
+}
+
+/// Where a part lies in a lab.
+pub(crate) fn directory_of(name: &str) -> PathBuf {
+    Path::new("parts").join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_and_no_program_comes_twice() {
+        let mut programs = std::collections::BTreeSet::new();
+        for part in OPTIONAL_PARTS {
+            let description = part.describe();
+            assert!(description.name.chars().all(|c| c.is_ascii_lowercase()));
+            assert_eq!(super::part(description.name).unwrap().describe().name, description.name);
+            for program in description.programs {
+                assert!(programs.insert(*program), "{program} comes with two parts");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_part_is_answered_with_those_there_are() {
+        let error = part("zsf").err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("--with zsf") && error.contains("there are: zfs"), "{error}");
+    }
+}

@@ -1,0 +1,213 @@
+//! The packages of one build: planned, fetched, unpacked, noted.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use stack::filesystems::FILESYSTEMS;
+use stack::layouts::LAYOUTS;
+use units::Bytes;
+
+use crate::apt::{Apt, Archives, Package, unpack};
+use crate::build::{BuildProgress, KERNEL_SERIES};
+use crate::error::LabError;
+use crate::optional::OPTIONAL_PARTS;
+
+/// What several drivers use and none calls its own: `wipefs`, `blockdev`.
+const SHARED_TOOLS: &str = "util-linux";
+/// Unpacked, packages take about this many times their compressed size.
+const UNPACKED: u64 = 5;
+
+/// Packages for one build.
+pub(crate) struct Source<'a> {
+    apt: Option<Apt>,
+    cache: &'a Path,
+    work: &'a Path,
+    archives: Archives,
+    /// What was unpacked so far, or was there before.
+    pub(crate) packages: Vec<Package>,
+    /// Whom to tell.
+    pub(crate) progress: &'a mut dyn FnMut(BuildProgress),
+}
+
+impl<'a> Source<'a> {
+    /// For a build in `work`, from the machine's own archives and `archives`.
+    pub(crate) fn new(
+        cache: &'a Path,
+        work: &'a Path,
+        archives: Archives,
+        packages: Vec<Package>,
+        progress: &'a mut dyn FnMut(BuildProgress),
+    ) -> Source<'a> {
+        Source { apt: None, cache, work, archives, packages, progress }
+    }
+
+    fn apt(&mut self) -> Result<&Apt, LabError> {
+        if self.apt.is_none() {
+            let directory = self.cache.join("apt");
+            std::fs::create_dir_all(&directory).map_err(LabError::at("create", &directory))?;
+            let apt = Apt::set_up(&directory, &self.archives)?;
+            (self.progress)(BuildProgress::Lists);
+            apt.update()?;
+            self.apt = Some(apt);
+        }
+        self.apt.as_ref().ok_or_else(|| LabError::NotDebian { missing: "apt-get".to_owned() })
+    }
+
+    /// The kernel and its modules.
+    pub(crate) fn kernel(&mut self) -> Result<(PathBuf, PathBuf), LabError> {
+        let names = self.apt()?.names(&format!("linux-image-{KERNEL_SERIES}."))?;
+        let package = newest_kernel(&names).ok_or_else(|| LabError::NoPackage {
+            package: format!("linux-image-{KERNEL_SERIES}.*-amd64"),
+            why: format!(
+                "Debian 12 has it in its security suite and Debian 13 as its own kernel: add \
+                 one of them to apt's sources, or give --kernel and --modules ({KERNEL_SERIES} \
+                 is the last series with reiserfs)"
+            ),
+        })?;
+        let release = package.trim_start_matches("linux-image-").to_owned();
+        let root = self.unpacked("kernel", "kernel", &[&package], false)?;
+        let kernel = root.join(format!("boot/vmlinuz-{release}"));
+        let modules = ["lib", "usr/lib"]
+            .iter()
+            .map(|lib| root.join(lib).join("modules").join(&release))
+            .find(|path| self.work.join(path).is_dir());
+        let modules = modules.ok_or_else(|| {
+            LabError::damaged(&self.work.join(&root), format!("{package} has no modules"))
+        })?;
+        if !self.work.join(&kernel).is_file() {
+            let path = self.work.join(&kernel);
+            return Err(LabError::damaged(&path, format!("{package} does not have it")));
+        }
+        Ok((kernel, modules))
+    }
+
+    /// The tools of drivers and layouts, but for those that come with an optional part.
+    pub(crate) fn tools(&mut self) -> Result<PathBuf, LabError> {
+        let optional = |package: &&str| {
+            OPTIONAL_PARTS.iter().any(|part| part.describe().packages.contains(package))
+        };
+        let packages: BTreeSet<&str> = FILESYSTEMS
+            .iter()
+            .filter_map(|filesystem| filesystem.describe().package)
+            .chain(LAYOUTS.iter().filter_map(|layout| layout.describe().package))
+            .chain([SHARED_TOOLS])
+            .filter(|package| !optional(package))
+            .collect();
+        let mut there = Vec::new();
+        for package in packages {
+            // Not every release has the tools of every filesystem (Debian 12 has none of
+            // bcachefs): those are refused when they are asked for, and the others run.
+            if self.apt()?.names(package)?.iter().any(|name| name == package) {
+                there.push(package);
+            } else {
+                (self.progress)(BuildProgress::Absent { package: package.to_owned() });
+            }
+        }
+        self.unpacked("tools", "tools", &there, true)
+    }
+
+    /// Downloads packages and unpacks them below `name` of the work directory, which is
+    /// returned as a relative path. With `closure`, all they depend on too.
+    pub(crate) fn unpacked(
+        &mut self,
+        what: &'static str,
+        name: &str,
+        packages: &[&str],
+        closure: bool,
+    ) -> Result<PathBuf, LabError> {
+        let mut planned = self.apt()?.plan(packages, closure)?;
+        let size = planned.iter().map(|package| package.size).sum();
+        self.check_room(Bytes(size))?;
+        let told = BuildProgress::Download { what, packages: planned.len(), size: Bytes(size) };
+        (self.progress)(told);
+        let apt = self.apt()?;
+        apt.download(&planned)?;
+        let archives = apt.archives();
+        (self.progress)(BuildProgress::Unpack { what });
+        let root = self.work.join(name);
+        std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
+        for package in &mut planned {
+            let file = find_package(&archives, package)?;
+            package.sha256 = digest_of(&file)?;
+            unpack(&file, &root)?;
+            std::fs::remove_file(&file).map_err(LabError::at("remove", &file))?;
+        }
+        for needless in ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"] {
+            let _ = std::fs::remove_dir_all(root.join(needless));
+        }
+        self.packages.extend(planned);
+        Ok(PathBuf::from(name))
+    }
+
+    fn check_room(&self, download: Bytes) -> Result<(), LabError> {
+        let room = rustix::fs::statvfs(self.work)
+            .map_err(|error| LabError::at("look at", self.work)(error.into()))?;
+        let free = Bytes(room.f_bavail.saturating_mul(room.f_frsize));
+        let needed = Bytes(download.0.saturating_mul(1 + UNPACKED));
+        if free < needed {
+            let problem = format!(
+                "{free} are free, about {needed} are needed; make room, or set XDG_CACHE_HOME to \
+                 a place that has some"
+            );
+            return Err(LabError::value(self.work.display().to_string(), problem));
+        }
+        Ok(())
+    }
+}
+
+fn digest_of(path: &Path) -> Result<String, LabError> {
+    let bytes = std::fs::read(path).map_err(LabError::at("read", path))?;
+    Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn find_package(archives: &Path, package: &Package) -> Result<PathBuf, LabError> {
+    let prefix = format!("{}_{}_", package.name, package.version.replace(':', "%3a"));
+    let entries = std::fs::read_dir(archives).map_err(LabError::at("read", archives))?;
+    entries
+        .flatten()
+        .find(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(&prefix) && name.ends_with(".deb")
+        })
+        .map(|entry| entry.path())
+        .ok_or_else(|| LabError::NoPackage {
+            package: package.name.clone(),
+            why: format!("version {} was planned and not downloaded; try again", package.version),
+        })
+}
+
+/// The newest plain kernel among package names (`linux-image-6.12.117+deb12-amd64`).
+fn newest_kernel(names: &[String]) -> Option<String> {
+    let version = |name: &str| -> Option<Vec<u64>> {
+        let release = name.strip_prefix("linux-image-")?.strip_suffix("-amd64")?;
+        let plain = |c: char| c.is_ascii_digit() || ".+debpo~".contains(c);
+        if !release.chars().all(plain) {
+            return None;
+        }
+        let numbers = release.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+        numbers.map(|part| part.parse().ok()).collect()
+    };
+    names.iter().filter_map(|name| Some((version(name)?, name))).max().map(|(_, name)| name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_plain_kernel_is_taken() {
+        let names = [
+            "linux-image-6.12.9+deb12-amd64",
+            "linux-image-6.12.117+deb12-amd64",
+            "linux-image-6.12.117+deb12-cloud-amd64",
+            "linux-image-6.12.200+deb12-rt-amd64",
+            "linux-image-6.12.201+deb12-amd64-unsigned",
+            "linux-image-6.12.201+deb12-amd64-dbg",
+        ]
+        .map(str::to_owned);
+        assert_eq!(newest_kernel(&names).as_deref(), Some("linux-image-6.12.117+deb12-amd64"));
+        assert_eq!(newest_kernel(&[]), None);
+    }
+}
