@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::apt::{Apt, unpack};
+use crate::apt::{Apt, Archives, unpack};
 use crate::cache::{Lock, sweep_unfinished, unfinished};
 use crate::error::LabError;
 
@@ -45,7 +45,7 @@ fn fetch(
     tell: &mut dyn FnMut(&crate::Package),
 ) -> Result<PathBuf, LabError> {
     std::fs::create_dir(work).map_err(LabError::at("create", work))?;
-    let apt = Apt::set_up(work)?;
+    let apt = Apt::set_up(work, &Archives::default())?;
     apt.update()?;
     let planned = apt.plan(&[package], false)?;
     let planned = planned.first().ok_or_else(|| LabError::NoPackage {
@@ -53,7 +53,7 @@ fn fetch(
         why: "apt has no candidate to download".to_owned(),
     })?;
     tell(planned);
-    apt.download(&[package], false)?;
+    apt.download(std::slice::from_ref(planned))?;
     let archives = apt.archives();
     let entries = std::fs::read_dir(&archives).map_err(LabError::at("read", &archives))?;
     let downloaded = entries
