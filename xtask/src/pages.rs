@@ -5,12 +5,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use stack::FILESYSTEMS;
-use workload::{Kind, WORKLOADS};
+use workload::{Kind, catalogue};
 
 /// The pages with their contents.
 fn pages() -> Vec<(String, String)> {
-    let mut pages: Vec<_> = WORKLOADS
-        .iter()
+    let mut pages: Vec<_> = catalogue()
         .map(|workload| {
             let description = workload.describe();
             (

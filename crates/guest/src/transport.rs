@@ -80,9 +80,8 @@ impl Reading {
         }
     }
 
-    /// Adds the tax since `self` to a phase.
-    pub(crate) fn tax(self, words: &Words, server: libc::pid_t, result: &mut PhaseResult) {
-        let now = Reading::take(words, server);
+    /// Adds the tax from `self` to `now` to a phase.
+    pub(crate) fn tax(self, now: Reading, result: &mut PhaseResult) {
         let excess = Nanos(now.excess.saturating_sub(self.excess));
         let busy = now.server - self.server;
         // Where the processor stood idle for as long as the server worked, its work took

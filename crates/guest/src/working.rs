@@ -41,26 +41,50 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
     }
     let server = server.map(|pid| pid.as_raw_nonzero().get());
     let mut phases = 0;
-    let mut reading = None;
+    let mut readings = Readings::default();
     trial::execute(&order.job, &Unguarded, &mut |mut event| {
-        let mut starts = false;
+        let mut starts = None;
         match &mut event {
             Event::Phase(PhaseEvent::Finished(result)) => {
                 words.set(Word::Phase, 0);
-                if let (Some(reading), Some(server)) = (reading.take(), server) {
-                    Reading::tax(reading, &words, server, result);
+                let now = server.map(|server| Reading::take(&words, server));
+                if let Some((from, to)) = readings.of(&result.phase, now) {
+                    from.tax(to, result);
                 }
             }
-            Event::Phase(PhaseEvent::Started { .. }) => starts = true,
+            Event::Phase(PhaseEvent::Started { phase, .. }) => starts = Some(phase.clone()),
             _ => {}
         }
         if let Err(error) = channel.send(&event) {
             port::say(&format!("events: {error}"));
         }
-        if starts {
+        if let Some(phase) = starts {
             phases += 1;
             words.set(Word::Phase, phases);
-            reading = server.map(|server| Reading::take(&words, server));
+            if let Some(server) = server {
+                readings.begin(phase, Reading::take(&words, server));
+            }
         }
     });
+}
+
+/// Readings at the beginnings of phases. A phase is over when it is told or when the next one
+/// begins: programs that run through several are told of together at their end.
+#[derive(Default)]
+struct Readings(Vec<(String, Reading, Option<Reading>)>);
+
+impl Readings {
+    fn begin(&mut self, phase: String, now: Reading) {
+        if let Some((_, _, to)) = self.0.last_mut() {
+            to.get_or_insert(now);
+        }
+        self.0.push((phase, now, None));
+    }
+
+    /// From when until when a phase that is told `now` lasted.
+    fn of(&mut self, phase: &str, now: Option<Reading>) -> Option<(Reading, Reading)> {
+        let place = self.0.iter().position(|(name, ..)| name == phase)?;
+        let (_, from, to) = self.0.remove(place);
+        Some((from, to.or(now)?))
+    }
 }

@@ -19,8 +19,12 @@ impl CpuTime {
         self.user + self.sys
     }
 
-    fn since(self, earlier: CpuTime) -> CpuTime {
-        CpuTime { user: self.user - earlier.user, sys: self.sys - earlier.sys }
+    /// What was used since `earlier`; a share that was counted anew and fell is nothing.
+    pub fn since(self, earlier: CpuTime) -> CpuTime {
+        CpuTime {
+            user: self.user.saturating_sub(earlier.user),
+            sys: self.sys.saturating_sub(earlier.sys),
+        }
     }
 }
 
@@ -31,27 +35,77 @@ pub struct ProcessCpu(CpuTime);
 impl ProcessCpu {
     /// Reads `getrusage`, precise to the microsecond.
     pub fn read() -> ProcessCpu {
-        let [own, children] = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].map(|who| {
-            // SAFETY: `rusage` is plain data for which all zeroes are a value, and the
-            // kernel writes no more than its size.
-            unsafe {
-                let mut usage: libc::rusage = std::mem::zeroed();
-                libc::getrusage(who, &mut usage);
-                usage
-            }
-        });
-        let nanos =
-            |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000);
-        ProcessCpu(CpuTime {
-            user: nanos(own.ru_utime) + nanos(children.ru_utime),
-            sys: nanos(own.ru_stime) + nanos(children.ru_stime),
-        })
+        let (own, children) = (usage(libc::RUSAGE_SELF), ProcessCpu::read_children().0);
+        ProcessCpu(CpuTime { user: own.user + children.user, sys: own.sys + children.sys })
+    }
+
+    /// Only that of the children it has waited for, and of theirs.
+    pub fn read_children() -> ProcessCpu {
+        ProcessCpu(usage(libc::RUSAGE_CHILDREN))
     }
 
     /// CPU used since `earlier`.
     pub fn since(self, earlier: ProcessCpu) -> CpuTime {
         self.0.since(earlier.0)
     }
+}
+
+fn usage(who: libc::c_int) -> CpuTime {
+    // SAFETY: `rusage` is plain data for which all zeroes are a value, and the kernel writes
+    // no more than its size.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(who, &raw mut usage);
+        usage
+    };
+    let nanos =
+        |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000);
+    CpuTime { user: nanos(usage.ru_utime), sys: nanos(usage.ru_stime) }
+}
+
+/// CPU of another program while it runs: all its threads, none of its children.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramCpu(libc::pid_t);
+
+impl ProgramCpu {
+    /// The program with this process id.
+    pub fn of(process: u32) -> ProgramCpu {
+        ProgramCpu(process as libc::pid_t)
+    }
+
+    /// What it has used so far: the total to the nanosecond, divided into user and system as
+    /// its ticks are, which is how the kernel divides it too. `None` when it is gone.
+    pub fn read(self) -> Option<CpuTime> {
+        let total = self.total()?;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
+        let (user, sys) = ticks(&stat)?;
+        let user = match user + sys {
+            0 => Nanos::ZERO,
+            all => Nanos((u128::from(total.0) * u128::from(user) / u128::from(all)) as u64),
+        };
+        Some(CpuTime { user, sys: total - user })
+    }
+
+    fn total(self) -> Option<Nanos> {
+        // SAFETY: both calls write only into the values passed to them.
+        unsafe {
+            let mut clock = 0;
+            let mut time: libc::timespec = std::mem::zeroed();
+            if libc::clock_getcpuclockid(self.0, &raw mut clock) != 0
+                || libc::clock_gettime(clock, &raw mut time) != 0
+            {
+                return None;
+            }
+            Some(Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+        }
+    }
+}
+
+/// Ticks of user and system time of `/proc/PID/stat`: its fields 14 and 15, counted from
+/// behind the name, which may hold anything.
+fn ticks(stat: &str) -> Option<(u64, u64)> {
+    let mut fields = stat.rsplit_once(") ")?.1.split_whitespace().skip(11);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
 /// CPU of the whole machine: everything that was not idle, summed over its processors.
@@ -98,6 +152,16 @@ mod tests {
         let read = MachineCpu::parse("cpu  10 2 30 1000 500 4 5 6 7 8\ncpu0 1\n").unwrap();
         assert_eq!(read.busy_ticks, 51);
         assert!(MachineCpu::parse("intr 1 2 3").is_none());
+    }
+
+    #[test]
+    fn ticks_of_a_program_with_an_odd_name() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194304 100 0 0 0 31 17 5 5 20 0 1 0 99\n";
+        assert_eq!(ticks(stat), Some((31, 17)));
+        assert_eq!(ticks("7 (a) S 1"), None);
+        let own = ProgramCpu::of(std::process::id()).read().unwrap();
+        assert!(own.total() > Nanos::ZERO);
+        assert!(ProgramCpu::of(u32::MAX >> 1).read().is_none());
     }
 
     #[test]

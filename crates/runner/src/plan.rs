@@ -86,7 +86,7 @@ pub fn plan(request: &Request, device_size: Option<Bytes>) -> Result<Vec<TrialSp
 
 fn choose(request: &WorkloadRequest, scale: f64) -> Result<WorkloadChoice, PlanError> {
     let Some(workload) = workload::find(&request.name) else {
-        let known: Vec<_> = workload::WORKLOADS.iter().map(|w| w.describe().name).collect();
+        let known: Vec<_> = workload::catalogue().map(|w| w.describe().name).collect();
         return Err(PlanError::UnknownWorkload {
             name: request.name.clone(),
             known: known.join(", "),

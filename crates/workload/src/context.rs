@@ -2,7 +2,6 @@
 //! the clocks. The context starts and stops every clock and asks the [`Host`] before and
 //! after each phase whether the target is still what it should be.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu, ProcessCpu, now};
@@ -10,7 +9,7 @@ use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu, ProcessCpu, now};
 use crate::corpora::{MailCorpus, TreeFacts};
 use crate::{
     Cache, Description, Failure, OpError, Parameters, PhaseDescription, PhaseEvent, PhaseResult,
-    PhaseStatus, Recorder, Seed,
+    PhaseStatus, Program, Recorder, Seed,
 };
 
 /// What the machinery around a workload does for it. Implemented by the trial's executor;
@@ -40,6 +39,28 @@ pub struct Inputs {
     pub mail: Option<MailCorpus>,
     /// A source tree as a tar file, for [`crate::InputKind::SourceTree`].
     pub source_tree: Option<PathBuf>,
+    /// Directories in which programs are looked up, for [`crate::InputKind::Program`].
+    pub programs: Vec<PathBuf>,
+}
+
+/// A phase that has begun, with what was counted then.
+pub(crate) struct Begun {
+    phase: &'static PhaseDescription,
+    cache: Cache,
+    devices: Vec<DeviceId>,
+    device_before: Vec<Option<DeviceCounters>>,
+    machine_before: Option<MachineCpu>,
+}
+
+impl Begun {
+    /// A result with what the machine and the devices did since; the rest is to be filled in.
+    pub(crate) fn result(&self, workload: &str) -> PhaseResult {
+        let mut result = PhaseResult::empty(workload, self.phase.name, self.cache.clone());
+        result.machine_cpu =
+            MachineCpu::read().zip(self.machine_before).map(|(after, before)| after.since(before));
+        result.device = device_use(&self.device_before, &read_devices(&self.devices));
+        result
+    }
 }
 
 /// What is known of the inputs before any trial: how much room they will take.
@@ -135,6 +156,30 @@ impl<'h> Context<'h> {
             .ok_or_else(|| Failure::Input("the trial carries no source tree".to_owned()))
     }
 
+    /// The workload's description.
+    pub(crate) fn description(&self) -> &'static Description {
+        self.description
+    }
+
+    /// Where a program that the workload runs is.
+    ///
+    /// # Errors
+    /// When it is in none of the trial's directories of programs.
+    pub fn program(&self, program: Program) -> Result<PathBuf, Failure> {
+        let places = &self.inputs.programs;
+        places.iter().map(|place| place.join(program.name)).find(|path| path.is_file()).ok_or_else(
+            || {
+                let looked: Vec<_> = places.iter().map(|p| p.display().to_string()).collect();
+                Failure::Input(format!(
+                    "{} is not installed (looked in {}); its Debian package is {}",
+                    program.name,
+                    looked.join(":"),
+                    program.package
+                ))
+            },
+        )
+    }
+
     /// Empties the target's cache before the next phase, where the testbed can. Close every
     /// file of the target first.
     pub fn make_cold(&mut self) {
@@ -168,6 +213,39 @@ impl<'h> Context<'h> {
         body: impl FnOnce(&mut Recorder<'h>) -> Result<R, OpError>,
         annotate: impl FnOnce(&R, &mut PhaseResult),
     ) -> Result<R, Failure> {
+        let mut recorder = Recorder::new(phase);
+        let begun = self.begin(phase, ops_planned)?;
+        let cpu_before = ProcessCpu::read();
+        let start = recorder.start(self.host);
+        let outcome = body(&mut recorder);
+        let wall = now() - start;
+        let cpu = ProcessCpu::read().since(cpu_before);
+        let mut result = begun.result(self.description.name);
+        (result.wall, result.cpu) = (wall, cpu);
+
+        let (ops, read_bytes, write_bytes, digest) = recorder.totals();
+        (result.ops, result.read_bytes, result.write_bytes) = (ops, read_bytes, write_bytes);
+        result.digest = digest;
+        result.latencies = phase
+            .ops
+            .iter()
+            .zip(recorder.into_latencies())
+            .filter(|(_, latencies)| latencies.count() > 0)
+            .map(|(op, latencies)| (op.name.to_owned(), latencies))
+            .collect();
+        let ended = outcome.map_err(|error| Failure::Op { phase: phase.name, error });
+        self.finish(begun, result, ended, annotate)
+    }
+
+    /// Begins a phase: checks the target, tells the host, reads what is counted.
+    ///
+    /// # Errors
+    /// When the target is not the filesystem under test.
+    pub(crate) fn begin(
+        &mut self,
+        phase: &'static PhaseDescription,
+        ops_planned: u64,
+    ) -> Result<Begun, Failure> {
         debug_assert!(
             self.description.phases.iter().any(|known| std::ptr::eq(*known, phase)),
             "phase {} is not in the description of {}",
@@ -185,61 +263,42 @@ impl<'h> Context<'h> {
             Cache::Warm { why: "follows another phase".to_owned() },
         );
         let devices = self.host.devices();
-        let mut recorder = Recorder::new(phase);
-
         let device_before = read_devices(&devices);
-        let machine_before = MachineCpu::read();
-        let cpu_before = ProcessCpu::read();
-        let start = recorder.start(self.host);
-        let outcome = body(&mut recorder);
-        let wall = now() - start;
-        let cpu = ProcessCpu::read().since(cpu_before);
-        let machine_cpu = MachineCpu::read().zip(machine_before).map(|(b, a)| b.since(a));
-        let device = device_use(device_before, read_devices(&devices));
+        Ok(Begun { phase, cache, devices, device_before, machine_before: MachineCpu::read() })
+    }
 
-        let (ops, read_bytes, write_bytes, digest) = recorder.totals();
-        let latencies = phase
-            .ops
-            .iter()
-            .zip(recorder.into_latencies())
-            .filter(|(_, latencies)| latencies.count() > 0)
-            .map(|(op, latencies)| (op.name.to_owned(), latencies))
-            .collect();
+    /// Ends a phase with its result: checks the target again and reports.
+    ///
+    /// # Errors
+    /// That of `ended`, or that the target is lost.
+    pub(crate) fn finish<R>(
+        &mut self,
+        begun: Begun,
+        mut result: PhaseResult,
+        ended: Result<R, Failure>,
+        annotate: impl FnOnce(&R, &mut PhaseResult),
+    ) -> Result<R, Failure> {
+        let phase = begun.phase;
         let target = self.host.check_target();
-        let mut result = PhaseResult {
-            workload: self.description.name.to_owned(),
-            phase: phase.name.to_owned(),
-            status: PhaseStatus::Completed,
-            wall,
-            cpu,
-            machine_cpu,
-            ops,
-            read_bytes,
-            write_bytes,
-            device,
-            cache,
-            latencies,
-            figures: BTreeMap::new(),
-            digest,
-            not_comparable: None,
-            notes: Vec::new(),
-        };
-        if phase.disk_bound && device.is_some_and(|used| used.reads + used.writes == 0) {
+        if phase.disk_bound && result.device.is_some_and(|used| used.reads + used.writes == 0) {
             result.not_comparable =
                 Some("meant to reach the device, but caused no device reads or writes".to_owned());
         }
-        let ended = match (outcome, target) {
+        let ended = match (ended, target) {
             (_, Err(found)) => {
                 result.status = PhaseStatus::Failed {
                     reason: format!("the target is not the filesystem under test: {found}"),
                 };
                 Err(Failure::TargetLost(found))
             }
-            (Err(error), Ok(())) => {
-                result.status =
-                    PhaseStatus::Failed { reason: format!("{error}: {}", error.source) };
+            (Err(failure), Ok(())) => {
+                let reason = match &failure {
+                    Failure::Op { error, .. } => format!("{error}: {}", error.source),
+                    other => other.to_string(),
+                };
+                result.status = PhaseStatus::Failed { reason };
                 self.phases_failed.push(phase.name);
-                Err(Failure::Op { phase: phase.name, error })
+                Err(failure)
             }
             (Ok(value), Ok(())) => {
                 annotate(&value, &mut result);
@@ -253,24 +312,8 @@ impl<'h> Context<'h> {
 
     /// Reports a phase that cannot run here, with its reason, so that it shows as missing.
     pub fn skip(&mut self, phase: &'static PhaseDescription, reason: impl Into<String>) {
-        let result = PhaseResult {
-            workload: self.description.name.to_owned(),
-            phase: phase.name.to_owned(),
-            status: PhaseStatus::Skipped { reason: reason.into() },
-            wall: units::Nanos::ZERO,
-            cpu: measure::CpuTime::default(),
-            machine_cpu: None,
-            ops: 0,
-            read_bytes: units::Bytes::ZERO,
-            write_bytes: units::Bytes::ZERO,
-            device: None,
-            cache: self.cache.clone(),
-            latencies: BTreeMap::new(),
-            figures: BTreeMap::new(),
-            digest: 0,
-            not_comparable: None,
-            notes: Vec::new(),
-        };
+        let mut result = PhaseResult::empty(self.description.name, phase.name, self.cache.clone());
+        result.status = PhaseStatus::Skipped { reason: reason.into() };
         self.phases_reported.push(phase.name);
         self.host.emit(PhaseEvent::Finished(Box::new(result)));
     }
@@ -301,13 +344,13 @@ fn read_devices(devices: &[DeviceId]) -> Vec<Option<DeviceCounters>> {
 }
 
 fn device_use(
-    before: Vec<Option<DeviceCounters>>,
-    after: Vec<Option<DeviceCounters>>,
+    before: &[Option<DeviceCounters>],
+    after: &[Option<DeviceCounters>],
 ) -> Option<DeviceUse> {
     before
-        .into_iter()
+        .iter()
         .zip(after)
-        .map(|(before, after)| Some(after?.since(before?)))
+        .map(|(before, after)| Some((*after)?.since((*before)?)))
         .reduce(|sum, one| Some(sum?.plus(one?)))
         .flatten()
 }

@@ -25,6 +25,17 @@ pub enum InputKind {
     Mail,
     /// A source tree as a tar file; without one the workload draws one of its own.
     SourceTree,
+    /// A program that is run.
+    Program(Program),
+}
+
+/// A program that a workload runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Program {
+    /// Its file's name.
+    pub name: &'static str,
+    /// The Debian package it comes in.
+    pub package: &'static str,
 }
 
 /// One thing that can be set, as `name=value` after the workload's name.

@@ -61,6 +61,14 @@ pub enum Failure {
     /// An input (a corpus) cannot be used.
     #[error("{0}")]
     Input(String),
+    /// A program that the workload runs did not do its work.
+    #[error("{program}: {said}")]
+    Program {
+        /// Its name.
+        program: &'static str,
+        /// How it ended and what it said of it.
+        said: String,
+    },
     /// Reading back found something else than was written.
     #[error("verification: {0}")]
     Verify(String),

@@ -17,10 +17,14 @@ mod seed;
 mod workloads;
 
 pub use context::{Context, Host, InputFacts, Inputs};
-pub use description::{Description, InputKind, Kind, OpDescription, Parameter, PhaseDescription};
+pub use description::{
+    Description, InputKind, Kind, OpDescription, Parameter, PhaseDescription, Program,
+};
 pub use failure::{Failure, OpError};
 pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
-pub use workloads::{BonnieCsv, Space, WORKLOADS, Workload, bonnie_csv, find};
+pub use workloads::{
+    BonnieCsv, ORIGINALS, Space, WORKLOADS, Workload, bonnie_csv, catalogue, find, original_of,
+};

@@ -78,6 +78,30 @@ pub struct PhaseResult {
     pub notes: Vec<String>,
 }
 
+impl PhaseResult {
+    /// A completed phase in which nothing was done, to be filled in.
+    pub(crate) fn empty(workload: &str, phase: &str, cache: Cache) -> PhaseResult {
+        PhaseResult {
+            workload: workload.to_owned(),
+            phase: phase.to_owned(),
+            status: PhaseStatus::Completed,
+            wall: Nanos::ZERO,
+            cpu: CpuTime::default(),
+            machine_cpu: None,
+            ops: 0,
+            read_bytes: Bytes::ZERO,
+            write_bytes: Bytes::ZERO,
+            device: None,
+            cache,
+            latencies: BTreeMap::new(),
+            figures: BTreeMap::new(),
+            digest: 0,
+            not_comparable: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// What a running workload reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]

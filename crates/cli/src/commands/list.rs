@@ -2,7 +2,7 @@
 
 use stack::{FILESYSTEMS, LAYOUTS};
 use store::{RunState, Store};
-use workload::{Kind, WORKLOADS};
+use workload::{Kind, catalogue};
 
 use crate::arguments::{List, Listed};
 use crate::exit::{Ended, Exit, Failure};
@@ -26,7 +26,7 @@ pub(crate) fn list(arguments: &List) -> Ended {
 
 fn workloads() -> String {
     let mut text = String::new();
-    for workload in WORKLOADS {
+    for workload in catalogue() {
         let description = workload.describe();
         text += &format!("{}\n    {}\n", description.name, description.summary);
         let phases: Vec<_> = description.phases.iter().map(|phase| phase.name).collect();

@@ -116,10 +116,9 @@ impl<'r> Arranged<'r> {
 }
 
 fn place_in_catalogue(name: &str) -> usize {
-    workload::WORKLOADS
-        .iter()
+    workload::catalogue()
         .position(|workload| workload.describe().name == name)
-        .unwrap_or(workload::WORKLOADS.len())
+        .unwrap_or(usize::MAX)
 }
 
 /// Which of the trial's workloads each reported phase belongs to. Phases come in order; a

@@ -106,7 +106,11 @@ impl Execution<'_> {
                     .map_err(|error| self.failed(error.to_string()))?,
             ),
         };
-        Ok(Inputs { mail, source_tree: self.job.inputs.source_tree.clone() })
+        Ok(Inputs {
+            mail,
+            source_tree: self.job.inputs.source_tree.clone(),
+            programs: self.job.tool_path.clone(),
+        })
     }
 
     fn run_in_directory(

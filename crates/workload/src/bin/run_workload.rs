@@ -11,7 +11,7 @@
 //! and left as it ends up.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use measure::DeviceId;
@@ -42,6 +42,11 @@ impl Host for Printer {
     }
 }
 
+/// Directories of programs, for the originals.
+fn programs() -> Vec<PathBuf> {
+    std::env::var_os("PATH").iter().flat_map(std::env::split_paths).collect()
+}
+
 fn run(arguments: &[String]) -> Result<(), String> {
     let [name, directory, pack, settings @ ..] = arguments else {
         return Err("arguments: WORKLOAD DIRECTORY PACK [seed=N] [verify=on] [NAME=VALUE]…".into());
@@ -68,7 +73,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
         choice.ensure(&cache).map_err(|error| error.to_string())?
     };
     let mail = MailCorpus::open(&pack).map_err(|error| error.to_string())?;
-    let inputs = Inputs { mail: Some(mail), source_tree: None };
+    let inputs = Inputs { mail: Some(mail), programs: programs(), ..Inputs::default() };
     let mut context = Context::new(
         &Printer,
         workload.describe(),

@@ -17,6 +17,7 @@ mod maildir_read;
 mod maildir_write;
 mod mongo;
 mod null;
+mod originals;
 mod postmark;
 mod randomio;
 mod scale;
@@ -27,6 +28,7 @@ mod walk;
 mod webserver;
 
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
+pub use self::originals::{ORIGINALS, original_of};
 use units::Bytes;
 
 use crate::{Context, Description, Failure, InputFacts, Parameters};
@@ -46,6 +48,11 @@ pub trait Workload: Sync {
     /// When it could not go on. Phases report their own failures; a workload whose later
     /// phases do not depend on a failed one goes on and returns the first failure at its end.
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure>;
+
+    /// For an original: the workload of ours that does the same.
+    fn counterpart(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Room a workload needs.
@@ -77,7 +84,12 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &null::Null,
 ];
 
-/// The workload of this name.
+/// Everything that can be done: our workloads, then the originals.
+pub fn catalogue() -> impl Iterator<Item = &'static dyn Workload> {
+    WORKLOADS.iter().chain(ORIGINALS).copied()
+}
+
+/// The workload or original of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
-    WORKLOADS.iter().copied().find(|workload| workload.describe().name == name)
+    catalogue().find(|workload| workload.describe().name == name)
 }

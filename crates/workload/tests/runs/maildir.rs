@@ -10,7 +10,7 @@ use workload::{Cache, Inputs, PhaseStatus};
 const SMALL: &str = "mails=60 read_mails=20 maildirs=24 maildirs_per_base=10 ops=300";
 
 fn inputs(directory: &Path) -> Inputs {
-    Inputs { mail: Some(corpus(directory)), source_tree: None }
+    Inputs { mail: Some(corpus(directory)), ..Inputs::default() }
 }
 
 fn files_below(path: &Path) -> usize {

@@ -10,6 +10,7 @@ mod fsync_append;
 mod full;
 mod maildir;
 mod mongo;
+mod originals;
 mod postmark;
 mod randomio;
 mod scale;

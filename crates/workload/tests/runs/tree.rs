@@ -67,7 +67,7 @@ fn an_archive_of_gnu_tar_with_links_and_long_names_comes_back() {
     assert!(status.success());
 
     let target = tempfile::tempdir().unwrap();
-    let inputs = Inputs { mail: None, source_tree: Some(archive.clone()) };
+    let inputs = Inputs { source_tree: Some(archive.clone()), ..Inputs::default() };
     let ran = run("tree", target.path(), &inputs, 1, "remove=off");
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
     assert!(matches!(ran.phase("remove").status, PhaseStatus::Skipped { .. }));

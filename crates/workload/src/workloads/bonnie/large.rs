@@ -198,8 +198,7 @@ impl Large {
         }
         std::hint::black_box(sum);
         recorder.digest(bytes);
-        drop(files);
-        Ok(())
+        self.close(files, recorder)
     }
 
     pub(super) fn read_blocks(
@@ -216,8 +215,7 @@ impl Large {
             recorder.done(Op(0));
         }
         recorder.digest(self.chunks());
-        drop(files);
-        Ok(())
+        self.close(files, recorder)
     }
 
     /// fsync where the manner or `-b` wants it, then close.
@@ -339,6 +337,12 @@ impl Seeks {
                 recorder.wrote(large.chunk as u64);
             }
             recorder.done(Op(usize::from(rewrite)));
+        }
+        if large.manner == Manner::V200a || large.fsync {
+            for file in &files.files {
+                rustix::fs::fsync(file).map_err(files.path.failed("fsync"))?;
+            }
+            recorder.part(Op(2));
         }
         Ok(rewritten)
     }

@@ -1,6 +1,7 @@
 //! PostMark: a mail or news server's many small short-lived files.
 
 mod plan;
+mod totals;
 mod twister;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,6 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
 use units::{Bytes, Nanos};
 
 use self::plan::{File, Plan, Settings, Step};
+pub(super) use self::totals::Totals;
 use super::copying::{holds, open_target, read, write_all};
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
@@ -161,22 +163,26 @@ impl Workload for PostMark {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        // The table has twice as many places as there are files at the beginning, but
-        // creates and deletes balance unless they are biased.
-        let number = parameters.count("number");
-        let grown =
-            number + parameters.count("transactions") * parameters.count("bias_create") / 10;
-        let files = grown.min(2 * number);
-        let directories = parameters.count("subdirectories") + 1;
-        Space {
-            bytes: Bytes(parameters.size("size_high").0.div_ceil(4096) * 4096) * files
-                + Bytes(4096) * directories,
-            inodes: files + directories,
-        }
+        space(parameters)
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+/// Room for the files of a run, ours or the original's.
+pub(super) fn space(parameters: &Parameters) -> Space {
+    // The table has twice as many places as there are files at the beginning, but
+    // creates and deletes balance unless they are biased.
+    let number = parameters.count("number");
+    let grown = number + parameters.count("transactions") * parameters.count("bias_create") / 10;
+    let files = grown.min(2 * number);
+    let directories = parameters.count("subdirectories") + 1;
+    Space {
+        bytes: Bytes(parameters.size("size_high").0.div_ceil(4096) * 4096) * files
+            + Bytes(4096) * directories,
+        inodes: files + directories,
     }
 }
 
@@ -283,6 +289,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             figure("original_transactions_s", seconds(transactions_start, transactions_end) as f64);
             figure("original_read_mb_per_s", rate(totals.0));
             figure("original_write_mb_per_s", rate(totals.1));
+            Totals::of(&plan, totals.0, totals.1).figures(&mut result.figures);
         },
     )?;
     for subdirectory in 0..subdirectories {

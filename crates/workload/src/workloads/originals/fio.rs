@@ -1,0 +1,225 @@
+//! The installed fio.
+
+use serde_json::Value;
+use units::Bytes;
+
+use super::super::{Space, Workload};
+use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
+use crate::{
+    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    PhaseDescription, PhaseResult, Program,
+};
+
+/// See the module's own words.
+pub(super) struct OriginalFio;
+
+const PROGRAM: Program = Program { name: "fio", package: "fio" };
+
+static RUN: PhaseDescription = PhaseDescription {
+    name: "run",
+    summary: "jobs read or write files",
+    clock: "the whole program by our clock: with laying out the files that are read. Its own \
+            figures leave that out: `own_read_iops`, `own_read_kb_per_sec`, `own_read_p50_us`, \
+            `own_read_p99_us`, and the same for writes",
+    ops: &[],
+    disk_bound: false,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "original-fio",
+    summary: "the installed fio: one job of the common kinds",
+    origin: "The program of Debian's package fio (Jens Axboe), asked for JSON. Ops and bytes are \
+those of its report. For what is not offered here, run fio itself.",
+    inputs: &[InputKind::Program(PROGRAM)],
+    parameters: &[
+        Parameter {
+            name: "rw",
+            help: "What each job does.",
+            kind: Kind::Choice(&[
+                ("read", "reads in order"),
+                ("write", "writes in order"),
+                ("randread", "reads at random"),
+                ("randwrite", "writes at random"),
+                ("randrw", "both at random, half each"),
+            ]),
+            default: "randread",
+            scales: false,
+        },
+        Parameter {
+            name: "size",
+            help: "Size of each job's file.",
+            kind: Kind::Size,
+            default: "1G",
+            scales: true,
+        },
+        Parameter {
+            name: "block",
+            help: "Bytes of a read or write.",
+            kind: Kind::Size,
+            default: "4K",
+            scales: false,
+        },
+        Parameter {
+            name: "jobs",
+            help: "Jobs at the same time, a file each.",
+            kind: Kind::Count { min: 1, max: 1024 },
+            default: "1",
+            scales: false,
+        },
+        Parameter {
+            name: "engine",
+            help: "How it asks the kernel.",
+            kind: Kind::Choice(&[
+                ("psync", "pread and pwrite"),
+                ("sync", "lseek, read and write"),
+                ("libaio", "Linux's older asynchronous calls"),
+                ("io_uring", "Linux's newer ones"),
+            ]),
+            default: "psync",
+            scales: false,
+        },
+        Parameter {
+            name: "depth",
+            help: "Requests under way at once, for the asynchronous engines.",
+            kind: Kind::Count { min: 1, max: 4096 },
+            default: "1",
+            scales: false,
+        },
+        Parameter {
+            name: "direct",
+            help: "Whether the page cache is left out (O_DIRECT).",
+            kind: Kind::Switch,
+            default: "off",
+            scales: false,
+        },
+        Parameter {
+            name: "fsync",
+            help: "Writes after which a file is synced; 0: never.",
+            kind: Kind::Count { min: 0, max: 1_000_000_000 },
+            default: "0",
+            scales: false,
+        },
+    ],
+    phases: &[&RUN],
+};
+
+impl Workload for OriginalFio {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        let jobs = parameters.count("jobs");
+        Space { bytes: parameters.size("size") * jobs, inodes: jobs + 1 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let parameters = context.parameters();
+        let settings = [
+            "--name=fstrial".to_owned(),
+            "--output-format=json".to_owned(),
+            "--group_reporting".to_owned(),
+            "--thread".to_owned(),
+            format!("--directory={}", context.target().display()),
+            format!("--rw={}", parameters.text("rw")),
+            format!("--size={}", parameters.size("size").0),
+            format!("--bs={}", parameters.size("block").0),
+            format!("--numjobs={}", parameters.count("jobs")),
+            format!("--ioengine={}", parameters.text("engine")),
+            format!("--iodepth={}", parameters.count("depth")),
+            format!("--direct={}", u8::from(parameters.switch("direct"))),
+            format!("--fsync={}", parameters.count("fsync")),
+            format!("--randseed={}", context.seed().stream("fio").below(1 << 31)),
+        ];
+        let invocation = Invocation {
+            program: PROGRAM,
+            arguments: settings.map(Into::into).into(),
+            directory: context.target().to_owned(),
+            input: String::new(),
+        };
+        let knowledge = Knowledge { signs: &[], complaint: |_| None, death: |_| None };
+        run(context, &invocation, Some((&RUN, 0)), &knowledge, |said, passed| {
+            let Some(Passed { result, .. }) = passed.first_mut() else { return Ok(()) };
+            read(said, result)
+        })?;
+        (0..context.parameters().count("jobs"))
+            .try_for_each(|job| sweep(context, &format!("fstrial.{job}.0")))
+    }
+}
+
+/// Reads its JSON, which other lines may precede.
+fn read(said: &Said, result: &mut PhaseResult) -> Result<(), String> {
+    let start = said.output.find('{').ok_or("it printed no JSON")?;
+    let json: Value = serde_json::from_str(&said.output[start..])
+        .map_err(|error| format!("its JSON cannot be read: {error}"))?;
+    let job = &json["jobs"][0];
+    match job["error"].as_i64() {
+        Some(0) => {}
+        Some(error) => {
+            let error = std::io::Error::from_raw_os_error(error as i32);
+            return Err(format!("a job failed: {error}"));
+        }
+        None => return Err("its JSON has no job".to_owned()),
+    }
+    let number = |value: &Value| value.as_f64();
+    for way in ["read", "write"] {
+        let part = &job[way];
+        let ops = part["total_ios"].as_u64().unwrap_or(0);
+        if ops == 0 {
+            continue;
+        }
+        let bytes = Bytes(part["io_bytes"].as_u64().ok_or("its JSON lacks io_bytes")?);
+        result.ops += ops;
+        if way == "read" {
+            result.read_bytes = bytes;
+        } else {
+            result.write_bytes = bytes;
+        }
+        let percentiles = &part["clat_ns"]["percentile"];
+        let figures = [
+            ("iops", number(&part["iops"])),
+            ("kb_per_sec", number(&part["bw"])),
+            ("p50_us", number(&percentiles["50.000000"]).map(|nanos| nanos / 1e3)),
+            ("p99_us", number(&percentiles["99.000000"]).map(|nanos| nanos / 1e3)),
+        ];
+        for (name, value) in figures {
+            if let Some(value) = value {
+                result.figures.insert(format!("own_{way}_{name}"), value);
+            }
+        }
+    }
+    if result.ops == 0 { Err("it did nothing".to_owned()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cache;
+
+    fn read_text(output: &str) -> Result<PhaseResult, String> {
+        let cache = Cache::Warm { why: String::new() };
+        let mut result = PhaseResult::empty("original-fio", "run", cache);
+        let said = Said { output: output.to_owned(), errors: String::new() };
+        read(&said, &mut result).map(|()| result)
+    }
+
+    #[test]
+    fn a_real_run() {
+        let result = read_text(include_str!("../../../tests/originals/fio_randread.json")).unwrap();
+        assert_eq!((result.ops, result.read_bytes.0), (34_917, 143_020_032));
+        assert_eq!(result.write_bytes.0, 0);
+        assert_eq!(result.figures["own_read_kb_per_sec"], 69_799.0);
+        assert_eq!(result.figures["own_read_p50_us"], 55.04);
+        assert_eq!(result.figures["own_read_p99_us"], 88.576);
+        assert!(!result.figures.contains_key("own_write_iops"), "what was not done is missing");
+    }
+
+    #[test]
+    fn a_job_that_failed_is_a_failure_though_it_has_figures() {
+        let error =
+            read_text(include_str!("../../../tests/originals/fio_ENOSPC.json")).unwrap_err();
+        assert!(error.contains("No space left on device"), "{error}");
+        assert!(read_text("fio: unknown option").unwrap_err().contains("no JSON"));
+        assert!(read_text("{\"jobs\": []}").unwrap_err().contains("no job"));
+    }
+}

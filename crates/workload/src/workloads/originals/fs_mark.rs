@@ -1,0 +1,209 @@
+//! The installed fs_mark.
+
+use units::Bytes;
+
+use super::super::{Space, Workload};
+use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
+use crate::{
+    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    PhaseDescription, PhaseResult, Program,
+};
+
+/// See the module's own words.
+pub(super) struct OriginalFsMark;
+
+const PROGRAM: Program = Program { name: "fs_mark", package: "fsmark" };
+
+static RUN: PhaseDescription = PhaseDescription {
+    name: "run",
+    summary: "creates files and deletes them, loop after loop",
+    clock: "the whole program by our clock, with its deletes. Its own figures cover the creates \
+            alone: `own_files_per_sec` is the mean of its loops, `own_…_us` the mean latency of a \
+            system call",
+    ops: &[],
+    disk_bound: false,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "original-fs-mark",
+    summary: "the installed fs_mark: files created with a kind of sync",
+    origin: "The program of Debian's package fsmark (Ric Wheeler), run with `-v`. Names of its \
+files begin with the time, so no two runs do quite the same.",
+    inputs: &[InputKind::Program(PROGRAM)],
+    parameters: &[
+        Parameter {
+            name: "files",
+            help: "Files of each thread and loop.",
+            kind: Kind::Count { min: 1, max: 100_000_000 },
+            default: "1000",
+            scales: true,
+        },
+        Parameter {
+            name: "file_size",
+            help: "Size of a file.",
+            kind: Kind::Size,
+            default: "51200",
+            scales: false,
+        },
+        Parameter {
+            name: "sync",
+            help: "When what is reached for durability.",
+            kind: Kind::Choice(&[
+                ("none", "no sync at all (-S 0)"),
+                ("file", "fsync before each close (-S 1)"),
+                ("late-sync", "sync, then fsync one file, after all (-S 2)"),
+                ("late-reverse", "fsync of each afterwards, in reverse (-S 3)"),
+                ("late-sync-reverse", "sync, then fsync of each in reverse (-S 4)"),
+                ("late", "fsync of each afterwards, in order (-S 5)"),
+                ("late-sync-order", "sync, then fsync of each in order (-S 6)"),
+            ]),
+            default: "file",
+            scales: false,
+        },
+        Parameter {
+            name: "threads",
+            help: "Processes that do this at the same time.",
+            kind: Kind::Count { min: 1, max: 1024 },
+            default: "1",
+            scales: false,
+        },
+        Parameter {
+            name: "directories",
+            help: "Subdirectories, filled in turn; 0: none.",
+            kind: Kind::Count { min: 0, max: 1_000_000 },
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "loops",
+            help: "How often.",
+            kind: Kind::Count { min: 1, max: 1_000_000 },
+            default: "1",
+            scales: false,
+        },
+    ],
+    phases: &[&RUN],
+};
+
+impl Workload for OriginalFsMark {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        let files = parameters.count("files") * parameters.count("threads");
+        let each = parameters.size("file_size").0.div_ceil(4096) * 4096;
+        Space { bytes: Bytes(each) * files, inodes: files + parameters.count("directories") + 1 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let parameters = context.parameters();
+        let count = |name: &str| parameters.count(name);
+        let Kind::Choice(words) = DESCRIPTION.parameters[2].kind else { return Ok(()) };
+        let method = words.iter().position(|(word, _)| *word == parameters.text("sync"));
+        let mut arguments = vec![
+            "-d".to_owned(),
+            context.target().join("fs_mark").display().to_string(),
+            "-l".to_owned(),
+            "/dev/null".to_owned(),
+            "-v".to_owned(),
+        ];
+        let mut add = |name: &str, value: u64| {
+            arguments.extend([name.to_owned(), value.to_string()]);
+        };
+        add("-n", count("files"));
+        add("-s", parameters.size("file_size").0);
+        add("-S", method.unwrap_or(0) as u64);
+        add("-t", count("threads"));
+        add("-L", count("loops"));
+        if count("directories") > 0 {
+            add("-D", count("directories"));
+        }
+        let files = count("files") * count("threads") * count("loops");
+        let bytes = parameters.size("file_size") * files;
+        let invocation = Invocation {
+            program: PROGRAM,
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            directory: context.target().to_owned(),
+            input: String::new(),
+        };
+        let knowledge = Knowledge { signs: &[], complaint: |_| None, death: |_| None };
+        run(context, &invocation, Some((&RUN, files)), &knowledge, |said, passed| {
+            let Some(Passed { result, .. }) = passed.first_mut() else { return Ok(()) };
+            (result.ops, result.write_bytes) = (files, bytes);
+            read(said, result)
+        })?;
+        sweep(context, "fs_mark")
+    }
+}
+
+/// Its columns of three: least, mean and longest latency of a system call.
+const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
+
+fn read(said: &Said, result: &mut PhaseResult) -> Result<(), String> {
+    let rows = rows(&said.output)?;
+    let mean = |column: usize| -> Option<f64> {
+        let values: Option<Vec<f64>> = rows.iter().map(|row| row.get(column).copied()).collect();
+        let values = values?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let names = ["own_files_per_sec", "own_overhead_us"].map(str::to_owned).into_iter();
+    let names = names
+        .zip(3..)
+        .chain(CALLS.iter().zip(0..).map(|(call, at)| (format!("own_{call}_us"), 5 + 3 * at + 1)));
+    for (name, column) in names {
+        if let Some(value) = mean(column) {
+            result.figures.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// The rows of its table, a loop each.
+fn rows(output: &str) -> Result<Vec<Vec<f64>>, String> {
+    let lines = output.lines().skip_while(|line| !line.starts_with("FSUse%")).skip(1);
+    let rows: Vec<Vec<f64>> = lines
+        .map(|line| line.split_whitespace().map_while(|word| word.parse().ok()).collect())
+        .filter(|row: &Vec<f64>| row.len() >= 5)
+        .collect();
+    if rows.is_empty() { Err("it printed no row of figures".to_owned()) } else { Ok(rows) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cache;
+
+    fn figures(output: &str) -> std::collections::BTreeMap<String, f64> {
+        let cache = Cache::Warm { why: String::new() };
+        let mut result = PhaseResult::empty("original-fs-mark", "run", cache);
+        let said = Said { output: output.to_owned(), errors: String::new() };
+        read(&said, &mut result).unwrap();
+        result.figures
+    }
+
+    #[test]
+    fn tables_of_real_runs() {
+        let plain = figures(include_str!("../../../tests/originals/fs_mark_S1.txt"));
+        assert_eq!(plain["own_files_per_sec"], 2111.4);
+        assert_eq!(plain.len(), 2, "without -v there are no latencies: {plain:?}");
+        for (text, rate) in [
+            (include_str!("../../../tests/originals/fs_mark_S0.txt"), 47694.0),
+            (include_str!("../../../tests/originals/fs_mark_S5.txt"), 2166.9),
+        ] {
+            assert_eq!(figures(text)["own_files_per_sec"], rate);
+        }
+        let threads = figures(include_str!("../../../tests/originals/fs_mark_t4_verbose.txt"));
+        assert_eq!(threads["own_fsync_us"], 563.0);
+        assert_eq!(threads["own_unlink_us"], 21.0);
+        let loops = figures(include_str!("../../../tests/originals/fs_mark_L5.log"));
+        let mean = (3201.7 + 3195.8 + 3071.2 + 2897.0 + 2922.3) / 5.0;
+        assert!((loops["own_files_per_sec"] - mean).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_full_filesystem_leaves_no_row() {
+        let full = include_str!("../../../tests/originals/fs_mark_ENOSPC.txt");
+        assert!(rows(full).unwrap_err().contains("no row"));
+    }
+}

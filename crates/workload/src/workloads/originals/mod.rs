@@ -1,0 +1,26 @@
+//! The programs that people have run for years, run as they are installed. Each is a
+//! workload: our clock around its phases, its own figures beside it. [`ORIGINALS`] is the
+//! only list of them; adding one is a file here and a line there.
+
+mod bonnie;
+mod dbench;
+mod fio;
+mod fs_mark;
+mod postmark;
+mod running;
+
+use super::Workload;
+
+/// Every original, in the order `fstrial list workloads` shows.
+pub static ORIGINALS: &[&dyn Workload] = &[
+    &bonnie::OriginalBonnie,
+    &postmark::OriginalPostMark,
+    &fs_mark::OriginalFsMark,
+    &dbench::OriginalDbench,
+    &fio::OriginalFio,
+];
+
+/// The original that does the same as a workload of this name.
+pub fn original_of(name: &str) -> Option<&'static dyn Workload> {
+    ORIGINALS.iter().copied().find(|original| original.counterpart() == Some(name))
+}

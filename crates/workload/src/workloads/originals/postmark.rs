@@ -1,0 +1,345 @@
+//! The installed PostMark.
+
+use units::Bytes;
+
+use super::super::postmark::{Totals, space};
+use super::super::{Space, Workload};
+use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
+use crate::{
+    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    PhaseDescription, Program,
+};
+
+/// See the module's own words.
+pub(super) struct OriginalPostMark;
+
+const PROGRAM: Program = Program { name: "postmark", package: "postmark" };
+/// It says so, or dies of a division, as versions differ.
+const NO_FILE_LEFT: &str = "no file is left; ask for more files (number) or fewer transactions";
+/// As ours, it works in a directory of its own.
+const DIRECTORY: &str = "postmark";
+
+static CREATE: PhaseDescription = PhaseDescription {
+    name: "create",
+    summary: "creates the initial files",
+    clock: "from the program's word `Creating files` to `Performing transactions`, by our clock",
+    ops: &[],
+    disk_bound: false,
+};
+static TRANSACTIONS: PhaseDescription = PhaseDescription {
+    name: "transactions",
+    summary: "each transaction reads or appends to a file, then creates or deletes one",
+    clock: "from `Performing transactions` to `Deleting files`, by our clock",
+    ops: &[],
+    disk_bound: false,
+};
+static DELETE: PhaseDescription = PhaseDescription {
+    name: "delete",
+    summary: "deletes the files that are left",
+    clock: "from `Deleting files` to the program's end, by our clock: with the removal of \
+            subdirectories and its report. Its own figures stand here",
+    ops: &[],
+    disk_bound: false,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "original-postmark",
+    summary: "the installed PostMark 1.51 (Debian's 1.53), run as it is",
+    origin: "The program of Debian's package postmark, for those who want its own word, and to \
+hold `postmark` against (`fstrial crosscheck postmark`). Times are read from our clock when the \
+program says that a phase begins: its own knows whole seconds only. Its own figures are those of \
+`postmark`, in the phase `delete`.\n\n\
+It prints errors and ends well (full filesystem: thousands of lines, then a report as ever), it \
+does not look at the result of a write, and it dies or gives up when no file is left: each is a failure here, \
+with what it said. Where the filesystem is full at the end of a phase, the phase has failed.",
+    inputs: &[InputKind::Program(PROGRAM)],
+    parameters: &[
+        count("number", "Files created at the beginning.", 1, 100_000_000, "500", true),
+        count("transactions", "Transactions, each of two ops.", 1, 100_000_000, "500", true),
+        count(
+            "subdirectories",
+            "Directories over which files are spread.",
+            0,
+            1_000_000,
+            "0",
+            false,
+        ),
+        size("size_low", "Smallest size of a new file.", "500"),
+        size("size_high", "Largest size of a file.", "10000"),
+        size("read_block", "Size of a read when unbuffered.", "512"),
+        size("write_block", "Size of a write when unbuffered.", "512"),
+        count("bias_read", "Tenths of the transactions that read.", 0, 10, "5", false),
+        count("bias_create", "Tenths of the transactions that create.", 0, 10, "5", false),
+        Parameter {
+            name: "buffered",
+            help: "Whether reads and writes go through the C library's buffer.",
+            kind: Kind::Switch,
+            default: "on",
+            scales: false,
+        },
+        count("pm_seed", "PostMark's own seed.", 1, u32::MAX as u64, "42", false),
+    ],
+    phases: &[&CREATE, &TRANSACTIONS, &DELETE],
+};
+
+const fn count(
+    name: &'static str,
+    help: &'static str,
+    min: u64,
+    max: u64,
+    default: &'static str,
+    scales: bool,
+) -> Parameter {
+    Parameter { name, help, kind: Kind::Count { min, max }, default, scales }
+}
+
+const fn size(name: &'static str, help: &'static str, default: &'static str) -> Parameter {
+    Parameter { name, help, kind: Kind::Size, default, scales: false }
+}
+
+impl Workload for OriginalPostMark {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        space(parameters)
+    }
+
+    fn counterpart(&self) -> Option<&'static str> {
+        Some("postmark")
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let directory = context.target().join(DIRECTORY);
+        let cannot = |what: &str, error: std::io::Error| {
+            Failure::Input(format!("{what} {}: {error}", directory.display()))
+        };
+        std::fs::create_dir(&directory).map_err(|error| cannot("make", error))?;
+        let input = commands(context.parameters());
+        let invocation = Invocation {
+            program: PROGRAM,
+            arguments: Vec::new(),
+            directory: directory.clone(),
+            input,
+        };
+        let transactions = context.parameters().count("transactions");
+        let number = context.parameters().count("number");
+        let begins = |text, phase, ops| Sign { text, meaning: Meaning::Begins(phase, ops) };
+        let knowledge = Knowledge {
+            signs: &[
+                begins("Creating files", &CREATE, number),
+                begins("Performing transactions", &TRANSACTIONS, transactions * 2),
+                begins("Deleting files", &DELETE, 0),
+            ],
+            complaint,
+            death: |signal| (signal == libc::SIGFPE).then_some(NO_FILE_LEFT),
+        };
+        run(context, &invocation, None, &knowledge, read)?;
+        std::fs::remove_dir(&directory).map_err(|error| cannot("remove", error))
+    }
+}
+
+fn commands(parameters: &Parameters) -> String {
+    let number = |name: &str| parameters.count(name);
+    let bytes = |name: &str| parameters.size(name).0;
+    let settings = [
+        format!("size {} {}", bytes("size_low"), bytes("size_high")),
+        format!("number {}", number("number")),
+        format!("seed {}", number("pm_seed")),
+        format!("transactions {}", number("transactions")),
+        format!("read {}", bytes("read_block")),
+        format!("write {}", bytes("write_block")),
+        format!("buffering {}", parameters.switch("buffered")),
+        format!("bias read {}", number("bias_read")),
+        format!("bias create {}", number("bias_create")),
+    ];
+    // It takes no 0, which is what it begins with.
+    let subdirectories = Some(number("subdirectories"))
+        .filter(|number| *number > 0)
+        .map(|number| format!("subdirectories {number}"));
+    let settings = settings.iter().chain(&subdirectories);
+    let lines: Vec<_> = settings.map(|setting| format!("set {setting}\n")).collect();
+    lines.concat() + "run\nquit\n"
+}
+
+/// The first of its errors, and how many more there are.
+fn complaint(said: &str) -> Option<String> {
+    if said.contains("out of files!") {
+        return Some(NO_FILE_LEFT.to_owned());
+    }
+    let place = said.find("Error: ")?;
+    let first = said[place..].lines().next().unwrap_or_default();
+    match said.matches("Error: ").count() {
+        1 => Some(format!("it went on after `{first}`")),
+        many => Some(format!("it went on after {many} errors, the first: `{first}`")),
+    }
+}
+
+/// Reads its report into the results.
+fn read(said: &Said, passed: &mut [Passed]) -> Result<(), String> {
+    let report = Report::of(&said.output)?;
+    for passed in passed {
+        let result = &mut passed.result;
+        match passed.phase.name {
+            "create" => result.ops = report.created_alone,
+            "transactions" => {
+                result.ops = report.created_mixed
+                    + report.totals.read
+                    + report.totals.appended
+                    + report.deleted_mixed;
+            }
+            _ => {
+                result.ops = report.deleted_alone;
+                report.totals.figures(&mut result.figures);
+                let mut figure = |name: &str, value: f64| {
+                    result.figures.insert(name.to_owned(), value);
+                };
+                figure("original_total_s", report.total_s);
+                figure("original_transactions_s", report.transactions_s);
+                figure("original_read_mb_per_s", report.read_mb_per_s);
+                figure("original_write_mb_per_s", report.write_mb_per_s);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Its report, verbose.
+#[derive(Debug, PartialEq)]
+struct Report {
+    total_s: f64,
+    transactions_s: f64,
+    created_alone: u64,
+    created_mixed: u64,
+    deleted_alone: u64,
+    deleted_mixed: u64,
+    totals: Totals,
+    read_mb_per_s: f64,
+    write_mb_per_s: f64,
+}
+
+impl Report {
+    fn of(output: &str) -> Result<Report, String> {
+        let start = output.rfind("Time:").ok_or("it printed no report")?;
+        let lines: Vec<&str> = output[start..].lines().map(str::trim).collect();
+        let missing = |what: &str| format!("its report has no line `{what}`");
+        // The line that ends its count with these words, after the one that begins the part.
+        let find = |part: &str, words: &str| -> Result<Vec<f64>, String> {
+            let at = lines.iter().position(|line| line.contains(part));
+            let at = at.ok_or_else(|| missing(part))?;
+            let line = lines[at..].iter().find(|line| line.contains(words));
+            Ok(numbers(line.ok_or_else(|| missing(words))?))
+        };
+        let first = |part: &str, words: &str| -> Result<f64, String> {
+            find(part, words)?.first().copied().ok_or_else(|| missing(words))
+        };
+        let count = |part: &str, words: &str| first(part, words).map(|number| number as u64);
+        let data = |words: &str| -> Result<(f64, f64), String> {
+            let line =
+                lines.iter().find(|line| line.contains(words)).ok_or_else(|| missing(words))?;
+            megabytes(line).ok_or_else(|| format!("`{line}` is no line of data"))
+        };
+        let (read_mb, read_mb_per_s) = data("bytes read (")?;
+        let (written_mb, write_mb_per_s) = data("bytes written (")?;
+        Ok(Report {
+            total_s: first("Time:", "seconds total")?,
+            transactions_s: first("Time:", "seconds of transactions")?,
+            created_alone: count("Files:", "Creation alone")?,
+            created_mixed: count("Creation alone", "Mixed with")?,
+            deleted_alone: count("Files:", "Deletion alone")?,
+            deleted_mixed: count("Deletion alone", "Mixed with")?,
+            totals: Totals {
+                created: count("Files:", "created (")?,
+                read: count("Files:", "read (")?,
+                appended: count("Files:", "appended (")?,
+                deleted: count("Files:", "deleted (")?,
+                read_mb,
+                written_mb,
+            },
+            read_mb_per_s,
+            write_mb_per_s,
+        })
+    }
+}
+
+/// The numbers of a line, in their order.
+fn numbers(line: &str) -> Vec<f64> {
+    line.split(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .filter_map(|word| word.parse().ok())
+        .collect()
+}
+
+/// Amount and rate of `303.46 megabytes read (75.86 megabytes per second)`, in MB.
+fn megabytes(line: &str) -> Option<(f64, f64)> {
+    let mut words = line.split([' ', '(']).filter(|word| !word.is_empty());
+    let mut next = || {
+        let number: f64 = words.next()?.parse().ok()?;
+        let factor = match words.next()? {
+            "bytes" => 1.0 / 1_048_576.0,
+            "kilobytes" => 1.0 / 1024.0,
+            "megabytes" => 1.0,
+            "gigabytes" => 1024.0,
+            _ => return None,
+        };
+        words.next();
+        Some(number * factor)
+    };
+    Some((next()?, next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_of_real_runs() {
+        let report =
+            Report::of(include_str!("../../../tests/originals/postmark_20000_100000.txt")).unwrap();
+        let expected = Report {
+            total_s: 4.0,
+            transactions_s: 3.0,
+            created_alone: 20_000,
+            created_mixed: 50_128,
+            deleted_alone: 20_256,
+            deleted_mixed: 49_872,
+            totals: Totals {
+                created: 70_128,
+                read: 49_656,
+                appended: 50_199,
+                deleted: 70_128,
+                read_mb: 303.46,
+                written_mb: 436.18,
+            },
+            read_mb_per_s: 75.86,
+            write_mb_per_s: 109.05,
+        };
+        assert_eq!(report, expected);
+        for (text, created, appended, written) in [
+            (include_str!("../../../tests/originals/postmark_5000_10000.txt"), 9991, 4952, 59.04),
+            (include_str!("../../../tests/originals/postmark_500_500.txt"), 764, 257, 4.45),
+        ] {
+            let totals = Report::of(text).unwrap().totals;
+            assert_eq!((totals.created, totals.appended), (created, appended));
+            assert_eq!(totals.written_mb, written);
+        }
+    }
+
+    #[test]
+    fn errors_are_found_where_it_goes_on() {
+        let full = include_str!("../../../tests/originals/postmark_ENOSPC_head.txt");
+        let complaint = complaint(full).unwrap();
+        assert!(complaint.contains("errors, the first: `Error: cannot open"), "{complaint}");
+        assert!(complaint.contains("800"), "{complaint}");
+        let good = include_str!("../../../tests/originals/postmark_500_500.txt");
+        assert_eq!(super::complaint(good), None);
+        assert_eq!(Report::of(full).unwrap_err(), "it printed no report");
+    }
+
+    #[test]
+    fn units_of_data_follow_their_size() {
+        let line = "162.97 kilobytes read (1.50 gigabytes per second)";
+        assert_eq!(megabytes(line), Some((162.97 / 1024.0, 1536.0)));
+        assert_eq!(megabytes("12.00 parsecs read (1.00 bytes per second)"), None);
+    }
+}
