@@ -29,6 +29,15 @@ impl Lab {
         }
         for choice in &spec.workloads {
             let needs = workload::find(&choice.name)?.describe().inputs;
+            if let Some(program) = needs.iter().find_map(|kind| match kind {
+                InputKind::Program(program) => Some(program.name),
+                _ => None,
+            }) && self.lacks(program)
+            {
+                let rule = format!("this lab has no {program}");
+                let next = "`fstrial lab build --with originals`";
+                return Some(Refusal::new(choice.name.as_str(), rule).with_next(next));
+            }
             // Without a source tree a workload draws one of its own.
             if needs.contains(&InputKind::Mail) && !self.has_mail() {
                 return Some(Refusal::new(choice.name.as_str(), "it needs a corpus of mails"));

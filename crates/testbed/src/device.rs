@@ -13,6 +13,7 @@ use units::Bytes;
 
 use crate::child::{Assignment, InheritedClaim};
 use crate::process::{Inherited, run_child};
+use crate::programs::missing_program;
 use crate::{Stop, Stopped, Testbed, facts};
 
 /// The largest disk made for an external journal.
@@ -73,6 +74,9 @@ impl DeviceTestbed {
             return Some(Refusal::new(name, "there is no such filesystem"));
         };
         if let Err(refusal) = spec.contender.validate() {
+            return Some(refusal);
+        }
+        if let Some(refusal) = missing_program(spec, &self.tool_path) {
             return Some(refusal);
         }
         let description = filesystem.describe();

@@ -11,6 +11,7 @@ use units::Bytes;
 use crate::child::Assignment;
 use crate::place::Place;
 use crate::process::run_child;
+use crate::programs::missing_program;
 use crate::{Stop, Stopped, Testbed, facts};
 
 /// Directories of this machine.
@@ -81,6 +82,9 @@ impl DirectoryTestbed {
         let Some(directory) = self.directory(spec) else {
             return Some(Refusal::new(name, "no directory of this run lies on it any more"));
         };
+        if let Some(refusal) = missing_program(spec, &self.tool_path) {
+            return Some(refusal);
+        }
         let shown = directory.display().to_string();
         match rustix::fs::statvfs(directory) {
             Err(error) => Some(Refusal::new(shown, error.to_string())),

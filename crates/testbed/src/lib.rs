@@ -8,6 +8,7 @@ mod facts;
 mod leftovers;
 mod place;
 mod process;
+mod programs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

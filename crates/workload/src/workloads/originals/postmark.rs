@@ -1,7 +1,5 @@
 //! The installed PostMark.
 
-use units::Bytes;
-
 use super::super::postmark::{Totals, space};
 use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
