@@ -13,7 +13,7 @@ use crate::models::draw::Draw;
 use crate::models::flash::{Ssd, SsdParameters};
 use crate::models::ideal::{Ideal, IdealParameters};
 use crate::models::mechanical::{Drive, DriveParameters};
-use crate::models::raid::{Controller, ControllerParameters};
+use crate::models::raid::{Controller, ControllerParameters, Level};
 use crate::models::slowed::Slowed;
 use crate::published::Published;
 
@@ -204,14 +204,23 @@ impl DiskDescription {
     /// # Errors
     /// As [`DiskDescription::load`].
     pub fn parse(file: &str, text: &str) -> Result<DiskDescription, DescriptionError> {
-        DiskDescription::parse_as(file, text, false)
+        DiskDescription::parse_as(file, text, As::Itself)
     }
 
-    fn parse_as(
+    /// Reads a controller's text and puts other disks behind it than it names.
+    ///
+    /// # Errors
+    /// As [`DiskDescription::load`], when it describes no controller, or when it cannot have
+    /// such an array.
+    pub fn parse_array(
         file: &str,
         text: &str,
-        as_member: bool,
+        array: ArrayOf,
     ) -> Result<DiskDescription, DescriptionError> {
+        DiskDescription::parse_as(file, text, As::Array(Box::new(array)))
+    }
+
+    fn parse_as(file: &str, text: &str, role: As) -> Result<DiskDescription, DescriptionError> {
         let syntax = |error: toml::de::Error| DescriptionError::Syntax {
             file: file.to_owned(),
             message: error.to_string().trim_end().to_owned(),
@@ -236,14 +245,28 @@ impl DiskDescription {
                 checked("ssd", ssd.check())?;
                 ("ssd", Device::Ssd(Box::new(ssd)))
             }
-            (None, None, Some(_), None) if as_member => {
+            (None, None, Some(_), None) if matches!(role, As::Member) => {
                 let problem = "cannot be the member of another controller: name a drive";
                 return Err(at("controller", "controller", problem.to_owned()));
             }
             (None, None, Some(controller), None) => {
+                let (controller, member) = match role {
+                    As::Array(array) => array.behind(controller),
+                    As::Itself | As::Member => {
+                        let member = member_of(file, &controller.member)?;
+                        (controller, member)
+                    }
+                };
                 checked("controller", controller.check())?;
-                let member = Box::new(member_of(file, &controller.member)?);
-                ("controller", Device::Controller(Box::new(controller), member))
+                if matches!(member.device, Device::Controller(..)) {
+                    let problem = "cannot be a controller itself: name a drive";
+                    return Err(at("controller", "member", problem.to_owned()));
+                }
+                ("controller", Device::Controller(Box::new(controller), Box::new(member)))
+            }
+            _ if matches!(role, As::Array(_)) => {
+                let problem = "is needed to put disks behind it: this describes none";
+                return Err(at("", "controller", problem.to_owned()));
             }
             (None, None, None, Some(ideal)) => {
                 checked("ideal", ideal.check())?;
@@ -314,6 +337,16 @@ impl DiskDescription {
         }
     }
 
+    /// What is offered when this much of each member is used; the same for what has none.
+    pub fn offered(&self, of_each: Bytes) -> Bytes {
+        match &self.device {
+            Device::Controller(controller, _) => {
+                Bytes(controller.striping().capacity(of_each.0 / SECTOR_BYTES) * SECTOR_BYTES)
+            }
+            Device::Drive(_) | Device::Ssd(_) | Device::Ideal(_) => of_each,
+        }
+    }
+
     /// First sector and sectors per track of each zone; nothing for what has no zones.
     pub fn zones(&self) -> Vec<(u64, u32)> {
         match &self.device {
@@ -331,13 +364,46 @@ impl DiskDescription {
     }
 }
 
+/// Disks to put behind a controller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrayOf {
+    /// How data is spread over them.
+    pub level: Level,
+    /// How many.
+    pub members: u32,
+    /// What lies on one before the next is used; as the controller has it where `None`.
+    pub stripe_unit: Option<Bytes>,
+    /// What each of them is.
+    pub member: DiskDescription,
+}
+
+impl ArrayOf {
+    fn behind(self, controller: ControllerParameters) -> (ControllerParameters, DiskDescription) {
+        let controller = ControllerParameters {
+            member: self.member.name.clone(),
+            members: self.members,
+            level: self.level,
+            stripe_unit: self.stripe_unit.unwrap_or(controller.stripe_unit),
+            ..controller
+        };
+        (controller, self.member)
+    }
+}
+
+/// As what a text is read.
+enum As {
+    Itself,
+    Member,
+    Array(Box<ArrayOf>),
+}
+
 /// The description of a controller's member: a shipped device, or a file beside `file`.
 fn member_of(file: &str, member: &str) -> Result<DiskDescription, DescriptionError> {
     if !member.ends_with(".toml") {
         return catalogue::find(member);
     }
     let beside = Path::new(file).parent().unwrap_or(Path::new("")).join(member);
-    DiskDescription::parse_as(&beside.display().to_string(), &read(&beside)?, true)
+    DiskDescription::parse_as(&beside.display().to_string(), &read(&beside)?, As::Member)
 }
 
 fn read(path: &Path) -> Result<String, DescriptionError> {

@@ -28,10 +28,13 @@ mod request;
 pub use catalogue::{DISKS, Shipped};
 pub use check::{Check, CheckRow, SeekPoint, ZoneRate, check};
 pub use demerit::{Agreement, Measured, TraceError, agreement, demerit, read_trace};
-pub use description::{DescriptionError, Device, DiskDescription, Options, Provenance, Variant};
+pub use description::{
+    ArrayOf, DescriptionError, Device, DiskDescription, Options, Provenance, Variant,
+};
 pub use log::{LogError, LogSummary, LogWriter, Percentiles, Record, RecordIndex, RequestLog};
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
+pub use models::raid::Level;
 pub use pages::{PAGE_BYTES, PageStore, PageStoreError, PageUse};
 pub use published::{Figure, Published};
 pub use region::{MemoryRegion, Region};

@@ -27,7 +27,7 @@ mod working;
 
 pub use init::{MOUNT_POINT, REGION_OPTION};
 pub use modules::MODULES_DIRECTORY;
-pub use order::{DiskOrder, Input, Order, QueueOrder, Sabotage, device_path};
+pub use order::{ArrayOrder, DiskOrder, Input, Order, QueueOrder, Sabotage, device_path};
 pub use port::DOORBELL;
 pub use transport::TAX_LIMIT;
 

@@ -1,6 +1,6 @@
 //! From an order's disk to a model.
 
-use disk::{DiskDescription, Model, Options};
+use disk::{ArrayOf, DiskDescription, Model, Options};
 
 use crate::order::DiskOrder;
 
@@ -9,10 +9,32 @@ use crate::order::DiskOrder;
 /// # Errors
 /// When its parameters do not describe a disk or an option is unknown.
 pub fn build(order: &DiskOrder) -> Result<Box<dyn Model>, String> {
-    let description = DiskDescription::parse(&order.name, &order.parameters)
-        .map_err(|error| error.to_string())?;
+    let description = description(order)?;
     let options = options(order)?;
     Ok(description.build(order.seed, &options))
+}
+
+/// What a disk, or a controller with the disks behind it, is.
+///
+/// # Errors
+/// When parameters do not describe it, or it cannot have such an array.
+pub fn description(order: &DiskOrder) -> Result<DiskDescription, String> {
+    let (name, text) = (&order.name, &order.parameters);
+    let described = match &order.array {
+        None => DiskDescription::parse(name, text),
+        Some(array) => {
+            DiskDescription::parse(&array.member, &array.parameters).and_then(|member| {
+                let stripe_unit = array.stripe_unit;
+                let (level, members) = (array.level, array.members);
+                DiskDescription::parse_array(
+                    name,
+                    text,
+                    ArrayOf { level, members, stripe_unit, member },
+                )
+            })
+        }
+    };
+    described.map_err(|error| error.to_string())
 }
 
 /// Reads the options of an order.
@@ -64,6 +86,7 @@ mod tests {
         DiskOrder {
             name: "ideal".to_owned(),
             parameters: ideal.text.to_owned(),
+            array: None,
             options: options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             capacity: Bytes::from_mib(64),
             seed: 1,
@@ -83,6 +106,33 @@ mod tests {
     #[test]
     fn a_disk_has_the_size_that_was_ordered() {
         assert_eq!(build(&order(&[])).unwrap().capacity(), Bytes::from_mib(64));
+    }
+
+    #[test]
+    fn a_controller_has_the_disks_that_were_ordered_behind_it() {
+        let text = |name: &str| disk::DISKS.iter().find(|disk| disk.name == name).unwrap().text;
+        let array = |level, members| DiskOrder {
+            name: "areca-arc-1220".to_owned(),
+            parameters: text("areca-arc-1220").to_owned(),
+            array: Some(crate::order::ArrayOrder {
+                level,
+                members,
+                stripe_unit: None,
+                member: "hitachi-7k1000c-1tb".to_owned(),
+                parameters: text("hitachi-7k1000c-1tb").to_owned(),
+            }),
+            capacity: Bytes::from_gib(1 << 20),
+            ..order(&[("battery", "off")])
+        };
+        let drive = disk::DiskDescription::find("hitachi-7k1000c-1tb").unwrap();
+        let each = drive.build(1, &disk::Options::default()).capacity();
+        let offered = build(&array(disk::Level::Raid5, 3)).unwrap().capacity();
+        assert_eq!(offered, Bytes(each.0 / 65536 * 2 * 65536));
+        let problem = build(&array(disk::Level::Raid10, 3)).err().unwrap();
+        assert!(problem.contains("pairs are mirrored"), "{problem}");
+        let none =
+            DiskOrder { parameters: text("ideal").to_owned(), ..array(disk::Level::Raid5, 3) };
+        assert!(build(&none).err().unwrap().contains("put disks behind it"));
     }
 
     #[test]

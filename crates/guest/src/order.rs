@@ -46,6 +46,9 @@ pub struct DiskOrder {
     pub name: String,
     /// Its parameters: the text of its TOML file.
     pub parameters: String,
+    /// The disks behind it, where it is a controller and has others than it names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayOrder>,
     /// Options that differ from those parameters: `write_cache = off`.
     #[serde(default)]
     pub options: std::collections::BTreeMap<String, String>,
@@ -55,6 +58,22 @@ pub struct DiskOrder {
     pub seed: u64,
     /// What the kernel is told of the device and how it treats it.
     pub queue: QueueOrder,
+}
+
+/// Simulated disks behind a simulated controller, all alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayOrder {
+    /// How data is spread over them.
+    pub level: disk::Level,
+    /// How many.
+    pub members: u32,
+    /// Bytes on one disk before the next disk's turn; the controller's own where `None`.
+    pub stripe_unit: Option<Bytes>,
+    /// Their name, for messages.
+    pub member: String,
+    /// Their parameters: the text of their TOML file.
+    pub parameters: String,
 }
 
 /// How the guest's kernel sees and treats a disk.

@@ -83,6 +83,7 @@ pub(crate) fn initramfs(
     let mut wanted: Vec<&str> = FIRST.to_vec();
     wanted.extend(FILESYSTEMS.iter().map(|filesystem| filesystem.describe().module));
     wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().modules));
+    wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().faster_with));
     let directory = MODULES_DIRECTORY.trim_start_matches('/');
     archive.directory(directory);
     let mut order = String::new();

@@ -5,22 +5,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use disk::DiskDescription;
-use guest::{DiskOrder, MOUNT_POINT, Order, Sabotage, device_path};
-use stack::layouts::Role;
+use guest::{MOUNT_POINT, Order, Sabotage, device_path};
 use testbed::Stop;
 use trial::{DeviceKind, Event, InputFiles, Job, Site, TrialSpec, protocol};
 use units::{Bytes, Nanos};
 
 use crate::cache::{prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
+use crate::disks;
 use crate::elf::loaded_part;
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
 use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::optional::{self, PartDescription};
-use crate::profile::{DiskProfile, MachineProfile};
+use crate::profile::MachineProfile;
 use crate::session::{self, Carried};
 use crate::vm::Software;
 
@@ -263,7 +262,8 @@ impl Lab {
     }
 
     fn order(&self, spec: &TrialSpec, extras: &Extras) -> Result<Order, LabError> {
-        let disks = self.disks(spec)?;
+        let disks = disks::of(&self.profile, spec)?;
+        let disks: Vec<_> = disks.into_iter().map(|disk| disk.order).collect();
         Ok(Order {
             version: protocol::VERSION,
             job: Job {
@@ -283,70 +283,4 @@ impl Lab {
             sabotage: extras.sabotage,
         })
     }
-
-    /// The disks a specification needs.
-    ///
-    /// # Errors
-    /// When its layout is unknown or refuses, or a disk is not described.
-    pub(crate) fn disks(&self, spec: &TrialSpec) -> Result<Vec<DiskOrder>, LabError> {
-        let contender = &spec.contender;
-        let needs_device = stack::filesystems::find(&contender.filesystem)
-            .is_none_or(|filesystem| filesystem.describe().needs_device);
-        if !needs_device {
-            return Ok(Vec::new());
-        }
-        let layout = stack::layouts::find(&contender.layout.name).ok_or_else(|| {
-            LabError::value(&contender.name, format!("no layout `{}`", contender.layout.name))
-        })?;
-        let roles = layout
-            .disks(&contender.layout)
-            .map_err(|refusal| LabError::value(&contender.name, refusal.to_string()))?;
-        roles
-            .iter()
-            .enumerate()
-            .map(|(nth, role)| {
-                let profile = match role {
-                    Role::Data => &self.profile.disk,
-                    Role::Journal => self.profile.journal.as_ref().unwrap_or(&self.profile.disk),
-                };
-                disk_order(profile, spec, nth)
-            })
-            .collect()
-    }
-}
-
-fn disk_order(profile: &DiskProfile, spec: &TrialSpec, nth: usize) -> Result<DiskOrder, LabError> {
-    let bad = |error: disk::DescriptionError| {
-        LabError::value(format!("disk `{}`", profile.model), error.to_string())
-    };
-    let description = DiskDescription::find(&profile.model).map_err(bad)?;
-    let parameters = match disk::DISKS.iter().find(|shipped| shipped.name == profile.model) {
-        Some(shipped) => shipped.text.to_owned(),
-        None => {
-            let path = Path::new(&profile.model);
-            std::fs::read_to_string(path).map_err(LabError::at("read", path))?
-        }
-    };
-    let mut options = profile.options.clone();
-    let cache = if profile.write_cache { "on" } else { "off" };
-    options.entry("write_cache".to_owned()).or_insert_with(|| cache.to_owned());
-    let whole = description.build(0, &disk::Options::default()).capacity();
-    let capacity = spec.size.unwrap_or(whole);
-    if capacity > whole {
-        return Err(LabError::value(
-            format!("disk `{}`", profile.model),
-            format!("it has {whole}, {capacity} were asked for"),
-        ));
-    }
-    let order = DiskOrder {
-        name: profile.model.clone(),
-        parameters,
-        options,
-        capacity,
-        seed: spec.seed.derive(&format!("disk {nth}")).0,
-        queue: profile.queue(),
-    };
-    guest::models::options(&order)
-        .map_err(|problem| LabError::value(format!("disk `{}`", profile.model), problem))?;
-    Ok(order)
 }

@@ -1,10 +1,12 @@
 //! How much of the host's memory guests may take, and how much a trial's guest will.
 
 use stack::Refusal;
+use stack::layouts::{Role, Share};
 use trial::TrialSpec;
 use units::Bytes;
 use workload::InputFacts;
 
+use crate::disks::Disk;
 use crate::machine::{Machine, QEMU_OVERHEAD};
 
 /// Left to everything else on the host.
@@ -24,15 +26,16 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// Predicts it. Disks hold what the workloads write, twice over for what a
-    /// copy-on-write filesystem keeps, on each of `copies` disks, and never more than
-    /// `capacity` together.
+    /// Predicts it. The data disks hold together what the workloads write, twice over for
+    /// what a copy-on-write filesystem keeps, as many times as the layout stores it, and the
+    /// filesystem's own; a journal disk holds no more than was written. None holds more than
+    /// it has room for.
     pub(crate) fn of(
         machine: &Machine,
         input_bytes: u64,
         spec: &TrialSpec,
         inputs: &InputFacts,
-        capacities: &[Bytes],
+        disks: &[Disk],
     ) -> Peak {
         let written: u64 = spec
             .workloads
@@ -42,14 +45,22 @@ impl Peak {
                 Some(space.bytes.0.saturating_add(space.inodes.saturating_mul(PER_INODE)))
             })
             .sum();
-        let store = capacities
-            .iter()
-            .map(|capacity| {
-                let predicted = written.saturating_mul(2).saturating_add(OVERHEAD.0);
-                let metadata = capacity.0 / 64;
-                capacity.0.min(predicted.saturating_add(metadata))
-            })
-            .fold(0, u64::saturating_add);
+        let kept = written.saturating_mul(2).saturating_add(OVERHEAD.0);
+        let capacity = |of: &dyn Fn(&Role) -> bool| -> u64 {
+            disks.iter().filter(|disk| of(&disk.role)).map(|disk| disk.order.capacity.0).sum()
+        };
+        let share = || {
+            let layout = spec.contender.layout.layout().ok()?;
+            layout.share(&spec.contender.layout).ok()
+        };
+        let held = |capacity: u64, stored: u64| capacity.min(stored.saturating_add(capacity / 64));
+        let share = share().unwrap_or(Share { usable: 1, of: 1 });
+        let data = capacity(&|role| matches!(role, Role::Data));
+        let data = held(data, kept.saturating_mul(share.of) / share.usable);
+        // Behind a controller everything is stored once: its disks are one device here.
+        let behind = capacity(&|role| matches!(role, Role::Controller(_)));
+        let journal = capacity(&|role| matches!(role, Role::Journal));
+        let store = data + held(behind, kept) + held(journal, kept);
         // Inputs lie in the shared region beside their copy in RAM.
         let machine = Bytes(machine.ram.0 + QEMU_OVERHEAD.0 + input_bytes);
         Peak { machine, store: Bytes(store) }

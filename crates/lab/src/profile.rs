@@ -28,8 +28,59 @@ pub struct MachineProfile {
     /// Disks for an external journal; the same as for data where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<DiskProfile>,
+    /// The controller of hardware RAID, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerProfile>,
+    /// By what to multiply amounts of data so that they are to this memory as they were to
+    /// the real machine's, where this one's differs: `--scale` takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_scale: Option<f64>,
     /// Where its figures come from, or that they are assumed.
     pub source: String,
+}
+
+/// Which RAID controller, and how the kernel treats it. The disks behind it are the
+/// profile's, with their own caches as the controller's model says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerProfile {
+    /// Name in the catalogue of disks, or the path of a TOML file.
+    pub model: String,
+    /// Requests the kernel keeps outstanding at most.
+    #[serde(default = "controller_depth")]
+    pub depth: u16,
+    /// The kernel's I/O scheduler.
+    #[serde(default = "scheduler")]
+    pub scheduler: String,
+    /// The kernel's read-ahead.
+    #[serde(default = "read_ahead")]
+    pub read_ahead: Bytes,
+}
+
+impl ControllerProfile {
+    /// A controller that is named and of which nothing else is said.
+    pub(crate) fn named(model: &str) -> ControllerProfile {
+        ControllerProfile {
+            model: model.to_owned(),
+            depth: controller_depth(),
+            scheduler: scheduler(),
+            read_ahead: read_ahead(),
+        }
+    }
+
+    /// What the guest's kernel is told: a disk that turns, with nothing volatile.
+    pub(crate) fn queue(&self) -> QueueOrder {
+        QueueOrder {
+            rotational: true,
+            volatile_cache: false,
+            fua: false,
+            discard: false,
+            depth: self.depth,
+            physical_sector: 512,
+            scheduler: self.scheduler.clone(),
+            read_ahead: self.read_ahead,
+        }
+    }
 }
 
 /// Which disk, and how the kernel treats it.
@@ -75,6 +126,11 @@ fn depth() -> u16 {
     32
 }
 
+/// The most the guest's block driver takes; real controllers took 128 to 256.
+fn controller_depth() -> u16 {
+    128
+}
+
 fn sector() -> u32 {
     512
 }
@@ -93,6 +149,10 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("scsi-2004", include_str!("../profiles/scsi-2004.toml")),
     ("sata-2007", include_str!("../profiles/sata-2007.toml")),
     ("laptop-2005", include_str!("../profiles/laptop-2005.toml")),
+    ("seminar-2001", include_str!("../profiles/seminar-2001.toml")),
+    ("raid-2004", include_str!("../profiles/raid-2004.toml")),
+    ("array-2007", include_str!("../profiles/array-2007.toml")),
+    ("raid-2011", include_str!("../profiles/raid-2011.toml")),
     ("today", include_str!("../profiles/today.toml")),
 ];
 
@@ -173,10 +233,17 @@ impl MachineProfile {
         if profile.shift > 10 {
             return Err(bad(format!("shift = {}: at most 10", profile.shift)));
         }
-        for disk in std::iter::once(&profile.disk).chain(&profile.journal) {
-            if !(1..=128).contains(&disk.depth) {
-                return Err(bad(format!("depth = {}: from 1 to 128", disk.depth)));
+        let disks = std::iter::once(&profile.disk).chain(&profile.journal);
+        let depths = disks.clone().map(|disk| disk.depth);
+        for depth in depths.chain(profile.controller.iter().map(|controller| controller.depth)) {
+            if !(1..=128).contains(&depth) {
+                return Err(bad(format!("depth = {depth}: from 1 to 128")));
             }
+        }
+        if profile.data_scale.is_some_and(|scale| !(scale > 0.0 && scale.is_finite())) {
+            return Err(bad("data_scale: it is a factor above 0".to_owned()));
+        }
+        for disk in disks {
             if ![512, 4096].contains(&disk.physical_sector) {
                 return Err(bad(format!("physical_sector = {}", disk.physical_sector)));
             }
@@ -244,7 +311,16 @@ mod tests {
     #[test]
     fn every_shipped_profile_is_one() {
         for (name, _) in PROFILES {
-            assert_eq!(MachineProfile::find(name).unwrap().name, *name);
+            let profile = MachineProfile::find(name).unwrap();
+            assert_eq!(profile.name, *name);
+            let models = [
+                Some(&profile.disk.model),
+                profile.journal.as_ref().map(|disk| &disk.model),
+                profile.controller.as_ref().map(|controller| &controller.model),
+            ];
+            for model in models.into_iter().flatten() {
+                disk::DiskDescription::find(model).unwrap();
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use trial::{Event, Outcome, Step, TrialSpec};
 use units::Bytes;
 use workload::InputKind;
 
+use crate::disks;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab};
 use crate::memory::{self, Peak};
@@ -16,9 +17,9 @@ use crate::optional::part_with;
 
 impl Lab {
     fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {
-        let capacities: Vec<Bytes> = self.disks(spec)?.iter().map(|disk| disk.capacity).collect();
+        let disks = disks::of(self.profile(), spec)?;
         let inputs = self.inputs_size();
-        Ok(Peak::of(self.machine(), inputs.0, spec, self.input_facts(), &capacities))
+        Ok(Peak::of(self.machine(), inputs.0, spec, self.input_facts(), &disks))
     }
 
     fn refusal(&self, spec: &TrialSpec, room: Bytes) -> Option<Refusal> {
@@ -59,6 +60,7 @@ impl Testbed for Lab {
         let mut facts = testbed::machine_facts();
         let profile = self.profile();
         let journal = profile.journal.as_ref().map(|disk| disk.model.clone());
+        let journal_cache = profile.journal.as_ref().map(|disk| on_off(disk.write_cache));
         let kernel =
             self.parts().kernel.file_name().map(|name| name.to_string_lossy().into_owned());
         let own = [
@@ -73,6 +75,9 @@ impl Testbed for Lab {
             ("lab_disk_depth", Some(profile.disk.depth.to_string())),
             ("lab_disk_scheduler", Some(profile.disk.scheduler.clone())),
             ("lab_journal_disk", journal),
+            ("lab_journal_disk_write_cache", journal_cache),
+            ("lab_controller", profile.controller.as_ref().map(|own| own.model.clone())),
+            ("lab_data_scale", profile.data_scale.map(|scale| scale.to_string())),
             ("lab_kernel", kernel),
             ("lab_emulator", Some(self.qemu_version().to_owned())),
         ];

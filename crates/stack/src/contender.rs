@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::layouts::LayoutChoice;
-use crate::{Refusal, filesystems};
+use crate::{Refusal, filesystems, layouts};
 
 /// One column of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,8 +147,12 @@ impl Contender {
         }
         let disks: Vec<PathBuf> =
             (0..roles.len()).map(|disk| PathBuf::from(format!("/dev/disk{disk}"))).collect();
-        let plan = layout.plan(&self.layout, &disks)?;
         const UUID: &str = "00000000-0000-4000-8000-000000000000";
+        let plan = layout.plan(&layouts::Request {
+            choice: &self.layout,
+            disks: &disks,
+            uuid: UUID.to_owned(),
+        })?;
         let needs_device = filesystem.describe().needs_device;
         filesystem.plan(&filesystems::Request {
             contender: self,

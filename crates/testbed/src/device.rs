@@ -38,6 +38,10 @@ struct Held {
     loops: Vec<OwnedLoopFile>,
 }
 
+/// Why hardware RAID is no layout here.
+const NO_CONTROLLER: &str =
+    "fstrial sets up no RAID controller: on this machine the array is yours, and one device";
+
 impl DeviceTestbed {
     /// `devices` empty means loop files in `loop_directory`.
     pub fn new(
@@ -80,17 +84,15 @@ impl DeviceTestbed {
             return Some(refusal);
         }
         let description = filesystem.describe();
-        let tools = ToolPath::of(self.tool_path.iter().cloned());
-        if let Some(missing) = description.programs.iter().find(|p| tools.find(p).is_none()) {
-            let refusal = Refusal::new(name, format!("{missing} is not installed"));
-            return Some(match description.package {
-                Some(package) => refusal.with_next(format!("install {package}")),
-                None => refusal,
-            });
-        }
         if !facts::kernel_has(description.kernel_type, description.module) {
             let rule = format!("this kernel has no {}", description.kernel_type);
             return Some(Refusal::new(name, rule));
+        }
+        if let Some(refusal) = self.missing(name, description.package, description.programs) {
+            return Some(refusal);
+        }
+        if let Some(refusal) = self.layout_objection(spec).filter(|_| description.needs_device) {
+            return Some(refusal);
         }
         if !self.uses_loops() && description.needs_device {
             let roles = roles(spec);
@@ -104,6 +106,35 @@ impl DeviceTestbed {
             }
         }
         None
+    }
+
+    /// The first of these programs that is not installed.
+    fn missing(&self, name: &str, package: Option<&str>, programs: &[&str]) -> Option<Refusal> {
+        let tools = ToolPath::of(self.tool_path.iter().cloned());
+        let missing = programs.iter().find(|program| tools.find(program).is_none())?;
+        let refusal = Refusal::new(name, format!("{missing} is not installed"));
+        Some(match package {
+            Some(package) => refusal.with_next(format!("install {package}")),
+            None => refusal,
+        })
+    }
+
+    /// Why the layout cannot be had here, if so: a controller, a kernel without it, a tool.
+    fn layout_objection(&self, spec: &TrialSpec) -> Option<Refusal> {
+        let contender = &spec.contender;
+        let what = format!("{}: layout={}", contender.name, contender.layout);
+        if roles(spec).iter().any(|role| matches!(role, Role::Controller(_))) {
+            let next = "name that device with --device and leave the layout out, or use the lab";
+            return Some(Refusal::new(what, NO_CONTROLLER).with_next(next));
+        }
+        let layout = stack::layouts::find(&contender.layout.name)?.describe();
+        if let Some(module) = layout.modules.iter().find(|module| !facts::kernel_has_module(module))
+        {
+            let rule = format!("this kernel has no {module}");
+            let next = "a kernel that has it, or the lab, whose kernel does";
+            return Some(Refusal::new(what, rule).with_next(next));
+        }
+        self.missing(&what, layout.package, layout.programs)
     }
 
     /// Claims the named devices once; all or none.
@@ -133,6 +164,7 @@ impl DeviceTestbed {
             let size = match roles[index] {
                 Role::Data => size,
                 Role::Journal => size.min(JOURNAL_DISK_MAX),
+                Role::Controller(_) => return Err(NO_CONTROLLER.to_owned()),
             };
             std::fs::create_dir_all(&self.loop_directory)
                 .map_err(|error| format!("{}: {error}", self.loop_directory.display()))?;

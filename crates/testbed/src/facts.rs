@@ -64,12 +64,20 @@ pub(crate) fn kernel_has(kernel_type: &str, module: &str) -> bool {
     let registered = read("/proc/filesystems").is_some_and(|text| {
         text.lines().any(|line| line.split_whitespace().last() == Some(kernel_type))
     });
+    registered || kernel_has_module(module)
+}
+
+/// Whether the running kernel has this module: loaded, to be loaded, or built in.
+pub(crate) fn kernel_has_module(module: &str) -> bool {
+    // Files have dashes or underscores, the loaded module has underscores.
+    let names = [module.to_owned(), module.replace('-', "_")];
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let has_module = || {
-        read(&format!("/lib/modules/{release}/modules.dep"))
-            .is_some_and(|text| text.contains(&format!("/{module}.ko")))
+    let listed = |list: &str| {
+        read(&format!("/lib/modules/{release}/{list}"))
+            .is_some_and(|text| names.iter().any(|name| text.contains(&format!("/{name}.ko"))))
     };
-    registered || has_module()
+    let loaded = Path::new("/sys/module").join(&names[1]).exists();
+    loaded || listed("modules.dep") || listed("modules.builtin")
 }
 
 /// The kernel's name for the filesystem that holds `path`.

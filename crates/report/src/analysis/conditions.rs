@@ -66,7 +66,7 @@ pub(crate) fn written(contender: &Contender) -> String {
         text = format!("{text}:mount={}", escape(&contender.mount.join(",")));
     }
     if contender.layout != stack::LayoutChoice::default() {
-        text = format!("{text}:layout={}", escape(&contender.layout.name));
+        text = format!("{text}:layout={}", escape(&contender.layout.to_string()));
     }
     let unescaped = text.replace("\\,", ",").replace("\\:", ":");
     if unescaped == contender.name { text } else { format!("{}={text}", contender.name) }

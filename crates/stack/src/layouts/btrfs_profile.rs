@@ -1,10 +1,8 @@
 //! btrfs over several disks by itself: the filesystem spreads and copies what it writes, no
 //! layer lies between. Metadata is mirrored in every profile.
 
-use std::path::PathBuf;
-
 use super::md::text;
-use super::{DISKS, Description, Layout, Parameter, Plan, Role, roles, split};
+use super::{DISKS, Description, Layout, Parameter, Plan, Request, Role, Share, roles, split};
 use crate::{Command, LayoutChoice, Refusal};
 
 /// One profile.
@@ -27,6 +25,7 @@ macro_rules! profiles {
                 package: Some("btrfs-progs"),
                 programs: &["btrfs"],
                 modules: &[],
+                faster_with: &[],
                 parameters: PARAMETERS,
                 filesystems: Some(&["btrfs"]),
             },
@@ -57,22 +56,25 @@ impl Layout for Profile {
         Ok(roles(choice, data))
     }
 
-    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
-        let (disks, journal) = split(self, choice, disks)?;
+    fn share(&self, choice: &LayoutChoice) -> Result<Share, Refusal> {
+        self.disks(choice)?;
+        let copies = if self.description.name == RAID0.description.name { 1 } else { 2 };
+        Ok(Share { usable: 1, of: copies })
+    }
+
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let (disks, journal) = split(self, request)?;
         let mut forget = ["device", "scan", "--forget"].map(str::to_owned).to_vec();
         for disk in disks {
-            forget.push(text(choice, disk)?);
+            forget.push(text(request.choice, disk)?);
         }
         Ok(Plan {
-            assemble: Vec::new(),
-            data: disks[0].clone(),
             members: disks[1..].to_vec(),
-            journal,
             // The kernel remembers the members of a filesystem by UUID after it is unmounted.
             // The next trial of the seed has the same UUID, perhaps on other devices, and
             // would be joined with these.
             dismantle: vec![Command::new("btrfs", forget)],
-            inspect: Vec::new(),
+            ..Plan::of(disks[0].clone(), journal)
         })
     }
 }

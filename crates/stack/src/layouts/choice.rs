@@ -99,7 +99,7 @@ impl LayoutChoice {
                     .with_next(format!("it takes: {}", known.join(", "))));
             };
             let mut words = parameter.values.split('|');
-            let free = matches!(parameter.values, "SIZE" | "NUMBER");
+            let free = matches!(parameter.values, "SIZE" | "NUMBER" | "NAME");
             if !free && !words.any(|word| word == value) {
                 return Err(self
                     .refuse(format!("{name} has no value `{value}`"))

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::identity::Identity;
 use super::md::text;
-use super::{Description, JOURNAL, Layout, Parameter, Plan, Role, roles, split};
+use super::{Description, JOURNAL, Layout, Parameter, Plan, Request, Role, roles, split};
 use crate::{Command, LayoutChoice, Refusal};
 
 /// See the module's own words.
@@ -26,7 +26,8 @@ static DESCRIPTION: Description = Description {
     summary: "one disk under dm-crypt (LUKS2, aes-xts)",
     package: Some("cryptsetup-bin"),
     programs: &["cryptsetup"],
-    modules: &["dm-crypt", "xts", "aesni-intel"],
+    modules: &["dm-crypt", "xts"],
+    faster_with: &["aesni-intel"],
     parameters: PARAMETERS,
     filesystems: None,
 };
@@ -44,10 +45,11 @@ impl Layout for Crypt {
         Ok(roles(choice, 1))
     }
 
-    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
-        let (data, journal) = split(self, choice, disks)?;
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let (data, journal) = split(self, request)?;
+        let choice = request.choice;
         let disk = text(choice, &data[0])?;
-        let identity = Identity::of(choice, disks);
+        let identity = Identity::of(request);
         let name = identity.name();
 
         let mut format: Vec<String> =
@@ -69,11 +71,9 @@ impl Layout for Crypt {
                 without_udev(Command::new("cryptsetup", format)).destructive(),
                 without_udev(Command::new("cryptsetup", open)),
             ],
-            data: PathBuf::from(format!("/dev/mapper/{name}")),
-            members: Vec::new(),
-            journal,
             dismantle: vec![without_udev(Command::new("cryptsetup", ["close", &name]))],
             inspect: vec![without_udev(Command::new("cryptsetup", ["status", &name]))],
+            ..Plan::of(PathBuf::from(format!("/dev/mapper/{name}")), journal)
         })
     }
 }

@@ -1,27 +1,26 @@
-//! Names and UUIDs of what a layout makes: the same for the same layout on the same disks,
+//! Names and UUIDs of what a layout makes: the same for the same trial on the same disks,
 //! different on different disks, and recognisable as fstrial's own.
 
-use std::path::PathBuf;
-
-use super::LayoutChoice;
+use super::Request;
 
 /// The identity of one layout on its disks.
 pub(super) struct Identity(u64);
 
 impl Identity {
-    /// FNV-1a (Fowler, Noll, Vo; 64 bits) over the choice and the disks' names: it has to be
-    /// stable, not strong.
-    pub(super) fn of(choice: &LayoutChoice, disks: &[PathBuf]) -> Identity {
+    /// FNV-1a (Fowler, Noll, Vo; 64 bits) over the choice, the disks' names and the trial's
+    /// UUID: it has to be stable, not strong.
+    pub(super) fn of(request: &Request<'_>) -> Identity {
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         let mut take = |bytes: &[u8]| {
             for byte in bytes.iter().chain(&[0]) {
                 hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
             }
         };
-        take(choice.to_string().as_bytes());
-        for disk in disks {
+        take(request.choice.to_string().as_bytes());
+        for disk in request.disks {
             take(disk.as_os_str().as_encoded_bytes());
         }
+        take(request.uuid.as_bytes());
         Identity(hash)
     }
 
@@ -46,18 +45,23 @@ impl Identity {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::LayoutChoice;
 
     #[test]
     fn same_for_the_same_and_different_for_others() {
         let disks = [PathBuf::from("/dev/sda"), PathBuf::from("/dev/sdb")];
-        let of = |text: &str, disks: &[PathBuf]| {
-            Identity::of(&LayoutChoice::parse(text).unwrap(), disks)
+        let of = |text: &str, disks: &[PathBuf], uuid: &str| {
+            let choice = LayoutChoice::parse(text).unwrap();
+            Identity::of(&Request { choice: &choice, disks, uuid: uuid.to_owned() })
         };
-        let identity = of("raid1", &disks);
-        assert_eq!(identity.uuid(), of("raid1", &disks).uuid());
-        assert_ne!(identity.uuid(), of("raid0", &disks).uuid());
-        assert_ne!(identity.name(), of("raid1", &disks[..1]).name());
+        let identity = of("raid1", &disks, "1");
+        assert_eq!(identity.uuid(), of("raid1", &disks, "1").uuid());
+        assert_ne!(identity.uuid(), of("raid0", &disks, "1").uuid());
+        assert_ne!(identity.uuid(), of("raid1", &disks, "2").uuid());
+        assert_ne!(identity.name(), of("raid1", &disks[..1], "1").name());
         let shape: Vec<_> = identity.uuid().split('-').map(str::len).collect();
         assert_eq!(shape, [8, 4, 4, 4, 12]);
     }

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use units::Bytes;
 
 use super::identity::Identity;
-use super::{CHUNK, DISKS, Description, JOURNAL, Layout, Parameter, Plan, Role, roles, split};
+use super::{
+    CHUNK, DISKS, Description, JOURNAL, Layout, Parameter, Plan, Request, Role, Share, roles, split,
+};
 use crate::{Command, LayoutChoice, Refusal};
 
 /// One RAID level.
@@ -37,9 +39,17 @@ static COPIES: Parameter = Parameter {
            the other half of the next disk",
 };
 
-static STRIPED: &[&Parameter] = &[&DISKS, &CHUNK, &JOURNAL];
-static MIRRORED: &[&Parameter] = &[&DISKS, &JOURNAL];
-static BOTH: &[&Parameter] = &[&DISKS, &CHUNK, &COPIES, &JOURNAL];
+static STATE: Parameter = Parameter {
+    name: "state",
+    values: "clean|degraded|rebuilding",
+    help: "clean (default); degraded: the last disk is missing; rebuilding: it is new and being \
+           filled from the others, beginning with the first workload, at the kernel's own pace",
+};
+
+static PLAIN: &[&Parameter] = &[&DISKS, &CHUNK, &JOURNAL];
+static STRIPED: &[&Parameter] = &[&DISKS, &CHUNK, &STATE, &JOURNAL];
+static MIRRORED: &[&Parameter] = &[&DISKS, &STATE, &JOURNAL];
+static BOTH: &[&Parameter] = &[&DISKS, &CHUNK, &COPIES, &STATE, &JOURNAL];
 
 macro_rules! levels {
     ($($constant:ident $name:literal level $level:literal $summary:literal module $module:literal
@@ -52,6 +62,7 @@ macro_rules! levels {
                 package: Some("mdadm"),
                 programs: &["mdadm"],
                 modules: &["md-mod", $module],
+                faster_with: &[],
                 parameters: $parameters,
                 filesystems: None,
             },
@@ -66,7 +77,7 @@ macro_rules! levels {
 
 levels! {
     RAID0 "raid0" level "0" "md: striped over all disks, no redundancy" module "raid0"
-        parameters STRIPED disks 2 at_least 2 "striping takes two disks" arrangement None;
+        parameters PLAIN disks 2 at_least 2 "striping takes two disks" arrangement None;
     RAID1 "raid1" level "1" "md: the same on every disk" module "raid1"
         parameters MIRRORED disks 2 at_least 2 "a mirror takes two disks" arrangement None;
     RAID5 "raid5" level "5" "md: striped, one disk's worth of parity" module "raid456"
@@ -105,9 +116,21 @@ impl Layout for Md {
         Ok(roles(choice, data))
     }
 
-    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
-        let (members, journal) = split(self, choice, disks)?;
-        let identity = Identity::of(choice, disks);
+    fn share(&self, choice: &LayoutChoice) -> Result<Share, Refusal> {
+        let disks = self.disk_count(choice)? as u64;
+        Ok(match self.level {
+            "1" => Share { usable: 1, of: disks },
+            "5" => Share { usable: disks - 1, of: disks },
+            "6" => Share { usable: disks - 2, of: disks },
+            "10" => Share { usable: 1, of: 2 },
+            _ => Share { usable: 1, of: 1 },
+        })
+    }
+
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let (members, journal) = split(self, request)?;
+        let choice = request.choice;
+        let identity = Identity::of(request);
         let name = identity.name();
         let array = format!("/dev/md/{name}");
         let mut create: Vec<String> = vec!["--create".to_owned(), array.clone()];
@@ -133,18 +156,37 @@ impl Layout for Md {
             members.iter().map(|member| text(choice, member)).collect::<Result<_, _>>()?;
         create.extend(members.iter().cloned());
 
+        let state = choice.value(&STATE).unwrap_or("clean");
+        let mut assemble = Vec::new();
+        let mut last = None;
+        if state != "clean" {
+            last = create.pop();
+            create.push("missing".to_owned());
+        }
+        assemble.push(Command::new("mdadm", create).destructive());
+        let mut set_off = Vec::new();
+        if let Some(last) = last.filter(|_| state == "rebuilding") {
+            // Held back until the filesystem is there: otherwise a small disk would be full
+            // before the first workload begins.
+            assemble.push(Command::new("mdadm", ["--action=frozen", &array]));
+            assemble
+                .push(Command::new("mdadm", ["--manage", &array, "--add", &last]).destructive());
+            set_off.push(Command::new("mdadm", ["--action=idle", &array]));
+        }
+        let detail = Command::new("mdadm", ["--detail", &array]);
         let mut zero = vec!["--zero-superblock".to_owned()];
-        zero.extend(members);
+        let unused = usize::from(state == "degraded");
+        zero.extend(members[..members.len() - unused].iter().cloned());
         Ok(Plan {
-            assemble: vec![Command::new("mdadm", create).destructive()],
-            data: PathBuf::from(&array),
-            members: Vec::new(),
-            journal,
+            assemble,
             dismantle: vec![
                 Command::new("mdadm", ["--stop", &array]),
                 Command::new("mdadm", zero).destructive(),
             ],
-            inspect: vec![Command::new("mdadm", ["--detail", &array])],
+            inspect: vec![detail.clone()],
+            observe: if state == "clean" { Vec::new() } else { vec![detail] },
+            set_off,
+            ..Plan::of(PathBuf::from(&array), journal)
         })
     }
 }

@@ -4,6 +4,7 @@
 mod btrfs_profile;
 mod choice;
 mod crypt;
+mod hardware;
 mod identity;
 mod md;
 mod single;
@@ -12,6 +13,7 @@ mod thin;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 pub use choice::LayoutChoice;
 
@@ -25,6 +27,10 @@ pub static LAYOUTS: &[&dyn Layout] = &[
     &md::RAID5,
     &md::RAID6,
     &md::RAID10,
+    &hardware::RAID0,
+    &hardware::RAID1,
+    &hardware::RAID5,
+    &hardware::RAID10,
     &btrfs_profile::RAID0,
     &btrfs_profile::RAID1,
     &btrfs_profile::RAID10,
@@ -48,11 +54,39 @@ pub trait Layout: Sync {
     /// When a parameter is unknown or breaks a rule (RAID 5 of two disks).
     fn disks(&self, choice: &LayoutChoice) -> Result<Vec<Role>, Refusal>;
 
-    /// How to assemble and dismantle it from these devices.
+    /// How much of its data disks is left for files.
     ///
     /// # Errors
     /// As [`Layout::disks`].
-    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal>;
+    fn share(&self, choice: &LayoutChoice) -> Result<Share, Refusal> {
+        self.disks(choice).map(|_| Share { usable: 1, of: 1 })
+    }
+
+    /// How to assemble and dismantle it from the request's devices.
+    ///
+    /// # Errors
+    /// As [`Layout::disks`].
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal>;
+}
+
+/// What a plan is asked for.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The layout and its parameters.
+    pub choice: &'a LayoutChoice,
+    /// The devices, one for each of [`Layout::disks`].
+    pub disks: &'a [PathBuf],
+    /// Identifies what is made, from the trial's seed.
+    pub uuid: String,
+}
+
+/// How much of the room of all data disks remains for files: `usable` parts of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Parts that hold files, at least 1.
+    pub usable: u64,
+    /// Parts in all.
+    pub of: u64,
 }
 
 /// What is fixed about a layout.
@@ -68,6 +102,8 @@ pub struct Description {
     pub programs: &'static [&'static str],
     /// The kernel modules it needs.
     pub modules: &'static [&'static str],
+    /// Kernel modules that serve it faster on processors that have what they use.
+    pub faster_with: &'static [&'static str],
     /// What can be said about it.
     pub parameters: &'static [&'static Parameter],
     /// The filesystems that can sit on it, where not all can.
@@ -79,7 +115,7 @@ pub struct Description {
 pub struct Parameter {
     /// Name, the same word for the same meaning in every layout.
     pub name: &'static str,
-    /// The values it takes: `SIZE`, `NUMBER`, or words between bars.
+    /// The values it takes: `SIZE`, `NUMBER`, `NAME`, or words between bars.
     pub values: &'static str,
     /// What it means.
     pub help: &'static str,
@@ -115,9 +151,9 @@ fn roles(choice: &LayoutChoice, data: usize) -> Vec<Role> {
 /// Disks split into those for data (at least one) and the one for the journal.
 fn split<'a>(
     layout: &dyn Layout,
-    choice: &LayoutChoice,
-    disks: &'a [PathBuf],
+    request: &Request<'a>,
 ) -> Result<(&'a [PathBuf], Option<PathBuf>), Refusal> {
+    let Request { choice, disks, .. } = *request;
     let wanted = layout.disks(choice)?.len();
     if disks.len() != wanted {
         return Err(choice.refuse(format!("it takes {wanted} disks, not {}", disks.len())));
@@ -129,13 +165,29 @@ fn split<'a>(
 }
 
 /// What a disk is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// Holds the filesystem, alone or as a member.
     Data,
     /// Holds an external journal or log.
     Journal,
+    /// Holds the filesystem, and is a controller with disks of its own behind it.
+    Controller(Array),
+}
+
+/// Disks behind a RAID controller. The kernel sees one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Array {
+    /// `raid0`, `raid1`, `raid5` or `raid10`.
+    pub level: &'static str,
+    /// How many disks, all alike.
+    pub members: usize,
+    /// Bytes on one disk before the next disk's turn; the controller's own where `None`.
+    pub chunk: Option<Bytes>,
+    /// Whether a battery keeps its memory alive, so that it answers before the disks have it.
+    pub battery: bool,
+    /// Name of the controller; the machine's own where `None`.
+    pub controller: Option<String>,
 }
 
 /// What is to be done.
@@ -153,4 +205,25 @@ pub struct Plan {
     pub dismantle: Vec<Command>,
     /// Commands that print what was made, for the record.
     pub inspect: Vec<Command>,
+    /// Commands that set off what is to go on beside the workloads; run once, before the
+    /// first clock.
+    pub set_off: Vec<Command>,
+    /// Commands that print how things stand after the workloads.
+    pub observe: Vec<Command>,
+}
+
+impl Plan {
+    /// A plan that does nothing: the filesystem sits on this device as it is.
+    fn of(data: PathBuf, journal: Option<PathBuf>) -> Plan {
+        Plan {
+            assemble: Vec::new(),
+            data,
+            members: Vec::new(),
+            journal,
+            dismantle: Vec::new(),
+            inspect: Vec::new(),
+            set_off: Vec::new(),
+            observe: Vec::new(),
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! One disk, and nothing between it and the filesystem.
 
-use std::path::PathBuf;
-
-use super::{Description, JOURNAL, Layout, Parameter, Plan, Role, roles, split};
+use super::{Description, JOURNAL, Layout, Parameter, Plan, Request, Role, roles, split};
 use crate::{LayoutChoice, Refusal};
 
 /// See the module's own words.
@@ -16,6 +14,7 @@ static DESCRIPTION: Description = Description {
     package: None,
     programs: &[],
     modules: &[],
+    faster_with: &[],
     parameters: PARAMETERS,
     filesystems: None,
 };
@@ -30,15 +29,8 @@ impl Layout for Single {
         Ok(roles(choice, 1))
     }
 
-    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
-        let (data, journal) = split(self, choice, disks)?;
-        Ok(Plan {
-            assemble: Vec::new(),
-            data: data[0].clone(),
-            members: Vec::new(),
-            journal,
-            dismantle: Vec::new(),
-            inspect: Vec::new(),
-        })
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let (data, journal) = split(self, request)?;
+        Ok(Plan::of(data[0].clone(), journal))
     }
 }

@@ -8,7 +8,7 @@ use units::Bytes;
 use super::crypt::without_udev;
 use super::identity::Identity;
 use super::md::text;
-use super::{CHUNK, Description, JOURNAL, Layout, Parameter, Plan, Role, roles, split};
+use super::{CHUNK, Description, JOURNAL, Layout, Parameter, Plan, Request, Role, roles, split};
 use crate::{Command, LayoutChoice, Refusal};
 
 /// See the module's own words.
@@ -28,6 +28,7 @@ static DESCRIPTION: Description = Description {
     package: Some("lvm2"),
     programs: &["pvcreate", "pvremove", "vgcreate", "vgremove", "vgchange", "lvcreate", "lvs"],
     modules: &["dm-thin-pool"],
+    faster_with: &[],
     parameters: PARAMETERS,
     filesystems: None,
 };
@@ -61,10 +62,11 @@ impl Layout for Thin {
         Ok(roles(choice, 1))
     }
 
-    fn plan(&self, choice: &LayoutChoice, disks: &[PathBuf]) -> Result<Plan, Refusal> {
-        let (data, journal) = split(self, choice, disks)?;
+    fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
+        let (data, journal) = split(self, request)?;
+        let choice = request.choice;
         let disk = text(choice, &data[0])?;
-        let group = Identity::of(choice, disks).name();
+        let group = Identity::of(request).name();
         let pool = format!("{group}/pool");
         // LVM looks at this disk alone, whatever else the machine has, and reads no
         // configuration. Checking a pool that was just made is no part of the trial.
@@ -113,15 +115,13 @@ impl Layout for Thin {
                     ],
                 ),
             ],
-            data: PathBuf::from(format!("/dev/mapper/{group}-data")),
-            members: Vec::new(),
-            journal,
             dismantle: vec![
                 lvm("vgchange", &["-a", "n", &group]),
                 lvm("vgremove", &["-y", "-f", &group]),
                 lvm("pvremove", &["-y", "-ff", &disk]).destructive(),
             ],
             inspect: vec![lvm("lvs", &["-a", "-o", "+chunksize,metadata_percent", &group])],
+            ..Plan::of(PathBuf::from(format!("/dev/mapper/{group}-data")), journal)
         })
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use stack::layouts::Role;
+use stack::layouts::{Request, Role};
 use stack::{LAYOUTS, LayoutChoice};
 
-use crate::contenders::one;
+use crate::contenders::{UUID, one};
 
 fn disks(count: usize) -> Vec<PathBuf> {
     (0..count).map(|disk| PathBuf::from(format!("/dev/disk{disk}"))).collect()
@@ -18,7 +18,9 @@ fn plan(text: &str) -> (Vec<String>, stack::layouts::Plan) {
     let choice = LayoutChoice::parse(text).unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
     let layout = choice.layout().unwrap();
     let roles = layout.disks(&choice).unwrap();
-    let plan = layout.plan(&choice, &disks(roles.len())).unwrap();
+    let disks = disks(roles.len());
+    let plan =
+        layout.plan(&Request { choice: &choice, disks: &disks, uuid: UUID.to_owned() }).unwrap();
     (plan.assemble.iter().map(ToString::to_string).collect(), plan)
 }
 
@@ -30,6 +32,7 @@ fn every_layout_is_named_once_and_documented() {
         assert!(names.insert(description.name), "{} is there twice", description.name);
         assert!(!description.summary.is_empty(), "{}", description.name);
         assert_eq!(description.package.is_some(), !description.programs.is_empty());
+        assert!(description.modules.is_empty() || description.package.is_some());
         for parameter in description.parameters {
             assert!(!parameter.help.is_empty(), "{} {}", description.name, parameter.name);
         }
@@ -45,7 +48,14 @@ fn what_breaks_a_rule_is_refused_before_anything_is_made() {
         ("raid0x1", "striping takes two disks"),
         ("btrfs-raid10x2", "on fewer it is btrfs-raid1"),
         ("btrfs-raid1+journal", "btrfs-raid1 has no parameter `journal`"),
-        ("raid1+chunk=64K", "raid1 has no parameter `chunk`; it takes: disks, journal"),
+        ("raid1+chunk=64K", "raid1 has no parameter `chunk`; it takes: disks, state, journal"),
+        ("raid0+state=degraded", "raid0 has no parameter `state`"),
+        ("raid5+state=broken", "it takes clean|degraded|rebuilding"),
+        ("hw-raid5x2", "it takes three"),
+        ("hw-raid10x5", "every disk needs its mirror"),
+        ("hw-raid10x2", "on two it is hw-raid1"),
+        ("hw-raid1+chunk=64K", "hw-raid1 has no parameter `chunk`"),
+        ("hw-raid1+battery=full", "it takes on|off"),
         ("raid0+chunk=3K", "power of two"),
         ("raid0+chunk=many", "chunk"),
         ("raid10+copies=offset", "copies has no value `offset`; it takes near|far"),
@@ -69,7 +79,9 @@ fn the_number_of_disks_must_fit() {
     let roles = layout.disks(&choice).unwrap();
     assert_eq!(roles.len(), 7);
     assert_eq!(roles[5..], [Role::Data, Role::Journal]);
-    let refusal = layout.plan(&choice, &disks(6)).unwrap_err().to_string();
+    let disks = disks(6);
+    let request = Request { choice: &choice, disks: &disks, uuid: UUID.to_owned() };
+    let refusal = layout.plan(&request).unwrap_err().to_string();
     assert!(refusal.contains("it takes 7 disks, not 6"), "{refusal}");
 }
 

@@ -54,10 +54,14 @@ pub(crate) fn stage(text: &str, size: Bytes) -> Staged {
         .map(|role| match role {
             stack::layouts::Role::Data => LoopDevice::new(size),
             stack::layouts::Role::Journal => LoopDevice::new(Bytes::from_mib(160)),
+            stack::layouts::Role::Controller(_) => panic!("{text}: there are none outside the lab"),
         })
         .collect();
     let paths: Vec<PathBuf> = devices.iter().map(|device| device.path.clone()).collect();
-    let layout = (!paths.is_empty()).then(|| layout.plan(&contender.layout, &paths).unwrap());
+    let layout = (!paths.is_empty()).then(|| {
+        let (choice, uuid) = (&contender.layout, uuid.clone());
+        layout.plan(&stack::layouts::Request { choice, disks: &paths, uuid }).unwrap()
+    });
     for command in layout.iter().flat_map(|layout| &layout.assemble) {
         run(command);
     }

@@ -158,27 +158,45 @@ impl Execution<'_> {
 
         let mut record = Vec::new();
         let layout = match filesystem.describe().needs_device {
-            true => Some(layout.plan(&contender.layout, devices).map_err(refuse)?),
+            true => Some(
+                layout
+                    .plan(&stack::layouts::Request {
+                        choice: &contender.layout,
+                        disks: devices,
+                        uuid: self.job.spec.seed.derive(&contender.name).uuid("layout"),
+                    })
+                    .map_err(refuse)?,
+            ),
             false => None,
         };
         self.step(Step::Layout);
         if layout.is_some() {
             self.clear(devices, kind, &mut record)?;
         }
+        let mut assembled = Ok(());
         for command in layout.iter().flat_map(|plan| &plan.assemble) {
-            self.run_command(command, &mut record)?;
+            assembled = assembled.and_then(|()| self.run_command(command, &mut record));
         }
         let place = Place { kind, mount_point, layout: layout.as_ref(), disks: devices };
-        let ended = self.run_on_filesystem(filesystem, &place, inputs, &mut record);
-        if let Some(plan) = layout
-            && !plan.dismantle.is_empty()
-        {
-            self.step(Step::Dismantle);
-            for command in &plan.dismantle {
-                self.run_command(command, &mut record)?;
-            }
+        let ended = assembled
+            .and_then(|()| self.run_on_filesystem(filesystem, &place, inputs, &mut record));
+        let dismantled = layout.map_or(Ok(()), |plan| self.dismantle(&plan, ended.is_ok()));
+        // What went wrong first is what went wrong.
+        ended.and(dismantled)
+    }
+
+    /// Takes the layout apart, each part whether or not another could be. After a failure
+    /// some of it was perhaps never there: then nothing more is said.
+    fn dismantle(&self, plan: &stack::layouts::Plan, whole: bool) -> Result<(), Outcome> {
+        if plan.dismantle.is_empty() {
+            return Ok(());
         }
-        ended
+        if whole {
+            self.step(Step::Dismantle);
+        }
+        let run = |command| self.run_command(command, &mut Vec::new());
+        let results: Vec<_> = plan.dismantle.iter().map(run).collect();
+        results.into_iter().collect()
     }
 
     fn run_on_filesystem(
@@ -261,7 +279,7 @@ impl Execution<'_> {
             mount_options: target.mount.options.clone(),
             device: match place.layout {
                 None => "memory".to_owned(),
-                Some(_) => place.kind.words().to_owned(),
+                Some(_) => place.words(&self.job.spec.contender.layout),
             },
             size: Some(target.size),
             free: Some(target.free),
@@ -273,12 +291,20 @@ impl Execution<'_> {
         if place.kind != DeviceKind::Simulated {
             machine::touch_memory();
         }
+        for command in place.layout.iter().flat_map(|layout| &layout.set_off) {
+            self.run_command(command, &mut Vec::new())?;
+        }
         self.step(Step::Work);
         let path = mounted.path().to_owned();
         let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered() };
         let disks = place.disks;
         let host = TrialHost { execution: self, target: RefCell::new(target), cooling, disks };
-        self.run_workloads(&host, &path, inputs)
+        let ended = self.run_workloads(&host, &path, inputs);
+        for command in place.layout.iter().flat_map(|layout| &layout.observe) {
+            let said = self.programs.run(command).unwrap_or_else(|error| error.to_string());
+            self.tell(Event::Note(format!("after the workloads: {}", states(&said))));
+        }
+        ended
     }
 
     fn run_workloads(
@@ -391,6 +417,16 @@ impl Execution<'_> {
     }
 }
 
+/// The lines of a listing that say how things stand: `State : clean, degraded, recovering`.
+fn states(said: &str) -> String {
+    let lines = said.lines().map(str::trim);
+    let telling: Vec<String> = lines
+        .filter(|line| line.starts_with("State :") || line.contains("Status :"))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    if telling.is_empty() { said.trim().to_owned() } else { telling.join("; ") }
+}
+
 /// What a filesystem is made on.
 struct Place<'a> {
     kind: DeviceKind,
@@ -402,6 +438,22 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// In words for a table.
+    fn words(&self, layout: &stack::LayoutChoice) -> String {
+        let kind = self.kind.words();
+        if *layout == stack::LayoutChoice::default() {
+            return kind.to_owned();
+        }
+        let simulated = self.kind == DeviceKind::Simulated;
+        match self.disks.len() {
+            1 if simulated && layout.name.starts_with("hw-") => {
+                format!("layout {layout}: one simulated controller")
+            }
+            1 => format!("layout {layout}: {kind}"),
+            count => format!("layout {layout}: {count} × {kind}"),
+        }
+    }
+
     /// Every device that may have pages of the filesystem in its own page cache.
     fn buffered(&self) -> Vec<PathBuf> {
         let Some(layout) = self.layout else { return Vec::new() };

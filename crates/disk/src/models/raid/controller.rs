@@ -88,11 +88,7 @@ impl Controller {
         options: &Options,
     ) -> Controller {
         let each = members.iter().map(|member| member.capacity().0 / SECTOR_BYTES).min();
-        let striping = Striping {
-            level: controller.level,
-            members: controller.members,
-            unit: controller.stripe_unit.0 / SECTOR_BYTES,
-        };
+        let striping = controller.striping();
         let ns_per_mib = |mb_per_s: f64| (1_048_576.0 * 1e3 / mb_per_s) as u64;
         let member = |model| Member { model, queue: VecDeque::new(), outstanding: 0, next_lba: 0 };
         Controller {

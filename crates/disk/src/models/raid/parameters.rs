@@ -1,7 +1,9 @@
 //! What a RAID controller's parameter file may say, and what must fit together.
 
-use serde::Deserialize;
-use units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos, SECTOR_BYTES};
+
+use super::striping::Striping;
 
 /// The `[controller]` table of a parameter file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -32,7 +34,7 @@ pub struct ControllerParameters {
 }
 
 /// How data is spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Striped, nothing redundant.
@@ -46,6 +48,15 @@ pub enum Level {
 }
 
 impl ControllerParameters {
+    /// Where its data lies on its members.
+    pub(crate) fn striping(&self) -> Striping {
+        Striping {
+            level: self.level,
+            members: self.members,
+            unit: self.stripe_unit.0 / SECTOR_BYTES,
+        }
+    }
+
     /// Checks the whole; the error is the offending key and what is wrong with it.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         let fail = |key, problem: &str| Err((key, problem.to_owned()));
