@@ -424,7 +424,7 @@ pub(crate) struct CalibrateTask {
     #[arg(
         long,
         value_name = "WORKLOAD",
-        default_value = "randomio:size=32M:threads=1:write_share=0:fsync_share=0:ops=500:draws=seed"
+        default_value = "randomio:size=8M:threads=1:write_share=0:fsync_share=0:ops=150:draws=seed"
     )]
     pub(crate) workload: String,
 
