@@ -21,6 +21,10 @@ fn main() -> std::process::ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == testbed::CHILD_COMMAND) {
         return testbed::child_main();
     }
+    // Hidden entry: this binary as the preloader of a system that the lab's guest boots.
+    if std::env::args_os().nth(1).is_some_and(|word| word == workload::PRELOAD_COMMAND) {
+        return workload::preload_main(std::env::args_os().skip(2).map(Into::into));
+    }
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Run(run) => commands::run::run(run),

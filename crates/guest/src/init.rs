@@ -119,6 +119,9 @@ fn read_order(region: &Region, len: u64) -> Result<Order, String> {
 /// when that process has told the outcome itself.
 fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     random::seed_kernel(order.job.spec.seed).map_err(|error| format!("random seed: {error}"))?;
+    if !order.inputs.is_empty() {
+        inputs::make_room()?;
+    }
     for input in &order.inputs {
         inputs::take(region, input)
             .map_err(|error| format!("input {}: {error}", input.path.display()))?;

@@ -10,6 +10,22 @@ use crate::store::PAGE;
 
 const AT_ONCE: u64 = 4 << 20;
 
+/// Where inputs lie, as the host names them.
+const INPUTS: &str = "/inputs";
+
+/// Makes a place for inputs that takes all the memory there is: the machine has theirs beside
+/// its own, and the root's share of it would not do.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn make_room() -> Result<(), String> {
+    let failed = |error: io::Error| format!("{INPUTS}: {error}");
+    std::fs::create_dir_all(INPUTS).map_err(failed)?;
+    let flags = rustix::mount::MountFlags::empty();
+    rustix::mount::mount("tmpfs", INPUTS, "tmpfs", flags, Some(c"size=100%"))
+        .map_err(|error| failed(error.into()))
+}
+
 /// Copies one.
 ///
 /// # Errors

@@ -13,6 +13,7 @@ mod inputs;
 pub mod models;
 mod modules;
 mod order;
+mod output;
 mod port;
 mod random;
 pub mod region;

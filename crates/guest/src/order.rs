@@ -21,6 +21,10 @@ pub struct Order {
     pub store_limit: Bytes,
     /// Virtual time after which the trial is given up.
     pub virtual_limit: Nanos,
+    /// Instead of the trial: makes a bootable system of the input, see
+    /// [`workload::prepare_system`], and leaves it where the disks' contents would lie.
+    #[serde(default)]
+    pub prepare_system: bool,
     /// For testing what happens when things go wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sabotage: Option<Sabotage>,

@@ -80,6 +80,8 @@ pub enum Word {
     StoreFull,
     /// Requests that were answered wrongly or not at all: always 0 but for a defect.
     Defects,
+    /// Length of what was asked for as a result, from [`STORE_AT`]; written last.
+    OutputBytes,
     /// Counts virtual seconds while the guest's first process is being scheduled.
     Heartbeat,
 }

@@ -2,14 +2,14 @@
 //! tells.
 
 use rustix::process::Pid;
-use trial::{Event, Unguarded};
+use trial::{Event, Outcome, Step, Unguarded};
 use workload::PhaseEvent;
 
 use crate::channel::Channel;
 use crate::order::{Order, Sabotage};
 use crate::region::{Region, Word};
 use crate::transport::Reading;
-use crate::{init, port};
+use crate::{init, output, port};
 
 /// Executes the order's job; the last event it sends is [`Event::Ended`].
 pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
@@ -20,6 +20,16 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
             return;
         }
     };
+    if order.prepare_system {
+        let ended = match output::prepare(order, region, &words) {
+            Ok(()) => Outcome::Done,
+            Err(reason) => Outcome::Failed { step: Step::Work, reason },
+        };
+        if let Err(error) = channel.send(&Event::Ended(ended)) {
+            port::say(&format!("events: {error}"));
+        }
+        return;
+    }
     match order.sabotage {
         Some(Sabotage::Panic) => {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");

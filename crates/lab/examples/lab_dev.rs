@@ -24,6 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         guest::run();
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [verb, lists @ ..] = &arguments[..]
+        && verb == workload::PRELOAD_COMMAND
+    {
+        workload::preload_main(lists.iter().map(Into::into));
+        return Ok(());
+    }
     if let [verb, cache, rest @ ..] = &arguments[..]
         && verb == "build"
     {
@@ -54,7 +60,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let profile = MachineProfile::find(profile)?;
     let mails = std::env::var("LAB_DEV_MAILS").unwrap_or_else(|_| "2000".to_owned()).parse()?;
     let mail = Some(workload::corpora::synthetic::ensure(Path::new(cache), mails, 1)?);
-    let files = InputFiles { mail, source_tree: None };
+    let system = std::env::var_os("LAB_DEV_SYSTEM").map(Into::into);
+    let files = InputFiles {
+        mail: if system.is_some() { None } else { mail },
+        system,
+        ..InputFiles::default()
+    };
     let lab = Lab::open(parts, &binary, Path::new(cache), profile, &files)?;
     println!(
         "lab {} opened in {:?}; {:?}; missing {:?}",
@@ -85,7 +96,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         block: 0,
         size: Some(rest.first().map_or(Ok(Bytes::from_gib(2)), |size| size.parse())?),
         verify: false,
-        timeout: Nanos::from_secs(600),
+        timeout: Nanos::from_secs(3000),
     };
     let sabotage = rest.get(1).map(|word| serde_json::from_value(serde_json::json!(word)));
     if let Some(times) = times.strip_prefix("verify-") {

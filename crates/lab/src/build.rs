@@ -252,6 +252,7 @@ fn add_parts(
             lab: work,
             kernel: &work.join(&manifest.kernel),
             modules: &work.join(&manifest.modules),
+            parts: Software { directory: work.to_owned(), manifest: manifest.clone() }.parts()?,
             packages: manifest.packages,
         };
         manifest.packages = optional::build_part(optional::part(name)?, base, progress)?;

@@ -37,7 +37,11 @@ impl Inputs {
         let mut inputs =
             Inputs { files: files.clone(), placed: Vec::new(), facts: InputFacts::default() };
         let mut at = 0;
-        for (from, to) in [(&files.mail, "mail"), (&files.source_tree, "source-tree.tar")] {
+        for (from, to) in [
+            (&files.mail, "mail"),
+            (&files.source_tree, "source-tree.tar"),
+            (&files.system, "system.tar"),
+        ] {
             let Some(from) = from else { continue };
             let len = std::fs::metadata(from).map_err(LabError::at("read", from))?.len();
             let input = Input { path: Path::new("/inputs").join(to), at, len };
@@ -83,6 +87,11 @@ impl Inputs {
         self.files.mail.is_some()
     }
 
+    /// Whether there is a system to boot.
+    pub(crate) fn has_system(&self) -> bool {
+        self.files.system.is_some()
+    }
+
     /// What the guest is told of them.
     pub(crate) fn orders(&self) -> Vec<Input> {
         self.placed.iter().map(|(_, input)| input.clone()).collect()
@@ -95,7 +104,11 @@ impl Inputs {
             let found = self.placed.iter().find(|(placed, _)| placed == from)?;
             Some(found.1.path.clone())
         };
-        InputFiles { mail: place(&self.files.mail), source_tree: place(&self.files.source_tree) }
+        InputFiles {
+            mail: place(&self.files.mail),
+            source_tree: place(&self.files.source_tree),
+            system: place(&self.files.system),
+        }
     }
 
     /// Copies them into a region.

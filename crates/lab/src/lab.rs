@@ -47,6 +47,12 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// The archive of the system it can boot, if that part was built.
+    pub fn system(&self) -> Option<PathBuf> {
+        let archive = self.optional.iter().map(|part| part.join(optional::SYSTEM));
+        archive.into_iter().find(|path| path.is_file())
+    }
+
     /// The optional parts that are known.
     pub(crate) fn descriptions(&self) -> impl Iterator<Item = &'static PartDescription> {
         let known = |path: &PathBuf| optional::part(path.file_name()?.to_str()?).ok();
@@ -79,6 +85,9 @@ pub struct Extras {
     pub virtual_limit: Option<Nanos>,
     /// Returns the request log of each disk.
     pub keep_requests: bool,
+    /// Instead of the trial: makes a system that can be booted of the packages that are the
+    /// input, and writes its archive here.
+    pub prepare_system: Option<PathBuf>,
     /// Makes it fail, to see what happens then.
     pub sabotage: Option<Sabotage>,
 }
@@ -193,6 +202,11 @@ impl Lab {
         self.inputs.has_mail()
     }
 
+    /// Whether workloads that boot a system find one.
+    pub(crate) fn has_system(&self) -> bool {
+        self.inputs.has_system()
+    }
+
     /// Whether a program is missing in the guest.
     pub(crate) fn lacks(&self, program: &str) -> bool {
         self.missing.iter().any(|missing| missing == program)
@@ -258,7 +272,7 @@ impl Lab {
             other => other?,
         };
         self.inputs.put(vm.region())?;
-        session::carry_out(vm, &order, stop, sink, began, extras.keep_requests)
+        session::carry_out(vm, &order, stop, sink, began, extras)
     }
 
     fn order(&self, spec: &TrialSpec, extras: &Extras) -> Result<Order, LabError> {
@@ -280,6 +294,7 @@ impl Lab {
             inputs: self.inputs.orders(),
             store_limit: extras.store_limit.unwrap_or(Bytes(u64::MAX)),
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
+            prepare_system: extras.prepare_system.is_some(),
             sabotage: extras.sabotage,
         })
     }

@@ -116,6 +116,28 @@ impl<'a> Source<'a> {
         packages: &[&str],
         closure: bool,
     ) -> Result<PathBuf, LabError> {
+        let fetched = self.fetched(what, packages, closure)?;
+        (self.progress)(BuildProgress::Unpack { what });
+        let root = self.work.join(name);
+        std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
+        for file in &fetched {
+            unpack(file, &root)?;
+            std::fs::remove_file(file).map_err(LabError::at("remove", file))?;
+        }
+        for needless in ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"] {
+            let _ = std::fs::remove_dir_all(root.join(needless));
+        }
+        Ok(PathBuf::from(name))
+    }
+
+    /// Downloads packages, with `closure` all they depend on too, and notes them. Returns
+    /// their files, which are the caller's to remove.
+    pub(crate) fn fetched(
+        &mut self,
+        what: &'static str,
+        packages: &[&str],
+        closure: bool,
+    ) -> Result<Vec<PathBuf>, LabError> {
         let mut planned = self.apt()?.plan(packages, closure)?;
         let size = planned.iter().map(|package| package.size).sum();
         self.check_room(Bytes(size))?;
@@ -124,20 +146,14 @@ impl<'a> Source<'a> {
         let apt = self.apt()?;
         apt.download(&planned)?;
         let archives = apt.archives();
-        (self.progress)(BuildProgress::Unpack { what });
-        let root = self.work.join(name);
-        std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
+        let mut files = Vec::new();
         for package in &mut planned {
             let file = find_package(&archives, package)?;
             package.sha256 = digest_of(&file)?;
-            unpack(&file, &root)?;
-            std::fs::remove_file(&file).map_err(LabError::at("remove", &file))?;
-        }
-        for needless in ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"] {
-            let _ = std::fs::remove_dir_all(root.join(needless));
+            files.push(file);
         }
         self.packages.extend(planned);
-        Ok(PathBuf::from(name))
+        Ok(files)
     }
 
     fn check_room(&self, download: Bytes) -> Result<(), LabError> {

@@ -1,19 +1,24 @@
 //! One order in one guest: handed over, its events passed on, its end made sure of.
 
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use disk::RequestLog;
 use guest::Order;
 use guest::region::{
-    EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, REQUESTS_AT, Region, Word, Words,
+    EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, REQUESTS_AT, Region, STORE_AT, Word,
+    Words,
 };
 use guest::requests::{RECORD, Record};
 use sha2::{Digest, Sha256};
 use testbed::Stop;
 use trial::{Event, Outcome, Step, protocol};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use crate::error::LabError;
+use crate::lab::Extras;
 use crate::vm::{Happening, Vm};
 
 /// A guest whose heartbeat, one a virtual second, stops for this long no longer schedules.
@@ -36,6 +41,8 @@ pub struct Carried {
     pub wall: Duration,
     /// What the guest said in plain text: complaints.
     pub said: String,
+    /// Length of what [`Extras::prepare_system`] asked for.
+    pub output: Option<Bytes>,
     /// Requests the disks served.
     pub requests: u64,
     /// SHA-256 of the request log.
@@ -59,7 +66,7 @@ pub(crate) fn carry_out(
     stop: &Stop,
     sink: &mut dyn FnMut(Event),
     began: Instant,
-    keep_requests: bool,
+    extras: &Extras,
 ) -> Result<Carried, LabError> {
     let words = hand_over(vm.region(), order)?;
     let mut passing = Passing {
@@ -83,8 +90,9 @@ pub(crate) fn carry_out(
         to_work: passing.to_work,
         wall: began.elapsed(),
         said: vm.said_text(),
+        output: output(vm.region(), &words, extras)?,
         requests: words.get(Word::Requests),
-        logs: if keep_requests {
+        logs: if extras.keep_requests {
             request_logs(vm.region(), &words, order.disks.len())?
         } else {
             Vec::new()
@@ -93,6 +101,28 @@ pub(crate) fn carry_out(
         lead: Nanos(words.get(Word::Lead)),
         floor: Nanos(words.get(Word::Floor)),
     })
+}
+
+/// Copies what the guest has made to where it was asked for.
+fn output(region: &Region, words: &Words, extras: &Extras) -> Result<Option<Bytes>, LabError> {
+    let Some(path) = &extras.prepare_system else { return Ok(None) };
+    let length = words.get(Word::OutputBytes);
+    if length == 0 {
+        return Ok(None);
+    }
+    let mut to = File::create(path).map_err(LabError::at("create", path))?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut done = 0;
+    while done < length {
+        let now = (length - done).min(1 << 20) as usize;
+        region
+            .file()
+            .read_exact_at(&mut buffer[..now], STORE_AT + done)
+            .and_then(|()| to.write_all(&buffer[..now]))
+            .map_err(LabError::at("write", path))?;
+        done += now as u64;
+    }
+    Ok(Some(Bytes(length)))
 }
 
 fn region_error(error: std::io::Error) -> LabError {

@@ -43,6 +43,11 @@ impl Lab {
             if needs.contains(&InputKind::Mail) && !self.has_mail() {
                 return Some(Refusal::new(choice.name.as_str(), "it needs a corpus of mails"));
             }
+            if needs.contains(&InputKind::System) && !self.has_system() {
+                let rule = "it needs a system to boot, which this lab does not have";
+                let refusal = Refusal::new(choice.name.as_str(), rule);
+                return Some(refusal.with_next("`fstrial lab build --with boot`"));
+            }
         }
         match self.peak(spec) {
             Err(error) => Some(Refusal::new(name, error.to_string())),

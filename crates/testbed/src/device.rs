@@ -73,6 +73,9 @@ impl DeviceTestbed {
 
     /// Why this trial cannot run here, if so. Looks only.
     fn objection(&self, spec: &TrialSpec) -> Option<Refusal> {
+        if let Some(refusal) = facts::only_in_guest(spec) {
+            return Some(refusal);
+        }
         let name = &spec.contender.name;
         let Some(filesystem) = stack::filesystems::find(&spec.contender.filesystem) else {
             return Some(Refusal::new(name, "there is no such filesystem"));

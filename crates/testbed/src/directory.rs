@@ -78,6 +78,9 @@ impl DirectoryTestbed {
     }
 
     fn objection(&self, spec: &TrialSpec) -> Option<Refusal> {
+        if let Some(refusal) = facts::only_in_guest(spec) {
+            return Some(refusal);
+        }
         let name = &spec.contender.name;
         let Some(directory) = self.directory(spec) else {
             return Some(Refusal::new(name, "no directory of this run lies on it any more"));

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use stack::Refusal;
 use store::Environment;
+use trial::TrialSpec;
 
 /// Kernel, processor, memory, distribution, virtualisation and what else runs.
 pub fn machine_facts() -> Environment {
@@ -126,6 +128,15 @@ pub(crate) fn wait_for(limit: Duration, mut done: impl FnMut() -> bool) -> bool 
         let pause = rustix::time::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
         let _ = rustix::thread::nanosleep(&pause);
     }
+}
+
+/// Why a trial belongs into the lab and nowhere else, if it does.
+pub(crate) fn only_in_guest(spec: &TrialSpec) -> Option<Refusal> {
+    spec.workloads.iter().find_map(|choice| {
+        let why = workload::find(&choice.name)?.only_in_guest()?;
+        let refusal = Refusal::new(choice.name.as_str(), format!("it runs in the lab only: {why}"));
+        Some(refusal.with_next("leave --testbed, --dir and --device out"))
+    })
 }
 
 #[cfg(test)]

@@ -73,4 +73,7 @@ pub struct InputFiles {
     pub mail: Option<PathBuf>,
     /// A source tree as a tar file.
     pub source_tree: Option<PathBuf>,
+    /// A system to boot as a tar file.
+    #[serde(default)]
+    pub system: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu, ProcessCpu, now};
+use units::Nanos;
 
 use crate::corpora::{MailCorpus, TreeFacts};
 use crate::{
@@ -28,6 +29,11 @@ pub trait Host {
     /// The block devices under the target whose counters belong to each phase.
     fn devices(&self) -> Vec<DeviceId>;
 
+    /// How long the last [`Host::make_cold`] took to mount the target, where it did.
+    fn mount_took(&self) -> Option<Nanos> {
+        None
+    }
+
     /// Receives what happens. Called between phases, and a few times a second within.
     fn emit(&self, event: PhaseEvent);
 }
@@ -41,6 +47,8 @@ pub struct Inputs {
     pub source_tree: Option<PathBuf>,
     /// Directories in which programs are looked up, for [`crate::InputKind::Program`].
     pub programs: Vec<PathBuf>,
+    /// A system to boot as a tar file, for [`crate::InputKind::System`].
+    pub system: Option<PathBuf>,
 }
 
 /// A phase that has begun, with what was counted then.
@@ -178,6 +186,23 @@ impl<'h> Context<'h> {
                 ))
             },
         )
+    }
+
+    /// The archive of a system to boot.
+    ///
+    /// # Errors
+    /// When the trial has none.
+    pub fn system(&self) -> Result<&'h Path, Failure> {
+        self.inputs
+            .system
+            .as_deref()
+            .ok_or_else(|| Failure::Input("the trial carries no system to boot".to_owned()))
+    }
+
+    /// How long mounting the target took when it was last made cold; `None` where it was not
+    /// mounted for that.
+    pub fn mount_took(&self) -> Option<Nanos> {
+        self.host.mount_took()
     }
 
     /// Empties the target's cache before the next phase, where the testbed can. Close every

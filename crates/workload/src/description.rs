@@ -25,6 +25,8 @@ pub enum InputKind {
     Mail,
     /// A source tree as a tar file; without one the workload draws one of its own.
     SourceTree,
+    /// A system to boot as a tar file; only the lab has one.
+    System,
     /// A program that is run.
     Program(Program),
 }

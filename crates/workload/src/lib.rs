@@ -26,5 +26,6 @@ pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
 pub use workloads::{
-    BonnieCsv, ORIGINALS, Space, WORKLOADS, Workload, bonnie_csv, catalogue, find, original_of,
+    BonnieCsv, ORIGINALS, PRELOAD_COMMAND, Space, WORKLOADS, Workload, bonnie_csv, catalogue, find,
+    original_of, preload_main, prepare_system,
 };

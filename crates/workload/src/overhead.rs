@@ -215,7 +215,8 @@ fn run_bare(step: &Step, directory: BorrowedFd<'_>) -> Result<Nanos, Failure> {
 
 /// Runs a step through the engine; the wall time of its phase.
 fn run_engine(step: &Step, directory: BorrowedFd<'_>, path: &Path) -> Result<Nanos, Failure> {
-    static INPUTS: Inputs = Inputs { mail: None, source_tree: None, programs: Vec::new() };
+    static INPUTS: Inputs =
+        Inputs { mail: None, source_tree: None, programs: Vec::new(), system: None };
     let parameters = Parameters::resolve(&DESCRIPTION, &BTreeMap::new(), 1.0)
         .map_err(|error| Failure::Input(error.to_string()))?;
     let mut context =

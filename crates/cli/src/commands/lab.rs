@@ -98,6 +98,17 @@ fn software() -> Result<lab::Software, Failure> {
     lab::current(&cache()?).map_err(Failure::from(Exit::Refused))
 }
 
+/// The system that the lab boots, if that part was built.
+pub(crate) fn system() -> Result<Option<std::path::PathBuf>, Failure> {
+    match lab::current(&cache()?) {
+        Err(LabError::NotBuilt(_)) => Ok(None),
+        found => Ok(found
+            .and_then(|software| software.parts())
+            .map_err(Failure::from(Exit::Refused))?
+            .system()),
+    }
+}
+
 /// Says whether real time is to be had. Emulation in real time never is a measurement.
 fn kvm() -> Ended {
     let lab = open(DEFAULT_PROFILE, None, &BTreeMap::new(), &InputFiles::default())?;

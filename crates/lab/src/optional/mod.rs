@@ -11,18 +11,25 @@
 //! * `modules`: kernel modules, loaded before the checkpoint if a driver wants them;
 //! * `files`: every file, at the same path in the guest.
 
+pub(crate) mod boot;
 mod zfs;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use testbed::Stop;
+use trial::{Event, InputFiles, Outcome};
+
 use crate::apt::{Archives, Package};
 use crate::build::BuildProgress;
 use crate::error::LabError;
+use crate::lab::{Extras, Lab, Parts};
 use crate::packages::Source;
 
+pub(crate) use boot::SYSTEM;
+
 /// Every optional part.
-pub static OPTIONAL_PARTS: &[&dyn OptionalPart] = &[&zfs::Zfs];
+pub static OPTIONAL_PARTS: &[&dyn OptionalPart] = &[&zfs::Zfs, &boot::Boot];
 
 /// A part of the lab that is built when it is asked for.
 pub trait OptionalPart: Sync {
@@ -78,6 +85,8 @@ pub struct Workshop<'a> {
     part: &'static PartDescription,
     kernel: &'a Path,
     modules: &'a Path,
+    parts: Parts,
+    cache: &'a Path,
     scratch: PathBuf,
     kept: PathBuf,
 }
@@ -98,6 +107,8 @@ pub(crate) struct Base<'a> {
     pub(crate) kernel: &'a Path,
     /// Its modules.
     pub(crate) modules: &'a Path,
+    /// What a guest of it is made of.
+    pub(crate) parts: Parts,
     /// The packages it has.
     pub(crate) packages: Vec<Package>,
 }
@@ -119,6 +130,8 @@ pub(crate) fn build_part(
         part: description,
         kernel: base.kernel,
         modules: base.modules,
+        parts: base.parts,
+        cache: base.cache,
         kept: base.cache.join("built"),
         scratch,
     };
@@ -158,6 +171,41 @@ impl Workshop<'_> {
             std::fs::rename(directory, &kept).map_err(LabError::at("rename", directory))?;
         }
         Ok(kept)
+    }
+
+    /// Downloads packages, with all they depend on, and returns their files, which are in
+    /// the cache and the caller's to remove.
+    ///
+    /// # Errors
+    /// No such package, no network, no room.
+    pub fn packages(&mut self, packages: &[&str]) -> Result<Vec<PathBuf>, LabError> {
+        self.source.fetched(self.part.name, packages, true)
+    }
+
+    /// Boots a guest of this lab that makes a bootable system of an archive of packages.
+    ///
+    /// # Errors
+    /// When the guest does not start or what it does fails: with its last words.
+    pub(crate) fn prepare_system(&mut self, packages: &Path, to: &Path) -> Result<(), LabError> {
+        let program = Path::new("/proc/self/exe");
+        let profile = boot::workplace()?;
+        let files = InputFiles { system: Some(packages.to_owned()), ..InputFiles::default() };
+        let lab = Lab::open(self.parts.clone(), program, self.cache, profile, &files)?;
+        let extras = Extras { prepare_system: Some(to.to_owned()), ..Extras::default() };
+        let mut outcome = None;
+        let carried = lab.carry_out(&boot::order(), &extras, &Stop::new(), &mut |event| {
+            if let Event::Ended(ended) = event {
+                outcome = Some(ended);
+            }
+        })?;
+        match outcome {
+            Some(Outcome::Done) if carried.output.is_some() => Ok(()),
+            outcome => Err(LabError::Program {
+                command: "the guest that makes the system".to_owned(),
+                said: format!("{outcome:?}; {}", carried.said),
+                next: None,
+            }),
+        }
     }
 
     /// The lab's kernel.

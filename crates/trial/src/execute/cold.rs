@@ -19,6 +19,14 @@ pub(super) enum Cooling<'a> {
 }
 
 impl Cooling<'_> {
+    /// How long the last mount took, where mounting is how the cache is emptied.
+    pub(super) fn mount_took(&self) -> Option<units::Nanos> {
+        match self {
+            Cooling::Remount { mounted, .. } => Some(mounted.took()),
+            Cooling::Directory { .. } => None,
+        }
+    }
+
     /// Empties the cache and says how, or says why it stays warm.
     pub(super) fn make_cold(&self, target: &mut Target, settle: &dyn Fn(&Plan) -> bool) -> Cache {
         let warm = |why: String| Cache::Warm { why };

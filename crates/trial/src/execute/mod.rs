@@ -17,7 +17,7 @@ use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
 use self::mounting::Mounted;
 use self::program::Programs;
 use self::target::Target;
-use crate::{DeviceKind, Event, Job, Made, Outcome, Site, Step};
+use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, Step};
 
 /// Asked immediately before and told after each command that overwrites a device.
 pub trait Guard {
@@ -106,11 +106,8 @@ impl Execution<'_> {
                     .map_err(|error| self.failed(error.to_string()))?,
             ),
         };
-        Ok(Inputs {
-            mail,
-            source_tree: self.job.inputs.source_tree.clone(),
-            programs: self.job.tool_path.clone(),
-        })
+        let InputFiles { source_tree, system, .. } = self.job.inputs.clone();
+        Ok(Inputs { mail, source_tree, system, programs: self.job.tool_path.clone() })
     }
 
     fn run_in_directory(
@@ -477,6 +474,10 @@ impl Host for TrialHost<'_, '_> {
     fn make_cold(&self) -> workload::Cache {
         let settle = |plan: &Plan| self.execution.settle(plan, self.disks).is_ok();
         self.cooling.make_cold(&mut self.target.borrow_mut(), &settle)
+    }
+
+    fn mount_took(&self) -> Option<units::Nanos> {
+        self.cooling.mount_took()
     }
 
     fn check_target(&self) -> Result<(), String> {

@@ -1,17 +1,21 @@
 //! Mounting and unmounting by system call.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags};
 use stack::filesystems::Mount;
+use units::Nanos;
 
 /// A filesystem mounted by this trial. Unmounted lazily if it is dropped on an error path;
 /// [`Mounted::unmount`] is the way that reports.
 pub(super) struct Mounted {
     path: PathBuf,
     mounted: bool,
+    /// How long mounting took the last time.
+    took: Cell<Nanos>,
 }
 
 /// What went wrong, with the arguments.
@@ -54,6 +58,7 @@ impl Mounted {
             error,
         };
         let data = CString::new(data.join(",")).map_err(|error| fail(error.into()))?;
+        let began = measure::now();
         rustix::mount::mount(
             what.source.as_str(),
             path,
@@ -62,12 +67,18 @@ impl Mounted {
             Some(data.as_c_str()),
         )
         .map_err(|error| fail(error.into()))?;
-        Ok(Mounted { path: path.to_owned(), mounted: true })
+        let took = Cell::new(measure::now() - began);
+        Ok(Mounted { path: path.to_owned(), mounted: true, took })
     }
 
     /// Where it is mounted.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// How long mounting took the last time.
+    pub(super) fn took(&self) -> Nanos {
+        self.took.get()
     }
 
     /// Unmounts; the kernel writes everything back first.
@@ -81,6 +92,7 @@ impl Mounted {
         unmount(&self.path)?;
         between();
         let again = Mounted::mount(what, &self.path)?;
+        self.took.set(again.took.get());
         std::mem::forget(again);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod bigfile;
 mod bonnie;
+mod boot;
 mod contents;
 mod copying;
 mod course;
@@ -28,6 +29,7 @@ mod walk;
 mod webserver;
 
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
+pub use self::boot::{PRELOAD_COMMAND, preload_main, prepare_system};
 pub use self::originals::{ORIGINALS, original_of};
 use units::Bytes;
 
@@ -40,6 +42,11 @@ pub trait Workload: Sync {
 
     /// Room it needs on the filesystem under test, before the filesystem's own overhead.
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
+
+    /// Why it must not run on a machine of the user's, if so: the lab's guest alone takes it.
+    fn only_in_guest(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Does the work in `context.target()`. State that an earlier workload of a sequence
     /// left there is used, not destroyed.
@@ -81,6 +88,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &webserver::WebServer,
     &fsync_append::FsyncAppend,
     &scale::Scale,
+    &boot::Boot,
     &null::Null,
 ];
 

@@ -22,7 +22,7 @@ pub(super) fn verify(arguments: &LabVerify) -> Ended {
     let contenders = Contender::parse_list(&arguments.fs).map_err(Failure::from(Exit::Usage))?;
     let choice = choice(arguments)?;
     let (mail, _) = crate::commands::corpus::open(CORPUS)?;
-    let inputs = InputFiles { mail: Some(mail), source_tree: None };
+    let inputs = InputFiles { mail: Some(mail), ..InputFiles::default() };
     let lab = super::open(&arguments.profile, None, &BTreeMap::new(), &inputs)?;
     print(&format!("lab {}\n", lab.id()))?;
     let mut all_hold = true;

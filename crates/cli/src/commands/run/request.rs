@@ -174,6 +174,9 @@ pub(crate) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
         inputs.source_tree = Some(path);
         facts.source_tree = Some(tree);
     }
+    if wants(InputKind::System) && matches!(request.testbed, TestbedRequest::Lab { .. }) {
+        inputs.system = crate::commands::lab::system()?;
+    }
     let groups: Vec<_> = first.iter().map(|spec| spec.workloads.clone()).collect();
     let needs_size = !matches!(request.testbed, TestbedRequest::Dir { .. });
     if needs_size && request.size.is_none() {

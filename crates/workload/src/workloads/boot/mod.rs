@@ -1,0 +1,184 @@
+//! Booting a Debian system from the filesystem under test, up to its login target and on to
+//! a desktop whose programs have all mapped their windows.
+
+mod display;
+mod machine;
+mod opened;
+mod preload;
+mod prepare;
+mod unpack;
+mod variant;
+mod watch;
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use units::{Bytes, Nanos};
+
+use self::variant::Variant;
+use self::watch::Seen;
+use super::{Space, Workload};
+use crate::{
+    Context, Description, Failure, InputFacts, InputKind, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription,
+};
+
+pub use self::preload::{PRELOAD_COMMAND, preload_main};
+pub use self::prepare::prepare_system;
+
+/// See the module's own words.
+pub(super) struct Boot;
+
+static BOOT: PhaseDescription = PhaseDescription {
+    name: "boot",
+    summary: "boots from a cold cache until the last program of the desktop has its window",
+    clock: "from the start of the system's first process, the root filesystem having just been \
+            mounted, until the last program's first window is mapped. The machine's own boot \
+            (kernel, drivers) is no filesystem's work and comes before. Mounting is outside the \
+            clock: `mount_s` has it, and `uptime_s` both",
+    ops: &[
+        OpDescription { name: "login", span: "from the start until the login target is reached" },
+        OpDescription {
+            name: "window",
+            span: "from the login, or the window before, until a program's first window is mapped",
+        },
+    ],
+    disk_bound: true,
+};
+const LOGIN: Op = Op(0);
+const WINDOW: Op = Op(1);
+
+static DESCRIPTION: Description = Description {
+    name: "boot",
+    summary: "boot a Debian system to its login and on to a desktop with its programs",
+    origin: "After the boot times of 2005 (SUSE Linux 10.0 with KDE on a laptop, uptime when the \
+desktop was ready). Here it is Debian with systemd: udev, journal, syslog, cron, network, ssh, \
+avahi, dbus and a login session; then a display in memory (Xvfb), a window manager (jwm), a \
+clipboard manager, a terminal, an editor (l3afpad) and a browser, all started at once, as a \
+desktop that restores its session does. What is booted is a real tree of packages; `fstrial \
+lab build --with boot` makes it.\n\n\
+The system runs in namespaces of its own for processes, mounts and names, beside the process \
+that serves the simulated disk; it has no container's marks and does what it does on a machine. \
+Before the clock starts the tree is unpacked in its archive's order, written back, and the \
+filesystem mounted anew, so that nothing is cached. The system is then switched off as by its \
+power switch, and the filesystem checked.\n\n\
+Departures: another distribution of another time on today's kernel, whose modules are loaded \
+already; no display hardware; the account logs in by itself. The kernel's own start is not in \
+the figure, since it does not read the filesystem.",
+    inputs: &[InputKind::System],
+    parameters: &[
+        Parameter {
+            name: "variant",
+            help: "What is started, and what is read ahead, in the steps of the page of 2005. A \
+                   preload list is what a first boot of the same tree opened, sorted by place on \
+                   the disk, read ahead at idle priority.",
+            kind: Kind::Choice(&[
+                ("default", "all services, with the preload list of the boot until login"),
+                ("trimmed", "without ssh, avahi and the clipboard manager; preload as default"),
+                ("extra-preload", "trimmed, and the preload list of the desktop after the first"),
+                ("no-preload", "trimmed, and nothing is read ahead"),
+            ]),
+            default: "default",
+            scales: false,
+        },
+        Parameter {
+            name: "browser",
+            help: "The browser that is started with the desktop.",
+            kind: Kind::Choice(&[
+                ("dillo", "small: what an old laptop can carry"),
+                ("firefox", "Firefox ESR with a profile that was used before"),
+            ]),
+            default: "dillo",
+            scales: false,
+        },
+        Parameter {
+            name: "limit",
+            help: "Time after which a boot that is not ready has failed.",
+            kind: Kind::Time,
+            default: "30min",
+            scales: false,
+        },
+    ],
+    phases: &[&BOOT],
+};
+
+/// What an unpacked tree takes at most, with what the system writes while it boots.
+const TREE: Bytes = Bytes::from_mib(900);
+const TREE_ENTRIES: u64 = 20_000;
+
+impl Workload for Boot {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, _: &Parameters, _: &InputFacts) -> Space {
+        Space { bytes: TREE, inodes: TREE_ENTRIES }
+    }
+
+    fn only_in_guest(&self) -> Option<&'static str> {
+        Some("it starts a whole system's services as root")
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        run(context).inspect_err(|_| context.skip_rest("the system could not be installed"))
+    }
+}
+
+/// Whether this is the lab's guest: the only place where a system may be started.
+fn in_guest() -> bool {
+    std::fs::read_to_string("/proc/cmdline").is_ok_and(|line| line.contains("fstrial.region="))
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    if !in_guest() {
+        let why = "a system is booted in the lab only: it starts services as root".to_owned();
+        return Err(Failure::Input(why));
+    }
+    let root = context.target().to_owned();
+    let variant = Variant::of(context.parameters());
+    let limit = context.parameters().time("limit");
+    let setup = |error| Failure::Op { phase: "before the first", error };
+    let unpacked = unpack::unpack(context.system()?, &root).map_err(setup)?;
+    write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
+    let preloaded = variant.apply(&root).map_err(OpError::at("prepare", &root)).map_err(setup)?;
+    write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
+    context.make_cold();
+    let mount = context.mount_took();
+    let programs = variant.programs();
+    context.phase_with(
+        &BOOT,
+        1 + programs.len() as u64,
+        |recorder| watch::boot(&root, &programs, limit, recorder, LOGIN, WINDOW),
+        |seen, result| {
+            let seconds = |time: Nanos| time.as_secs_f64();
+            let figures = &mut result.figures;
+            figures.insert("login_s".to_owned(), seconds(seen.login));
+            for (program, at) in &seen.windows {
+                figures.insert(format!("window_{program}_s"), seconds(*at));
+            }
+            figures.insert("desktop_s".to_owned(), seconds(seen.last()));
+            if let Some(mount) = mount {
+                figures.insert("mount_s".to_owned(), seconds(mount));
+                figures.insert("uptime_s".to_owned(), seconds(mount + seen.last()));
+            }
+            result.notes.push(format!(
+                "a tree of {} entries, {}; {preloaded} files in its preload lists",
+                unpacked.entries,
+                Bytes(unpacked.bytes)
+            ));
+        },
+    )?;
+    Ok(())
+}
+
+fn write_back(root: &Path) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::syncfs(rustix::fs::open(root, flags, Mode::empty())?)?)
+}
+
+impl Seen {
+    fn last(&self) -> Nanos {
+        self.windows.values().copied().max().unwrap_or(self.login)
+    }
+}

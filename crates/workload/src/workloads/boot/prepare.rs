@@ -1,0 +1,152 @@
+//! Making the system that is booted, once, as root of a guest: the packages' own scripts
+//! configure it, it is booted, and what it opened becomes its preload lists.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use measure::now;
+use rustix::mount::{MountFlags, UnmountFlags};
+use units::Nanos;
+
+use super::machine::Machine;
+use super::opened::Opened;
+use super::preload::{LISTS, lines};
+use super::unpack::{pack, unpack};
+use super::variant::{LOGIN_LIST, Variant};
+use super::watch::{What, watch};
+
+/// The script in the tree that configures it; it is not kept.
+const CONFIGURE: &str = "configure";
+/// Where the script's words go, outside the tree.
+const SAID: &str = "/run/configure.log";
+/// A boot that takes longer has failed.
+const LIMIT: Nanos = Nanos::from_secs(3600);
+
+/// Unpacks `archive` at `root`, an empty mount of this guest, configures and boots it, and
+/// packs what came of it into `to`. `tell` hears what is being done.
+///
+/// # Errors
+/// With the step that failed and its last words.
+pub fn prepare_system(
+    archive: &Path,
+    root: &Path,
+    to: &mut dyn Write,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), String> {
+    tell("unpacking");
+    unpack(archive, root).map_err(|error| format!("{error}: {}", error.source))?;
+    tell("configuring the packages");
+    configure(root)?;
+    for firefox in [true, false] {
+        let variant = Variant::recorded(firefox);
+        tell(&format!("booting it, with {}", if firefox { "firefox" } else { "dillo" }));
+        record(root, variant).map_err(|error| format!("booting it: {error}"))?;
+    }
+    tell("packing");
+    pack(root, to).map_err(|error| format!("packing: {error}"))
+}
+
+fn configure(root: &Path) -> Result<(), String> {
+    let mount = |what: &str, at: &str| {
+        let place = root.join(at);
+        fs::create_dir_all(&place)?;
+        Ok(rustix::mount::mount(what, &place, what, MountFlags::empty(), None)?)
+    };
+    let failed = |error: io::Error| format!("before configuring: {error}");
+    for (what, at) in [("proc", "proc"), ("devtmpfs", "dev")] {
+        mount(what, at).map_err(failed)?;
+    }
+    let said = fs::File::create(SAID).map_err(failed)?;
+    let again = said.try_clone().map_err(failed)?;
+    let mut command = Command::new("/bin/sh");
+    command
+        .arg(Path::new("/").join(CONFIGURE))
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("HOME", "/root")
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(said)
+        .stderr(again);
+    let place = root.to_owned();
+    // SAFETY: between fork and exec of a process with a single thread; the closure only makes
+    // system calls.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::chroot(&place)?;
+            Ok(std::env::set_current_dir("/")?)
+        });
+    }
+    let status = command.status().map_err(failed)?;
+    if !status.success() {
+        return Err(format!("configuring ended with {status}: {}", last_words(SAID)));
+    }
+    for at in ["dev", "proc"] {
+        rustix::mount::unmount(root.join(at), UnmountFlags::DETACH)
+            .map_err(|error| format!("after configuring: {error}"))?;
+    }
+    fs::remove_file(root.join(CONFIGURE)).map_err(|error| format!("after configuring: {error}"))
+}
+
+/// Boots the tree and writes the lists of what it opened.
+fn record(root: &Path, variant: Variant) -> io::Result<()> {
+    variant.apply(root)?;
+    let programs = variant.programs();
+    let mut opened = Opened::listen(root)?;
+    let mut until_login = Ok(Vec::new());
+    let machine = Machine::start(root)?;
+    let seen = watch(&machine, &programs, now() + LIMIT, &mut |seen, what| match what {
+        What::Login => until_login = opened.take(),
+        What::Window(class) => {
+            if programs.contains(&class.as_str()) {
+                seen.windows.entry(class).or_insert(Nanos::ZERO);
+            }
+        }
+    });
+    machine.end();
+    seen.map_err(|error| {
+        let log = last_words(&root.join("var/log/syslog").display().to_string());
+        io::Error::new(error.kind(), format!("{error}; its log: {log}"))
+    })?;
+    let until_login = until_login?;
+    let desktop: Vec<_> =
+        opened.take()?.into_iter().filter(|path| !until_login.contains(path)).collect();
+    let lists = root.join(LISTS);
+    fs::create_dir_all(&lists)?;
+    for (list, paths) in [(LOGIN_LIST, &until_login), (variant.desktop(), &desktop)] {
+        fs::write(lists.join(list), lines(paths.iter().map(Vec::as_slice)))?;
+    }
+    // What a boot leaves is no part of the tree that others begin with.
+    for directory in ["tmp", "var/tmp", "var/log"] {
+        empty(&root.join(directory))?;
+    }
+    Ok(())
+}
+
+/// Removes the files in a directory, and what is below it; its directories stay.
+fn empty(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
+        } else if directory.ends_with("tmp") {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            empty(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The last lines of a log.
+fn last_words(log: &str) -> String {
+    const LINES: usize = 12;
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join(" / ")
+}

@@ -1,0 +1,177 @@
+//! The variants of a boot: which services and programs it starts and what it reads ahead.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::preload;
+use crate::Parameters;
+
+/// A program of the desktop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Program {
+    /// The class of its window, in lower case; `None` where it opens none.
+    pub(super) class: Option<&'static str>,
+    /// How it is started.
+    command: &'static str,
+}
+
+const fn program(class: Option<&'static str>, command: &'static str) -> Program {
+    Program { class, command }
+}
+
+// A window manager is ready when it announces itself by this name.
+const WINDOW_MANAGER: Program = program(Some("jwm"), "jwm");
+const CLIPBOARD: Program = program(None, "parcellite");
+const TERMINAL: Program = program(Some("xterm"), "xterm");
+const EDITOR: Program = program(Some("l3afpad"), "l3afpad /home/user/notes.txt");
+const DILLO: Program = program(Some("dillo"), "dillo /home/user/page.html");
+const FIREFOX: Program = program(Some("firefox-esr"), "firefox-esr /home/user/page.html");
+
+/// Where the session finds the commands to start, one a line.
+const COMMANDS: &str = "home/user/.desktop";
+/// Units of the tree.
+const UNITS: &str = "etc/systemd/system";
+/// Services that a trimmed system does without, as the links that enable them.
+const TRIMMED: [&str; 4] = [
+    "multi-user.target.wants/ssh.service",
+    "multi-user.target.wants/avahi-daemon.service",
+    "sockets.target.wants/avahi-daemon.socket",
+    "sshd.service",
+];
+/// The list of files opened until login, and the service that reads it ahead.
+pub(super) const LOGIN_LIST: &str = "login";
+/// The lists of files opened from then on, with either browser.
+pub(super) const DESKTOP_LIST: &str = "desktop";
+pub(super) const FIREFOX_LIST: &str = "desktop-firefox";
+
+/// What one boot starts and reads ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Variant {
+    trimmed: bool,
+    login_list: bool,
+    desktop_list: bool,
+    firefox: bool,
+}
+
+impl Variant {
+    /// As the parameters say.
+    pub(super) fn of(parameters: &Parameters) -> Variant {
+        let (trimmed, login_list, desktop_list) = match parameters.text("variant") {
+            "trimmed" => (true, true, false),
+            "extra-preload" => (true, true, true),
+            "no-preload" => (true, false, false),
+            _ => (false, true, false),
+        };
+        let firefox = parameters.text("browser") == "firefox";
+        Variant { trimmed, login_list, desktop_list, firefox }
+    }
+
+    /// A boot from which lists are made: everything is started and nothing read ahead.
+    pub(super) fn recorded(firefox: bool) -> Variant {
+        Variant { trimmed: false, login_list: false, desktop_list: false, firefox }
+    }
+
+    /// The list of what its desktop opens.
+    pub(super) fn desktop(self) -> &'static str {
+        if self.firefox { FIREFOX_LIST } else { DESKTOP_LIST }
+    }
+
+    /// The lists it reads ahead, each with the service that does it.
+    fn lists(self) -> Vec<(&'static str, &'static str)> {
+        let mut lists = Vec::new();
+        if self.login_list {
+            lists.push((LOGIN_LIST, "preload-login.service"));
+        }
+        if self.desktop_list {
+            lists.push((self.desktop(), "preload-desktop.service"));
+        }
+        lists
+    }
+
+    /// All programs of the desktop.
+    fn started(self) -> Vec<Program> {
+        let mut programs = vec![WINDOW_MANAGER];
+        if !self.trimmed {
+            programs.push(CLIPBOARD);
+        }
+        programs.extend([TERMINAL, EDITOR, if self.firefox { FIREFOX } else { DILLO }]);
+        programs
+    }
+
+    /// The classes of the windows it is ready with.
+    pub(super) fn programs(self) -> Vec<&'static str> {
+        self.started().iter().filter_map(|program| program.class).collect()
+    }
+
+    /// Arranges the tree at `root`. Returns how many files its preload lists have.
+    ///
+    /// # Errors
+    /// When the tree is not one of ours or cannot be changed.
+    pub(super) fn apply(self, root: &Path) -> io::Result<u64> {
+        let commands: String =
+            self.started().iter().map(|program| format!("{}\n", program.command)).collect();
+        fs::write(root.join(COMMANDS), commands)?;
+        let units = root.join(UNITS);
+        if self.trimmed {
+            for link in TRIMMED {
+                match fs::remove_file(units.join(link)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        let wants = units.join("sysinit.target.wants");
+        fs::create_dir_all(&wants)?;
+        let mut files = 0;
+        for (list, unit) in self.lists() {
+            let order = root.join(preload::LISTS).join("wanted").join(unit);
+            files += preload::sort_by_place(root, list, &order)?;
+            symlink(Path::new("..").join(unit), wants.join(unit))?;
+        }
+        Ok(files)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::DESCRIPTION;
+    use super::*;
+
+    fn variant(name: &str) -> Variant {
+        let given = BTreeMap::from([("variant".to_owned(), name.to_owned())]);
+        Variant::of(&Parameters::resolve(&DESCRIPTION, &given, 1.0).unwrap())
+    }
+
+    #[test]
+    fn each_variant_changes_what_the_page_of_2005_changed() {
+        let root = tempfile::tempdir().unwrap();
+        let wanted = |name: &str| {
+            let path = root.path().join(name);
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(path.join("home/user")).unwrap();
+            fs::create_dir_all(path.join("var/cache/preload")).unwrap();
+            fs::create_dir_all(path.join(UNITS).join("multi-user.target.wants")).unwrap();
+            symlink("x", path.join(UNITS).join(TRIMMED[0])).unwrap();
+            for list in [LOGIN_LIST, DESKTOP_LIST] {
+                fs::write(path.join("var/cache/preload").join(list), "/home\n").unwrap();
+            }
+            let files = variant(name).apply(&path).unwrap();
+            let services = fs::read_dir(path.join(UNITS).join("multi-user.target.wants"));
+            let commands = fs::read_to_string(path.join(COMMANDS)).unwrap();
+            (files, services.unwrap().count(), commands.lines().count())
+        };
+        assert_eq!(wanted("default"), (1, 1, 5));
+        assert_eq!(wanted("trimmed"), (1, 0, 4));
+        assert_eq!(wanted("extra-preload"), (2, 0, 4));
+        assert_eq!(wanted("no-preload"), (0, 0, 4));
+    }
+
+    #[test]
+    fn every_window_that_is_waited_for_is_a_started_programs() {
+        assert_eq!(variant("default").programs(), ["jwm", "xterm", "l3afpad", "dillo"]);
+    }
+}

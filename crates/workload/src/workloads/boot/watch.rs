@@ -1,0 +1,145 @@
+//! One boot, watched from outside: the login target by a word in a pipe, windows by the
+//! display's own events.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use measure::now;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use units::Nanos;
+
+use super::display::Display;
+use super::machine::Machine;
+use crate::{Op, OpError, Recorder};
+
+/// The display that the system opens.
+const DISPLAY: &str = ":0";
+/// Words of the system: the login target is reached, the display is there.
+const SAYS_LOGIN: &str = "login";
+const SAYS_DISPLAY: &str = "display";
+
+/// When what happened, from the start of the boot.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Seen {
+    /// The login target was reached.
+    pub(super) login: Nanos,
+    /// The first window of each program was mapped.
+    pub(super) windows: BTreeMap<String, Nanos>,
+}
+
+/// Boots the tree at `root` and waits for the windows of these classes.
+///
+/// # Errors
+/// When the system does not start, ends, or is not ready after `limit`.
+pub(super) fn boot(
+    root: &Path,
+    programs: &[&str],
+    limit: Nanos,
+    recorder: &mut Recorder<'_>,
+    login: Op,
+    window: Op,
+) -> Result<Seen, OpError> {
+    let fail = |error| OpError::new("boot", root, error);
+    let start = now();
+    let machine = Machine::start(root).map_err(fail)?;
+    let ready = watch(&machine, programs, start + limit, &mut |seen, what| {
+        let at = now() - start;
+        match what {
+            What::Login => {
+                seen.login = at;
+                recorder.done(login);
+            }
+            What::Window(class) => {
+                if programs.contains(&class.as_str()) && !seen.windows.contains_key(&class) {
+                    seen.windows.insert(class, at);
+                    recorder.done(window);
+                }
+            }
+        }
+    });
+    machine.end();
+    ready.map_err(fail)
+}
+
+/// Something that was waited for.
+pub(super) enum What {
+    Login,
+    Window(String),
+}
+
+/// Watches until login was reached and all windows are there.
+///
+/// # Errors
+/// As [`boot`].
+pub(super) fn watch(
+    machine: &Machine,
+    programs: &[&str],
+    end: Nanos,
+    told: &mut dyn FnMut(&mut Seen, What),
+) -> io::Result<Seen> {
+    let mut seen = Seen::default();
+    let mut display: Option<Display> = None;
+    let mut logged_in = false;
+    loop {
+        let missing: Vec<_> =
+            programs.iter().filter(|program| !seen.windows.contains_key(**program)).collect();
+        if logged_in && missing.is_empty() {
+            return Ok(seen);
+        }
+        let left = end.saturating_sub(now());
+        let timeout = Timespec {
+            tv_sec: (left.0 / 1_000_000_000).cast_signed(),
+            tv_nsec: (left.0 % 1_000_000_000).cast_signed(),
+        };
+        let (ended, events) = (machine.ended(), machine.events().as_fd());
+        let mut files =
+            vec![PollFd::new(&ended, PollFlags::IN), PollFd::new(&events, PollFlags::IN)];
+        let news = display.as_ref().map(Display::news);
+        files.extend(news.as_ref().map(|news| PollFd::new(news, PollFlags::IN)));
+        match poll(&mut files, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+            Ok(0) => {
+                let state = match (logged_in, &display) {
+                    (false, _) => "the login target was not reached".to_owned(),
+                    (true, None) => "the display did not come up".to_owned(),
+                    (true, Some(_)) => format!("there is no window of {missing:?}"),
+                };
+                return Err(io::Error::new(io::ErrorKind::TimedOut, state));
+            }
+            Ok(_) => {}
+        }
+        if !files[0].revents().is_empty() {
+            return Err(io::Error::other("the system's first process ended"));
+        }
+        if !files[1].revents().is_empty() {
+            for word in words(machine.events())? {
+                match word.as_str() {
+                    SAYS_LOGIN => {
+                        logged_in = true;
+                        told(&mut seen, What::Login);
+                    }
+                    SAYS_DISPLAY => {
+                        let (watched, mapped) = Display::watch(DISPLAY)?;
+                        display = Some(watched);
+                        mapped.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        // Asked whenever anything happened: replies to questions bring events with them.
+        if let Some(display) = &display {
+            display.mapped()?.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
+        }
+    }
+}
+
+/// The words that have come; a word is written in one piece.
+fn words(mut events: &std::fs::File) -> io::Result<Vec<String>> {
+    let mut buffer = [0; 4096];
+    let got = events.read(&mut buffer)?;
+    Ok(String::from_utf8_lossy(&buffer[..got]).split_whitespace().map(str::to_owned).collect())
+}
