@@ -80,6 +80,11 @@ const LEFT_OUT: &[&str] = &[
 /// Files of ours: place in the tree, mode, contents.
 const OURS: &[(&str, u32, &str)] = &[
     ("configure", 0o755, include_str!("../../system/configure.sh")),
+    (
+        "usr/lib/firefox-esr/defaults/pref/desktop.js",
+        0o644,
+        include_str!("../../system/desktop.js"),
+    ),
     ("page.html", 0o644, include_str!("../../system/page.html")),
     ("usr/local/bin/desktop-session", 0o755, include_str!("../../system/desktop-session")),
     (
