@@ -25,6 +25,7 @@ mod scale;
 mod tree;
 mod unpack;
 mod varmail;
+mod video;
 mod walk;
 mod webserver;
 
@@ -80,6 +81,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &tree::Tree,
     &bigfile::BigFile,
     &randomio::RandomIo,
+    &video::Video,
     &bonnie::Bonnie,
     &mongo::Mongo,
     &ffsb::Ffsb,

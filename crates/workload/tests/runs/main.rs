@@ -17,3 +17,4 @@ mod scale;
 mod support;
 mod trace;
 mod tree;
+mod video;
