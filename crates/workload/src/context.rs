@@ -92,6 +92,8 @@ pub struct Context<'h> {
     cache: Cache,
     phases_failed: Vec<&'static str>,
     phases_reported: Vec<&'static str>,
+    /// Why nothing it measures may be compared, if so.
+    tainted: Option<String>,
 }
 
 impl<'h> Context<'h> {
@@ -118,7 +120,14 @@ impl<'h> Context<'h> {
             cache,
             phases_failed,
             phases_reported: Vec::new(),
+            tainted: None,
         }
+    }
+
+    /// Marks every phase as not comparable: an earlier workload of the sequence has failed
+    /// and left the filesystem in another state.
+    pub fn taint(&mut self, reason: &str) {
+        self.tainted.get_or_insert_with(|| reason.to_owned());
     }
 
     /// The directory to work in, on the filesystem under test.
@@ -305,7 +314,11 @@ impl<'h> Context<'h> {
     ) -> Result<R, Failure> {
         let phase = begun.phase;
         let target = self.host.check_target();
-        if phase.disk_bound && result.device.is_some_and(|used| used.reads + used.writes == 0) {
+        result.not_comparable = self.tainted.clone();
+        if result.not_comparable.is_none()
+            && phase.disk_bound
+            && result.device.is_some_and(|used| used.reads + used.writes == 0)
+        {
             result.not_comparable =
                 Some("meant to reach the device, but caused no device reads or writes".to_owned());
         }

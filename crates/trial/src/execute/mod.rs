@@ -311,6 +311,7 @@ impl Execution<'_> {
         inputs: &Inputs,
     ) -> Result<(), Outcome> {
         let spec = &self.job.spec;
+        let mut first: Option<(String, Outcome)> = None;
         for choice in &spec.workloads {
             let workload = workload::find(&choice.name)
                 .ok_or_else(|| self.failed(format!("there is no workload `{}`", choice.name)))?;
@@ -325,11 +326,18 @@ impl Execution<'_> {
                 seed,
                 spec.verify,
             );
-            workload.run(&mut context).map_err(|failure| {
-                self.failed(format!("{}: {failure}", workload.describe().name))
-            })?;
+            if let Some((failed, _)) = &first {
+                context.taint(&format!("follows the workload {failed}, which failed"));
+            }
+            let Err(failure) = workload.run(&mut context) else { continue };
+            let outcome = self.failed(format!("{}: {failure}", choice.name));
+            if matches!(failure, workload::Failure::TargetLost(_)) {
+                return Err(outcome);
+            }
+            // What comes next may not need it, and says itself when it does.
+            first.get_or_insert((choice.name.clone(), outcome));
         }
-        Ok(())
+        first.map_or(Ok(()), |(_, outcome)| Err(outcome))
     }
 
     /// Takes an earlier trial's filesystem off the disks: what mkfs leaves of it (a btrfs
