@@ -99,6 +99,11 @@ pub(crate) struct Run {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) changes: Vec<(String, String)>,
 
+    /// With lab: write every request of every simulated disk into this directory, a CSV file
+    /// for each disk of each trial
+    #[arg(long, value_name = "DIR")]
+    pub(crate) request_log: Option<PathBuf>,
+
     /// Where loop files are made [default: the cache directory]
     #[arg(long, value_name = "PATH")]
     pub(crate) loop_dir: Option<PathBuf>,
@@ -314,6 +319,8 @@ pub(crate) enum LabAction {
     /// Repeat one trial of each filesystem, alone, side by side and on a busy machine, and
     /// compare every nanosecond and every disk request
     Verify(LabVerify),
+    /// Measure how long a trial takes to start and how much virtual time a core gives
+    Bench(LabBench),
     /// Write the lab into a file, since distributions drop old kernels
     Export {
         /// The file to write
@@ -328,6 +335,17 @@ pub(crate) enum LabAction {
     },
     /// Boot a guest under KVM to find out whether it truly works here
     Kvm,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabBench {
+    /// Starts to take the median of
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) starts: usize,
+
+    /// The machine, as `run` takes it
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
+    pub(crate) profile: String,
 }
 
 #[derive(Debug, Args)]
@@ -356,6 +374,10 @@ pub(crate) struct LabVerify {
     /// The machine, as `run` takes it
     #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
     pub(crate) profile: String,
+
+    /// Change a value of the profile's file, as `run` takes it
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) changes: Vec<(String, String)>,
 }
 
 #[derive(Debug, Args)]

@@ -31,7 +31,9 @@ pub use demerit::{Agreement, Measured, TraceError, agreement, demerit, read_trac
 pub use description::{
     ArrayOf, DescriptionError, Device, DiskDescription, Options, Provenance, Variant,
 };
-pub use log::{LogError, LogSummary, LogWriter, Percentiles, Record, RecordIndex, RequestLog};
+pub use log::{
+    COLUMNS, LogError, LogSummary, LogWriter, Percentiles, Record, RecordIndex, RequestLog,
+};
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
 pub use models::raid::Level;

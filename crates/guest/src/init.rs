@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -11,11 +13,12 @@ use trial::{Event, Outcome, Step, protocol};
 use units::Nanos;
 
 use crate::channel::Channel;
-use crate::order::{DiskOrder, Order, Sabotage, device_path};
+use crate::nbd::{self, Sockets};
+use crate::order::{DiskOrder, FrontEndKind, Order, Sabotage};
 use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word, Words};
-use crate::server::Server;
+use crate::server::{FrontEnd, Server};
 use crate::store::PageStore;
-use crate::ublk::{Control, Queues};
+use crate::ublk::{Control, Queues, REQUEST_BYTES};
 use crate::{inputs, models, modules, port, random, transport, working};
 
 /// The kernel option that names the shared region: `fstrial.region=BASE:LENGTH`.
@@ -132,9 +135,9 @@ fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     } else {
         let server = make_disks(order)?;
         for (nth, disk) in order.disks.iter().enumerate() {
-            configure(nth, disk)?;
+            configure(order.front_end, nth, disk)?;
         }
-        transport::calibrate(&words, &device_path(0))
+        transport::calibrate(&words, &order.front_end.device_path(0))
             .map_err(|error| format!("measuring the transport: {error}"))?;
         Some(server)
     };
@@ -145,19 +148,37 @@ fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     wait(order, &words, worker, server)
 }
 
+/// Makes the disks and the process that serves them.
 fn make_disks(order: &Order) -> Result<Pid, String> {
+    match order.front_end {
+        FrontEndKind::Ublk => make_ublk_disks(order),
+        FrontEndKind::Nbd => make_nbd_disks(order),
+    }
+}
+
+fn make_nbd_disks(order: &Order) -> Result<Pid, String> {
+    let (mut ours, mut kernels) = (Vec::new(), Vec::new());
+    for disk in &order.disks {
+        let (server, kernel) = UnixStream::pair().map_err(|error| format!("nbd: {error}"))?;
+        ours.push((server, disk.queue.depth));
+        kernels.push(kernel);
+    }
+    let server = start_server(order, || Ok(Sockets::new(ours)))?;
+    for (nth, (disk, socket)) in order.disks.iter().zip(&kernels).enumerate() {
+        nbd::connect(nth as u32, disk, socket.as_fd())
+            .map_err(|error| format!("making disk {nth} (nbd): {error}"))?;
+    }
+    Ok(server)
+}
+
+fn make_ublk_disks(order: &Order) -> Result<Pid, String> {
     let mut control =
         Control::open().map_err(|error| format!("this kernel serves no ublk devices: {error}"))?;
     for (nth, disk) in order.disks.iter().enumerate() {
         control.add(nth as u32, disk).map_err(|error| format!("making disk {nth}: {error}"))?;
     }
-    let server = fork(|| {
-        let reason = match serve_disks(order) {
-            Ok(()) => "its devices are gone".to_owned(),
-            Err(reason) => reason,
-        };
-        port::say(&format!("disk server: {reason}"));
-    })?;
+    let depths: Vec<_> = order.disks.iter().map(|disk| disk.queue.depth).collect();
+    let server = start_server(order, || Queues::open(&depths))?;
     for (nth, _) in order.disks.iter().enumerate() {
         control
             .start(nth as u32, server.as_raw_nonzero().get() as u32)
@@ -166,18 +187,33 @@ fn make_disks(order: &Order) -> Result<Pid, String> {
     Ok(server)
 }
 
-/// The process that serves the disks.
-fn serve_disks(order: &Order) -> Result<(), String> {
+/// Starts the process that serves the disks, behind a front end it opens itself.
+fn start_server<F: FrontEnd>(
+    order: &Order,
+    open: impl FnOnce() -> io::Result<F>,
+) -> Result<Pid, String> {
+    fork(|| {
+        let reason = match serve_disks(order, open) {
+            Ok(()) => "its devices are gone".to_owned(),
+            Err(reason) => reason,
+        };
+        port::say(&format!("disk server: {reason}"));
+    })
+}
+
+fn serve_disks<F: FrontEnd>(
+    order: &Order,
+    open: impl FnOnce() -> io::Result<F>,
+) -> Result<(), String> {
     become_a_device();
     let region = region()?;
     let capacities: Vec<_> = order.disks.iter().map(|disk| disk.capacity).collect();
     let store = PageStore::new(self::region()?, &capacities, order.store_limit)
         .map_err(|error| error.to_string())?;
     let models = order.disks.iter().map(models::build).collect::<Result<Vec<_>, _>>()?;
-    let depths: Vec<_> = order.disks.iter().map(|disk| disk.queue.depth).collect();
-    let queues = Queues::open(&depths).map_err(|error| format!("ublk queues: {error}"))?;
+    let front = open().map_err(|error| format!("{}: {error}", order.front_end.name()))?;
     let mut server =
-        Server::new(queues, region, store, models, port::say).map_err(|error| error.to_string())?;
+        Server::new(front, region, store, models, port::say).map_err(|error| error.to_string())?;
     server.run().map_err(|error| error.to_string())
 }
 
@@ -207,11 +243,20 @@ pub(crate) fn schedule_before_others(priority: libc::c_int) {
 }
 
 /// Sets what the kernel does with a disk.
-fn configure(nth: usize, disk: &DiskOrder) -> Result<(), String> {
+fn configure(front_end: FrontEndKind, nth: usize, disk: &DiskOrder) -> Result<(), String> {
     let set = |name: &str, value: &str| {
-        let path = format!("/sys/block/ublkb{nth}/queue/{name}");
+        let path = format!("{}/{name}", front_end.queue_directory(nth));
         std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))
     };
+    if front_end == FrontEndKind::Nbd {
+        // What ublk is told when the device is made, nbd takes afterwards. The number of
+        // requests is the driver's only while there is no scheduler; Linux takes no less
+        // than four, and the server none beyond the disk's own depth.
+        set("rotational", if disk.queue.rotational { "1" } else { "0" })?;
+        set("max_sectors_kb", &(REQUEST_BYTES >> 10).to_string())?;
+        set("scheduler", "none")?;
+        set("nr_requests", &disk.queue.depth.max(4).to_string())?;
+    }
     set("scheduler", &disk.queue.scheduler)?;
     set("read_ahead_kb", &(disk.queue.read_ahead.0 >> 10).to_string())
 }

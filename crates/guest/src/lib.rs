@@ -12,6 +12,7 @@ mod init;
 mod inputs;
 pub mod models;
 mod modules;
+mod nbd;
 mod order;
 mod output;
 mod port;
@@ -28,7 +29,7 @@ mod working;
 
 pub use init::{MOUNT_POINT, REGION_OPTION};
 pub use modules::MODULES_DIRECTORY;
-pub use order::{ArrayOrder, DiskOrder, Input, Order, QueueOrder, Sabotage, device_path};
+pub use order::{ArrayOrder, DiskOrder, FrontEndKind, Input, Order, QueueOrder, Sabotage};
 pub use port::DOORBELL;
 pub use transport::TAX_LIMIT;
 

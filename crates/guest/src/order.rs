@@ -4,8 +4,46 @@ use serde::{Deserialize, Serialize};
 use trial::Job;
 use units::{Bytes, Nanos};
 
+/// How a guest's kernel reaches its simulated disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrontEndKind {
+    /// ublk, of kernels from 6.5 on: the cheaper one.
+    Ublk,
+    /// nbd, which every distribution's kernel has.
+    Nbd,
+}
+
+impl FrontEndKind {
+    /// Its name, as options have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            FrontEndKind::Ublk => "ublk",
+            FrontEndKind::Nbd => "nbd",
+        }
+    }
+
+    /// The device of the `nth` disk, from 0, without its directory.
+    fn device_name(self, nth: usize) -> String {
+        match self {
+            FrontEndKind::Ublk => format!("ublkb{nth}"),
+            FrontEndKind::Nbd => format!("nbd{nth}"),
+        }
+    }
+
+    /// The device of the `nth` disk, from 0.
+    pub fn device_path(self, nth: usize) -> std::path::PathBuf {
+        std::path::Path::new("/dev").join(self.device_name(nth))
+    }
+
+    /// Where the kernel keeps the settings of its queue.
+    pub(crate) fn queue_directory(self, nth: usize) -> String {
+        format!("/sys/block/{}/queue", self.device_name(nth))
+    }
+}
+
 /// A trial and the disks it is to have. The devices of the job's site are those of
-/// [`device_path`], in the order of `disks`.
+/// [`FrontEndKind::device_path`], in the order of `disks`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
@@ -15,6 +53,8 @@ pub struct Order {
     pub job: Job,
     /// Its disks.
     pub disks: Vec<DiskOrder>,
+    /// How its kernel reaches them.
+    pub front_end: FrontEndKind,
     /// Files the host has put into the region; the job names them by their paths here.
     pub inputs: Vec<Input>,
     /// How much the disks may hold together.
@@ -116,9 +156,4 @@ pub enum Sabotage {
     Hang,
     /// The process of the trial is killed.
     Kill,
-}
-
-/// The device of the `nth` disk, from 0.
-pub fn device_path(nth: usize) -> std::path::PathBuf {
-    format!("/dev/ublkb{nth}").into()
 }

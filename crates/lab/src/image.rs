@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use guest::MODULES_DIRECTORY;
 use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES};
+use guest::{FrontEndKind, MODULES_DIRECTORY};
 use stack::filesystems::FILESYSTEMS;
 use stack::layouts::LAYOUTS;
 
@@ -31,9 +31,13 @@ const FIRST: &[&str] = &[
     "nls_iso8859_1",
     "bfq",
     "kyber_iosched",
-    "ublk_drv",
     "ramoops",
 ];
+
+/// nbd devices there are: as many as a layout may have disks.
+const NBD_DEVICES: usize = 16;
+/// The first kernel whose ublk copies data for its server.
+const UBLK_SINCE: (u32, u32) = (6, 5);
 
 /// An initramfs and what is known of it.
 #[derive(Debug)]
@@ -43,6 +47,8 @@ pub(crate) struct Initramfs {
     pub(crate) resident: u64,
     /// Tools that filesystems or layouts want and the tree does not have.
     pub(crate) missing: Vec<String>,
+    /// How the kernel reaches simulated disks.
+    pub(crate) front_end: FrontEndKind,
 }
 
 /// Builds it from the binary and a lab's parts; `region_base` is where the guest finds the
@@ -54,6 +60,7 @@ pub(crate) fn initramfs(
     binary: &[u8],
     parts: &Parts,
     region_base: u64,
+    front_end: Option<FrontEndKind>,
 ) -> Result<Initramfs, LabError> {
     let mut archive = Archive::new();
     for directory in ["dev", "proc", "sys", "run", "tmp", "mnt", "etc", "sbin", "lib", "lib64"] {
@@ -74,13 +81,9 @@ pub(crate) fn initramfs(
     let mut module_places = vec![parts.modules.clone()];
     module_places.extend(optional("modules"));
     let tree = ModuleTree::read(module_places)?;
-    if !tree.has("ublk_drv") {
-        return Err(LabError::damaged(
-            &parts.modules,
-            "these modules have no ublk_drv, with which the guest offers its simulated disks",
-        ));
-    }
+    let front_end = choose(front_end, &parts.modules, &tree)?;
     let mut wanted: Vec<&str> = FIRST.to_vec();
+    wanted.push(module_of(front_end));
     wanted.extend(FILESYSTEMS.iter().map(|filesystem| filesystem.describe().module));
     wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().modules));
     wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().faster_with));
@@ -91,8 +94,10 @@ pub(crate) fn initramfs(
         let file = format!("{}.ko", module.name);
         archive.file(&format!("{directory}/{file}"), false, &module.image);
         order.push_str(&file);
-        if module.name == "ramoops" {
-            order.push_str(&kernel_log_options(region_base));
+        match module.name.as_str() {
+            "ramoops" => order.push_str(&kernel_log_options(region_base)),
+            "nbd" => order.push_str(&format!(" nbds_max={NBD_DEVICES} max_part=0")),
+            _ => {}
         }
         order.push('\n');
     }
@@ -116,7 +121,45 @@ pub(crate) fn initramfs(
         archive.file(path, true, contents);
         resident += contents.len() as u64;
     }
-    Ok(Initramfs { bytes: archive.finish(), resident, missing: userland.missing })
+    Ok(Initramfs { bytes: archive.finish(), resident, missing: userland.missing, front_end })
+}
+
+fn module_of(front_end: FrontEndKind) -> &'static str {
+    match front_end {
+        FrontEndKind::Ublk => "ublk_drv",
+        FrontEndKind::Nbd => "nbd",
+    }
+}
+
+/// What is asked for if there is its module; else ublk where the kernel has one that does,
+/// else nbd.
+fn choose(
+    asked: Option<FrontEndKind>,
+    modules: &Path,
+    tree: &ModuleTree,
+) -> Result<FrontEndKind, LabError> {
+    let has = |kind: &FrontEndKind| tree.has(module_of(*kind));
+    let candidates = match asked {
+        Some(asked) => vec![asked],
+        None if release(modules).is_some_and(|release| release < UBLK_SINCE) => {
+            vec![FrontEndKind::Nbd]
+        }
+        None => vec![FrontEndKind::Ublk, FrontEndKind::Nbd],
+    };
+    candidates.iter().copied().find(has).ok_or_else(|| {
+        let names: Vec<&str> = candidates.iter().map(|kind| module_of(*kind)).collect();
+        let names = names.join(" or ");
+        LabError::damaged(
+            modules,
+            format!("these modules have no {names}, with which a guest reaches its disks"),
+        )
+    })
+}
+
+/// First two numbers of a modules directory's name: `6.12.117+deb12-amd64`.
+fn release(modules: &Path) -> Option<(u32, u32)> {
+    let mut numbers = modules.file_name()?.to_str()?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 /// Adds the contents of a directory, below `place` in the guest; returns the bytes added.
@@ -153,4 +196,31 @@ fn kernel_log_options(region_base: u64) -> String {
         " mem_address={base:#x} mem_size={KERNEL_LOG_BYTES:#x} record_size={record:#x} \
          console_size=0 ftrace_size=0 pmsg_size=0 ecc=0"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_front_end_is_what_the_kernel_has_or_what_was_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let choice = |release: &str, modules: &[&str], asked| {
+            let directory = directory.path().join(release);
+            std::fs::create_dir_all(&directory).unwrap();
+            for module in modules {
+                std::fs::write(directory.join(format!("{module}.ko")), "").unwrap();
+            }
+            choose(asked, &directory, &ModuleTree::read(vec![directory.clone()]).unwrap())
+        };
+        let both = ["ublk_drv", "nbd"];
+        assert_eq!(choice("6.12.1-amd64", &both, None).unwrap(), FrontEndKind::Ublk);
+        let nbd = Some(FrontEndKind::Nbd);
+        assert_eq!(choice("6.12.1-amd64", &both, nbd).unwrap(), FrontEndKind::Nbd);
+        // Its ublk does not copy.
+        assert_eq!(choice("6.1.0-9-amd64", &both, None).unwrap(), FrontEndKind::Nbd);
+        assert_eq!(choice("6.6.0", &["nbd"], None).unwrap(), FrontEndKind::Nbd);
+        let error = choice("6.7.0", &[], None).unwrap_err().to_string();
+        assert!(error.contains("ublk_drv or nbd"), "{error}");
+    }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use guest::{MOUNT_POINT, Order, Sabotage, device_path};
+use guest::{FrontEndKind, MOUNT_POINT, Order, Sabotage};
 use testbed::Stop;
 use trial::{DeviceKind, Event, InputFiles, Job, Site, TrialSpec, protocol};
 use units::{Bytes, Nanos};
@@ -73,7 +73,9 @@ pub struct Lab {
     key: String,
     id: String,
     missing: Vec<String>,
+    front_end: FrontEndKind,
     qemu_version: String,
+    request_logs: Option<PathBuf>,
 }
 
 /// What may be asked of a single trial beside its specification.
@@ -115,7 +117,8 @@ impl Lab {
         // image has to name: with the region's place first assumed, at most two rounds.
         let mut machine = profile.machine(inputs.resident());
         let image = loop {
-            let image = initramfs(&program, &parts, machine.region_base())?;
+            let place = machine.region_base();
+            let image = initramfs(&program, &parts, place, profile.front_end)?;
             let with_room = profile.machine(image.resident + inputs.resident());
             let settled = with_room.region_base() == machine.region_base();
             machine = with_room;
@@ -167,8 +170,21 @@ impl Lab {
             key,
             id: id[..12].to_owned(),
             missing: image.missing,
+            front_end: image.front_end,
             qemu_version,
+            request_logs: None,
         })
+    }
+
+    /// Has every trial's request logs written into `directory`; they take part in nothing
+    /// else.
+    pub fn keep_request_logs(&mut self, directory: PathBuf) {
+        self.request_logs = Some(directory);
+    }
+
+    /// Where request logs go, if anywhere.
+    pub(crate) fn request_logs(&self) -> Option<&Path> {
+        self.request_logs.as_deref()
     }
 
     /// The lab's id: equal only where kernel, emulator, binary, tools, machine and disks
@@ -215,6 +231,11 @@ impl Lab {
     /// Tools that filesystems or layouts want and this lab does not have.
     pub fn missing_tools(&self) -> &[String] {
         &self.missing
+    }
+
+    /// How its kernel reaches its disks.
+    pub fn front_end(&self) -> FrontEndKind {
+        self.front_end
     }
 
     /// The emulator's name and version.
@@ -283,7 +304,7 @@ impl Lab {
             job: Job {
                 spec: spec.clone(),
                 site: Site::Devices {
-                    devices: (0..disks.len()).map(device_path).collect(),
+                    devices: (0..disks.len()).map(|nth| self.front_end.device_path(nth)).collect(),
                     kind: DeviceKind::Simulated,
                     mount_point: MOUNT_POINT.into(),
                 },
@@ -291,6 +312,7 @@ impl Lab {
                 tool_path: vec!["/sbin".into()],
             },
             disks,
+            front_end: self.front_end,
             inputs: self.inputs.orders(),
             store_limit: extras.store_limit.unwrap_or(Bytes(u64::MAX)),
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),

@@ -6,6 +6,7 @@
 //! offer emulation in real time as a measurement.
 
 mod apt;
+mod bench;
 mod build;
 mod cache;
 mod checkpoint;
@@ -23,7 +24,9 @@ mod modules;
 mod optional;
 mod packages;
 mod profile;
+mod pulse;
 mod qmp;
+mod record;
 mod session;
 mod source_package;
 mod testbed;
@@ -33,6 +36,7 @@ mod verify;
 mod vm;
 
 pub use apt::{Archives, Package};
+pub use bench::{Bench, RATE_MIN, START_MAX, Start, Work, bench, rate};
 pub use build::{BuildOptions, BuildProgress, Manifest, Software, build, current};
 pub use cache::cache_directory;
 pub use error::LabError;
@@ -41,7 +45,8 @@ pub use lab::{Extras, Lab, Parts};
 pub use machine::{Machine, Qemu, RAM_MIN};
 pub use optional::{OPTIONAL_PARTS, OptionalPart, PartDescription, Workshop, part, part_with};
 pub use profile::{ControllerProfile, DiskProfile, MachineProfile, PROFILES};
-pub use session::Carried;
+pub use session::{Carried, PhaseSpent};
 pub use source_package::file_of_package;
 pub use transfer::{export, import};
 pub use verify::{Circumstances, Repeat, Verification, verify};
+pub use vm::Spent;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use guest::QueueOrder;
+use guest::{FrontEndKind, QueueOrder};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
@@ -23,6 +23,9 @@ pub struct MachineProfile {
     pub ram: Bytes,
     /// Processor speed: an instruction takes 2 to this power virtual nanoseconds, 0 to 10.
     pub shift: u8,
+    /// How the kernel reaches its disks, `ublk` or `nbd`; what its kernel has where not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub front_end: Option<FrontEndKind>,
     /// Disks for data.
     pub disk: DiskProfile,
     /// Disks for an external journal; the same as for data where not given.

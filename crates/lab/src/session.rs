@@ -16,29 +16,29 @@ use sha2::{Digest, Sha256};
 use testbed::Stop;
 use trial::{Event, Outcome, Step, protocol};
 use units::{Bytes, Nanos};
+use workload::PhaseEvent;
 
 use crate::error::LabError;
 use crate::lab::Extras;
-use crate::vm::{Happening, Vm};
+use crate::pulse::{Pulse, Sign};
+use crate::vm::{Happening, Spent, Vm};
 
-/// A guest whose heartbeat, one a virtual second, stops for this long no longer schedules.
-/// A virtual second is at most 10⁹ instructions: seconds of wall time on a busy machine.
-const HANG_LIMIT: Duration = Duration::from_secs(90);
+/// How often a guest that says nothing is looked after.
+const FEEL_EVERY: Duration = Duration::from_secs(1);
 /// How long a kernel may take to write its log.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// What is known of an order that was carried out, beside its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
-    /// Wall time until the guest went on from its checkpoint.
-    pub to_guest: Duration,
-    /// Wall time until mkfs or whatever came first began, the disks being there; `None` when
-    /// it never did.
-    pub to_layout: Option<Duration>,
-    /// Wall time until the first workload began.
-    pub to_work: Option<Duration>,
-    /// Wall time of all of it.
-    pub wall: Duration,
+    /// Until the guest went on from its checkpoint.
+    pub to_guest: Spent,
+    /// Until each step began, in order.
+    pub steps: Vec<(Step, Spent)>,
+    /// What each phase took on the host, in order.
+    pub phases: Vec<PhaseSpent>,
+    /// All of it.
+    pub whole: Spent,
     /// What the guest said in plain text: complaints.
     pub said: String,
     /// Length of what [`Extras::prepare_system`] asked for.
@@ -53,6 +53,17 @@ pub struct Carried {
     pub lead: Nanos,
     /// What it takes of one that does not.
     pub floor: Nanos,
+}
+
+/// What a phase took on the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseSpent {
+    /// The phase.
+    pub phase: String,
+    /// From the trial's beginning to the phase's.
+    pub began: Spent,
+    /// From the phase's beginning to its end.
+    pub spent: Spent,
 }
 
 /// Carries out an order in a stopped guest. `sink` gets its events, [`Event::Ended`] last and
@@ -73,22 +84,23 @@ pub(crate) fn carry_out(
         read: 0,
         step: Step::Prepare,
         ended: false,
-        to_layout: None,
-        to_work: None,
+        steps: Vec::new(),
+        phases: Vec::new(),
+        phase_began: Spent::default(),
         began,
         store_full: false,
     };
     vm.go_on()?;
-    let to_guest = began.elapsed();
+    let to_guest = vm.spent(began);
     let outcome = watch(&mut vm, &words, order, stop, &mut passing, sink)?;
     if let Some(outcome) = outcome {
         sink(Event::Ended(outcome));
     }
     Ok(Carried {
         to_guest,
-        to_layout: passing.to_layout,
-        to_work: passing.to_work,
-        wall: began.elapsed(),
+        steps: passing.steps,
+        phases: passing.phases,
+        whole: vm.spent(began),
         said: vm.said_text(),
         output: output(vm.region(), &words, extras)?,
         requests: words.get(Word::Requests),
@@ -149,8 +161,9 @@ struct Passing {
     read: usize,
     step: Step,
     ended: bool,
-    to_layout: Option<Duration>,
-    to_work: Option<Duration>,
+    steps: Vec<(Step, Spent)>,
+    phases: Vec<PhaseSpent>,
+    phase_began: Spent,
     began: Instant,
     store_full: bool,
 }
@@ -166,10 +179,10 @@ fn watch(
 ) -> Result<Option<Outcome>, LabError> {
     let timeout = order.job.spec.timeout;
     let wall_end = passing.began + Duration::from(timeout).min(Duration::from_secs(1 << 31));
-    let mut heartbeat = (words.get(Word::Heartbeat), Instant::now());
+    let mut pulse = Pulse::new(vm.shift());
     loop {
-        let happening = vm.wait(wall_end.min(heartbeat.1 + HANG_LIMIT), stop)?;
-        passing.take_events(vm.region(), words, sink)?;
+        let happening = vm.wait(wall_end.min(Instant::now() + FEEL_EVERY), stop)?;
+        passing.take_events(vm, words, sink)?;
         if passing.ended {
             return Ok(None);
         }
@@ -190,18 +203,10 @@ fn watch(
             }
             Happening::Nothing => {}
         }
-        let beat = words.get(Word::Heartbeat);
-        if beat != heartbeat.0 {
-            heartbeat = (beat, Instant::now());
-        } else if heartbeat.1.elapsed() >= HANG_LIMIT {
+        if let Sign::None(why) = pulse.feel(words.get(Word::Heartbeat), vm) {
             vm.shake();
             let _ = vm.wait(Instant::now() + LAST_WORDS, stop)?;
-            let reason = format!(
-                "it hung at {}: no process was scheduled for {} s of wall time",
-                passing.step,
-                HANG_LIMIT.as_secs()
-            );
-            return Ok(Some(died(vm, reason)));
+            return Ok(Some(died(vm, format!("it hung at {}: {why}", passing.step))));
         }
     }
 }
@@ -215,10 +220,11 @@ fn died(vm: &Vm, reason: String) -> Outcome {
 impl Passing {
     fn take_events(
         &mut self,
-        region: &Region,
+        vm: &Vm,
         words: &Words,
         sink: &mut dyn FnMut(Event),
     ) -> Result<(), LabError> {
+        let (region, spent) = (vm.region(), vm.spent(self.began));
         self.store_full = words.get(Word::StoreFull) != 0;
         let written = (words.get(Word::EventBytes) as usize).min(EVENTS_BYTES as usize);
         if written <= self.read {
@@ -232,24 +238,31 @@ impl Passing {
                 .map_err(|error| error.to_string())
                 .and_then(|line| protocol::decode_event(line).map_err(|error| error.to_string()))
                 .map_err(|error| LabError::value("an event of the guest", error))?;
-            self.pass(event, sink);
+            self.pass(event, spent, sink);
         }
         Ok(())
     }
 
-    fn pass(&mut self, event: Event, sink: &mut dyn FnMut(Event)) {
+    fn pass(&mut self, event: Event, spent: Spent, sink: &mut dyn FnMut(Event)) {
         if self.ended {
             return;
         }
         let event = match event {
             Event::Step(step) => {
                 self.step = step;
-                if step >= Step::Layout && self.to_layout.is_none() {
-                    self.to_layout = Some(self.began.elapsed());
-                }
-                if step == Step::Work && self.to_work.is_none() {
-                    self.to_work = Some(self.began.elapsed());
-                }
+                self.steps.push((step, spent));
+                event
+            }
+            Event::Phase(PhaseEvent::Started { .. }) => {
+                self.phase_began = spent;
+                event
+            }
+            Event::Phase(PhaseEvent::Finished(ref result)) => {
+                self.phases.push(PhaseSpent {
+                    phase: format!("{} {}", result.workload, result.phase),
+                    began: self.phase_began,
+                    spent: spent.since(self.phase_began),
+                });
                 event
             }
             Event::Ended(Outcome::TimedOut { after, .. }) => {

@@ -7,13 +7,14 @@ use store::Environment;
 use testbed::{Stop, Stopped, Testbed};
 use trial::{Event, Outcome, Step, TrialSpec};
 use units::Bytes;
-use workload::InputKind;
+use workload::{InputKind, PhaseEvent};
 
 use crate::disks;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab};
 use crate::memory::{self, Peak};
 use crate::optional::part_with;
+use crate::record;
 
 impl Lab {
     fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {
@@ -79,6 +80,7 @@ impl Testbed for Lab {
             ("lab_disk_write_cache", Some(on_off(profile.disk.write_cache))),
             ("lab_disk_depth", Some(profile.disk.depth.to_string())),
             ("lab_disk_scheduler", Some(profile.disk.scheduler.clone())),
+            ("lab_front_end", Some(self.front_end().name().to_owned())),
             ("lab_journal_disk", journal),
             ("lab_journal_disk_write_cache", journal_cache),
             ("lab_controller", profile.controller.as_ref().map(|own| own.model.clone())),
@@ -122,35 +124,54 @@ impl Testbed for Lab {
         stop: &Stop,
         sink: &mut dyn FnMut(Event),
     ) -> Result<(), Stopped> {
-        let mut ended = false;
+        let mut ended = None;
+        let mut phases = Vec::new();
         // A filesystem that writes more than was predicted is stopped before the host is
         // short of memory: it gets half of what is left beside its prediction.
-        let extras = match self.peak(spec) {
-            Ok(peak) => {
-                let spare = memory::room().0.saturating_sub(peak.total().0);
-                Extras { store_limit: Some(peak.store + Bytes(spare / 2)), ..Extras::default() }
-            }
-            Err(_) => Extras::default(),
-        };
-        let carried = self.carry_out(spec, &extras, stop, &mut |event| {
-            ended |= matches!(event, Event::Ended(_));
-            sink(event);
+        let store_limit = self.peak(spec).ok().map(|peak| {
+            let spare = memory::room().0.saturating_sub(peak.total().0);
+            peak.store + Bytes(spare / 2)
         });
-        match carried {
-            Ok(_) => Ok(()),
-            Err(LabError::Stopped) => Err(Stopped),
-            Err(_) if ended => Ok(()),
-            Err(error) => {
-                let outcome = match error {
-                    LabError::NoStart { reason, kernel_log } => {
-                        Outcome::GuestDied { reason, kernel_log }
-                    }
-                    error => Outcome::Failed { step: Step::Prepare, reason: error.to_string() },
-                };
-                sink(Event::Ended(outcome));
-                Ok(())
+        let keep_requests = self.request_logs().is_some();
+        let extras = Extras { store_limit, keep_requests, ..Extras::default() };
+        let carried = self.carry_out(spec, &extras, stop, &mut |event| {
+            // The end is told when the logs are written: a trial that is finished has them.
+            match event {
+                Event::Ended(outcome) => ended = Some(outcome),
+                Event::Phase(PhaseEvent::Started { ref workload, ref phase, .. }) => {
+                    phases.push(format!("{workload} {phase}"));
+                    sink(event);
+                }
+                event => sink(event),
             }
-        }
+        });
+        let carried = carried.and_then(|carried| {
+            if let Some(directory) = self.request_logs() {
+                record::write(directory, spec, &carried.logs, &phases)?;
+            }
+            Ok(())
+        });
+        let outcome = match (carried, ended) {
+            (Err(LabError::Stopped), _) => return Err(Stopped),
+            (Ok(()), Some(outcome)) => outcome,
+            (Err(error), Some(outcome)) => {
+                sink(Event::Note(format!("its request log was not written: {error}")));
+                outcome
+            }
+            (Err(LabError::NoStart { reason, kernel_log }), None) => {
+                Outcome::GuestDied { reason, kernel_log }
+            }
+            (Err(error), None) => {
+                Outcome::Failed { step: Step::Prepare, reason: error.to_string() }
+            }
+            // The guest's watch ends with an outcome or an error.
+            (Ok(()), None) => {
+                let reason = "it told no end".to_owned();
+                Outcome::GuestDied { reason, kernel_log: String::new() }
+            }
+        };
+        sink(Event::Ended(outcome));
+        Ok(())
     }
 }
 

@@ -41,6 +41,25 @@ pub(crate) enum Happening {
     Nothing,
 }
 
+/// What something took on the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Wall time.
+    pub wall: Duration,
+    /// Processor time of the emulator, user and system.
+    pub processor: Duration,
+}
+
+impl Spent {
+    /// What was spent after `before`.
+    pub fn since(self, before: Spent) -> Spent {
+        Spent {
+            wall: self.wall.saturating_sub(before.wall),
+            processor: self.processor.saturating_sub(before.processor),
+        }
+    }
+}
+
 /// A running QEMU and the region it shares with us.
 pub(crate) struct Vm {
     child: Child,
@@ -50,6 +69,7 @@ pub(crate) struct Vm {
     said: Vec<u8>,
     happened: Vec<Happening>,
     replies: Vec<Result<Value, String>>,
+    shift: u8,
 }
 
 /// Where a machine's software lies.
@@ -120,6 +140,7 @@ impl Vm {
             said: Vec::new(),
             happened: Vec::new(),
             replies: Vec::new(),
+            shift: machine.shift,
         };
         vm.command("qmp_capabilities", Value::Null)?;
         Ok(vm)
@@ -128,6 +149,57 @@ impl Vm {
     /// The memory shared with the guest.
     pub(crate) fn region(&self) -> &Region {
         &self.region
+    }
+
+    /// Virtual nanoseconds an instruction takes, as a power of two.
+    pub(crate) fn shift(&self) -> u8 {
+        self.shift
+    }
+
+    /// What was spent since `began`, when this emulator did not run yet.
+    pub(crate) fn spent(&self, began: Instant) -> Spent {
+        Spent { wall: began.elapsed(), processor: self.processor_time() }
+    }
+
+    /// Processor time of the emulator; zero when it has gone.
+    pub(crate) fn processor_time(&self) -> Duration {
+        // SAFETY: both calls write only into the values passed to them.
+        unsafe {
+            let mut clock = 0;
+            let mut time: libc::timespec = std::mem::zeroed();
+            if libc::clock_getcpuclockid(self.child.id() as libc::pid_t, &mut clock) != 0
+                || libc::clock_gettime(clock, &mut time) != 0
+            {
+                return Duration::ZERO;
+            }
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        }
+    }
+
+    /// Whether every thread of the emulator waits for something, and none for a processor or
+    /// for memory of the host.
+    pub(crate) fn sleeps(&self) -> bool {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", self.child.id())) else {
+            return false;
+        };
+        threads.flatten().all(|thread| {
+            // `stat`: number, name in brackets, state.
+            let text = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            text.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('S'))
+        })
+    }
+
+    /// Instructions the guest has executed.
+    ///
+    /// # Errors
+    /// As [`Vm::command`].
+    pub(crate) fn instructions(&mut self) -> Result<u64, LabError> {
+        let state = self.command("query-replay", Value::Null)?;
+        state.get("icount").and_then(Value::as_u64).ok_or_else(|| LabError::Program {
+            command: "QEMU: query-replay".to_owned(),
+            said: "no count of instructions".to_owned(),
+            next: None,
+        })
     }
 
     /// Sends a command and waits for its result.

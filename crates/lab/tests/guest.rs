@@ -33,12 +33,13 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 7] = [
         ("one specification gives one result", repeats_are_identical),
         ("another seed gives another", seeds_differ),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
         ("a trial's process that is killed is an outcome", a_kill_is_an_outcome),
         ("waiting for ever ends in virtual time", waiting_ends),
+        ("a hang is called by its instructions", a_hang_is_an_outcome),
         ("a damaged checkpoint is made again", a_damaged_checkpoint_is_made_again),
     ];
     for (name, test) in tests {
@@ -127,6 +128,17 @@ fn waiting_ends(lab: &Lab, _: &Path) {
         Extras { sabotage: Some(Sabotage::Sleep), virtual_limit: Some(limit), ..Extras::default() };
     let outcome = outcome(lab, &extras);
     assert!(matches!(outcome, Outcome::TimedOut { after, .. } if after == limit), "{outcome:?}");
+}
+
+fn a_hang_is_an_outcome(lab: &Lab, _: &Path) {
+    let extras = Extras { sabotage: Some(Sabotage::Hang), ..Extras::default() };
+    match outcome(lab, &extras) {
+        Outcome::GuestDied { reason, kernel_log } => {
+            assert!(reason.contains("million instructions"), "{reason}");
+            assert!(kernel_log.contains("NMI"), "{kernel_log}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 fn a_damaged_checkpoint_is_made_again(lab: &Lab, cache: &Path) {

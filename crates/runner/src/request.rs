@@ -83,6 +83,9 @@ pub enum TestbedRequest {
         /// `disk.options.slower` to `5%`.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         changes: BTreeMap<String, String>,
+        /// Where the request logs of its disks are written, if anywhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request_log: Option<PathBuf>,
     },
 }
 

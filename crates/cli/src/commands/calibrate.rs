@@ -127,6 +127,7 @@ fn measure(
             profile: task.profile.clone(),
             disk: None,
             changes: changes.iter().cloned().collect::<BTreeMap<_, _>>(),
+            request_log: None,
         },
         repeats,
         seed: task.seed,

@@ -1,5 +1,6 @@
 //! `fstrial lab`: building the lab, saying what it is, and checking what it promises.
 
+mod bench;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
     match arguments.action {
         LabAction::Build(build) => self::build(build),
         LabAction::Show => show(),
+        LabAction::Bench(arguments) => bench::bench(&arguments),
         LabAction::Verify(arguments) => verify::verify(&arguments),
         LabAction::Export { file } => {
             lab::export(&software()?, &file).map_err(Failure::from(Exit::Output))?;

@@ -1,5 +1,6 @@
 //! The request log: one record of fixed size for every request, in the order in which they
-//! were submitted. `record` is the format, `summary` what can be said of many.
+//! were submitted. `record` is the format, `summary` what can be said of many,
+//! `table` the same for other programs.
 //!
 //! ```text
 //! header, 64 bytes: "fstreqlg", version u32, bytes per record u32, records u64, dropped u64
@@ -12,6 +13,8 @@
 
 mod record;
 mod summary;
+mod table;
 
 pub use record::{LogError, LogWriter, Record, RecordIndex, RequestLog};
 pub use summary::{LogSummary, Percentiles};
+pub use table::COLUMNS;

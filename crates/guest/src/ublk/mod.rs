@@ -8,7 +8,7 @@ pub(crate) use control::Control;
 pub(crate) use queue::Queues;
 
 /// Largest request the kernel may send: what SCSI and SATA drivers of Linux allow.
-const REQUEST_BYTES: usize = 1 << 20;
+pub(crate) const REQUEST_BYTES: usize = 1 << 20;
 
 /// An io_uring payload as the bytes it is sent as, padded to the field's size.
 fn payload<T: Copy, const SIZE: usize>(command: T) -> [u8; SIZE] {

@@ -23,7 +23,8 @@ pub(super) fn verify(arguments: &LabVerify) -> Ended {
     let choice = choice(arguments)?;
     let (mail, _) = crate::commands::corpus::open(CORPUS)?;
     let inputs = InputFiles { mail: Some(mail), ..InputFiles::default() };
-    let lab = super::open(&arguments.profile, None, &BTreeMap::new(), &inputs)?;
+    let changes = arguments.changes.iter().cloned().collect();
+    let lab = super::open(&arguments.profile, None, &changes, &inputs)?;
     print(&format!("lab {}\n", lab.id()))?;
     let mut all_hold = true;
     for contender in contenders {

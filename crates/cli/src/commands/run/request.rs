@@ -69,6 +69,9 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
         None if !arguments.device.is_empty() => TestbedName::Device,
         None => TestbedName::Lab,
     };
+    if name != TestbedName::Lab && arguments.request_log.is_some() {
+        return usage("--request-log belongs to --testbed lab: only simulated disks keep one");
+    }
     match name {
         TestbedName::Dir => {
             if !arguments.device.is_empty() || !arguments.destroy.is_empty() {
@@ -111,6 +114,7 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
                 profile: arguments.profile.clone(),
                 disk: arguments.disk.clone(),
                 changes: arguments.changes.iter().cloned().collect(),
+                request_log: arguments.request_log.clone(),
             })
         }
     }
@@ -204,8 +208,13 @@ pub(crate) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
                 tool_path(),
             ))
         }
-        TestbedRequest::Lab { profile, disk, changes } => {
-            Box::new(crate::commands::lab::open(profile, disk.as_deref(), changes, &inputs)?)
+        TestbedRequest::Lab { profile, disk, changes, request_log } => {
+            let disk = disk.as_deref();
+            let mut lab = crate::commands::lab::open(profile, disk, changes, &inputs)?;
+            if let Some(directory) = request_log {
+                lab.keep_request_logs(directory.clone());
+            }
+            Box::new(lab)
         }
     };
     let refused = testbed.admit(&trials);

@@ -1,0 +1,110 @@
+//! `fstrial lab bench`: what the lab's two targets come to on this machine.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lab::{Bench, RATE_MIN, START_MAX, Spent, rate};
+use testbed::Stop;
+use trial::InputFiles;
+
+use crate::arguments::LabBench;
+use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
+
+/// Measures and prints.
+pub(super) fn bench(arguments: &LabBench) -> Ended {
+    let lab = super::open(&arguments.profile, None, &BTreeMap::new(), &InputFiles::default())?;
+    eprintln!("lab {}: making its checkpoint if need be, then about a minute", lab.id());
+    let bench = lab::bench(&lab, arguments.starts.max(1), &Stop::new())
+        .map_err(Failure::from(Exit::Refused))?;
+    let (text, met) = describe(&bench);
+    print(&format!("lab {}, ext4 on {}\n\n{text}", lab.id(), lab.profile().name))?;
+    Ok(if met { Exit::Done } else { Exit::SomeFailed })
+}
+
+fn describe(bench: &Bench) -> (String, bool) {
+    let mut lines = vec![
+        "Wall time depends on what else this machine does; processor time is the emulator's own."
+            .to_owned(),
+        String::new(),
+    ];
+    let start = median(bench.starts.iter().map(|start| start.first_op));
+    let resumed = median(bench.starts.iter().map(|start| start.resumed));
+    lines.push(format!(
+        "start of a trial until       {:>9} {:>10}   (median of {})",
+        "wall s",
+        "processor s",
+        bench.starts.len()
+    ));
+    let line = |name: &str, spent: Spent| {
+        let (wall, processor) = (spent.wall.as_secs_f64(), spent.processor.as_secs_f64());
+        format!("  {name:<26} {wall:>9.3} {processor:>10.3}")
+    };
+    lines.push(line("the guest goes on", resumed));
+    if let Some(first) = bench.starts.first() {
+        for (nth, (step, _)) in first.steps.iter().enumerate() {
+            if matches!(step.as_str(), "unmount" | "check" | "prepare") {
+                continue;
+            }
+            let of = |start: &lab::Start| start.steps.get(nth).map(|(_, spent)| *spent);
+            lines.push(line(&format!("{step} begins"), median(bench.starts.iter().filter_map(of))));
+        }
+    }
+    lines.push(line("the first op", start));
+    let ratio = start.processor.as_secs_f64() / resumed.processor.as_secs_f64().max(1e-9);
+    let start_met = start.wall <= START_MAX;
+    lines.push(format!(
+        "  {ratio:.1} times an emulator that is only resumed; at most {:.1} s of wall time: {}\n",
+        START_MAX.as_secs_f64(),
+        yes(start_met)
+    ));
+    lines.push(format!(
+        "{:<22} {:>9} {:>9} {:>9} {:>10} {:>8} {:>8} {:>9}",
+        "work", "virtual s", "computing", "requests", "instr/req", "wall s", "proc. s", "virt/proc"
+    ));
+    for work in bench.work.iter().chain([&bench.counting]) {
+        let seconds = work.time.0 as f64 / 1e9;
+        let each = match work.requests {
+            0 => "-".to_owned(),
+            requests => format!("{:.0}", work.computing * work.time.0 as f64 / requests as f64),
+        };
+        lines.push(format!(
+            "{:<22} {seconds:>9.2} {:>8.1}% {:>9} {each:>10} {:>8.2} {:>8.2} {:>9.2}",
+            work.phase,
+            work.computing * 100.0,
+            work.requests,
+            work.spent.wall.as_secs_f64(),
+            work.spent.processor.as_secs_f64(),
+            work.rate()
+        ));
+    }
+    let (time, spent) = bench.disk_bound();
+    let (wall, processor) = (rate(time, spent.wall), rate(time, spent.processor));
+    let rate_met = wall >= RATE_MIN;
+    lines.push(format!(
+        "disk-bound work: {wall:.1} virtual seconds a wall second, {processor:.1} a second of \
+         processor time;\n  at least {RATE_MIN:.0} a wall second: {}",
+        yes(rate_met)
+    ));
+    lines.push(format!(
+        "reference: a loop runs at {:.0} million instructions a second; disk-bound work gets \
+         {:.1} times its virtual time",
+        bench.counting.rate() * 1000.0,
+        processor / bench.counting.rate().max(1e-9)
+    ));
+    (lines.join("\n") + "\n", start_met && rate_met)
+}
+
+fn yes(met: bool) -> &'static str {
+    if met { "yes" } else { "no" }
+}
+
+/// The median, each of the two by itself.
+fn median(of: impl Iterator<Item = Spent>) -> Spent {
+    let (mut wall, mut processor): (Vec<Duration>, Vec<Duration>) =
+        of.map(|spent| (spent.wall, spent.processor)).unzip();
+    wall.sort();
+    processor.sort();
+    let middle = |sorted: &[Duration]| sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+    Spent { wall: middle(&wall), processor: middle(&processor) }
+}

@@ -1,0 +1,181 @@
+//! Does a guest still live? Its first process counts virtual seconds. How long one takes on
+//! the host depends on the host's load and says nothing; how many instructions it has does.
+//!
+//! A virtual second is at most 10⁹ instructions (half as many for each step of `shift`), and
+//! the process that counts goes before the trial's. So a guest that executes more than that
+//! without a count no longer schedules, whatever else the host does. A guest that executes
+//! nothing at all, while no thread of its emulator waits for a processor, waits for something
+//! that never comes: idle time is skipped, so nothing is left to wait for.
+
+use std::time::{Duration, Instant};
+
+use crate::error::LabError;
+use crate::vm::Vm;
+
+/// A guest is left in peace for this long after each sign of life: asking takes the emulator
+/// a moment.
+const PEACE: Duration = Duration::from_secs(2);
+/// Virtual seconds without a count that make a hang. One could fall between two counts.
+const SECONDS_MAX: u64 = 2;
+/// Instructions in a virtual second at shift 0.
+const SECOND: u64 = 1_000_000_000;
+/// A guest that stands still is called dead after so long.
+const STILL_MAX: Duration = Duration::from_secs(10);
+
+/// What was felt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// It lives, or it is too early to say.
+    Life,
+    /// It does not, and why that is known.
+    None(String),
+}
+
+/// What is asked of an emulator.
+pub(crate) trait Patient {
+    /// Instructions executed so far.
+    fn instructions(&mut self) -> Result<u64, LabError>;
+
+    /// Whether all its threads wait for something other than a processor.
+    fn sleeps(&self) -> bool;
+}
+
+impl Patient for Vm {
+    fn instructions(&mut self) -> Result<u64, LabError> {
+        Vm::instructions(self)
+    }
+
+    fn sleeps(&self) -> bool {
+        Vm::sleeps(self)
+    }
+}
+
+/// The last signs of life.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    limit: u64,
+    beat: u64,
+    beaten: Instant,
+    /// Instructions when first asked after the last beat.
+    first: Option<u64>,
+    /// Instructions when asked last, and since when they are the same.
+    last: (u64, Instant),
+}
+
+impl Pulse {
+    /// The pulse of a guest that has just begun.
+    pub(crate) fn new(shift: u8) -> Pulse {
+        let now = Instant::now();
+        let limit = (SECONDS_MAX * SECOND) >> shift;
+        Pulse { limit, beat: 0, beaten: now, first: None, last: (0, now) }
+    }
+
+    /// Feels it: `beat` is the guest's own count.
+    pub(crate) fn feel(&mut self, beat: u64, patient: &mut impl Patient) -> Sign {
+        self.feel_at(Instant::now(), beat, patient)
+    }
+
+    fn feel_at(&mut self, now: Instant, beat: u64, patient: &mut impl Patient) -> Sign {
+        if beat != self.beat {
+            (self.beat, self.beaten, self.first) = (beat, now, None);
+            return Sign::Life;
+        }
+        if now.duration_since(self.beaten) < PEACE {
+            return Sign::Life;
+        }
+        // An emulator that does not answer has gone, which its end tells better.
+        let Ok(count) = patient.instructions() else { return Sign::Life };
+        let Some(first) = self.first else {
+            (self.first, self.last) = (Some(count), (count, now));
+            return Sign::Life;
+        };
+        if count != self.last.0 || !patient.sleeps() {
+            self.last = (count, now);
+        }
+        let executed = count - first;
+        let still = now.duration_since(self.last.1);
+        if executed > self.limit {
+            let million = executed / 1_000_000;
+            let why = format!("no process was scheduled while it executed {million} million");
+            Sign::None(format!("{why} instructions"))
+        } else if still >= STILL_MAX {
+            let seconds = still.as_secs();
+            Sign::None(format!("it executed nothing for {seconds} s and waited for nothing"))
+        } else {
+            Sign::Life
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Guest {
+        count: u64,
+        sleeps: bool,
+    }
+
+    impl Patient for Guest {
+        fn instructions(&mut self) -> Result<u64, LabError> {
+            Ok(self.count)
+        }
+
+        fn sleeps(&self) -> bool {
+            self.sleeps
+        }
+    }
+
+    fn second(nth: u64, pulse: &mut Pulse, beat: u64, guest: &mut Guest) -> Sign {
+        let start = pulse.beaten;
+        let sign = pulse.feel_at(start + Duration::from_secs(nth), beat, guest);
+        if beat != 0 {
+            pulse.beaten = start;
+        }
+        sign
+    }
+
+    #[test]
+    fn a_slow_host_is_no_hang() {
+        let mut pulse = Pulse::new(0);
+        let mut guest = Guest { count: 5, sleeps: false };
+        for nth in 0..3600 {
+            // An hour of wall time for nine tenths of a virtual second, or for nothing at
+            // all while the emulator waits for a processor.
+            guest.count += if nth < 1000 { 900_000 } else { 0 };
+            assert_eq!(second(nth, &mut pulse, 0, &mut guest), Sign::Life, "{nth}");
+        }
+    }
+
+    #[test]
+    fn instructions_without_a_beat_are_a_hang_and_fewer_at_a_slower_processor() {
+        for (shift, instructions) in [(0, 2_100_000_000), (2, 600_000_000)] {
+            let mut pulse = Pulse::new(shift);
+            let mut guest = Guest { count: 0, sleeps: false };
+            assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
+            guest.count = instructions;
+            let sign = second(4, &mut pulse, 0, &mut guest);
+            assert!(matches!(&sign, Sign::None(why) if why.contains("scheduled")), "{sign:?}");
+        }
+    }
+
+    #[test]
+    fn a_beat_is_life_whatever_was_executed() {
+        let mut pulse = Pulse::new(0);
+        let mut guest = Guest { count: 0, sleeps: false };
+        for nth in 1..100 {
+            guest.count += 1_900_000_000;
+            assert_eq!(second(3 * nth, &mut pulse, nth, &mut guest), Sign::Life);
+        }
+    }
+
+    #[test]
+    fn standing_still_with_nothing_to_wait_for_is_a_hang() {
+        let mut pulse = Pulse::new(0);
+        let mut guest = Guest { count: 7, sleeps: true };
+        assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
+        assert_eq!(second(12, &mut pulse, 0, &mut guest), Sign::Life);
+        let sign = second(13, &mut pulse, 0, &mut guest);
+        assert!(matches!(&sign, Sign::None(why) if why.contains("nothing")), "{sign:?}");
+    }
+}
