@@ -8,6 +8,7 @@
 //! the trial.
 
 mod channel;
+mod held;
 mod init;
 mod inputs;
 pub mod models;

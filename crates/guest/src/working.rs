@@ -9,7 +9,7 @@ use crate::channel::Channel;
 use crate::order::{Order, Sabotage};
 use crate::region::{Region, Word};
 use crate::transport::Reading;
-use crate::{init, output, port};
+use crate::{held, init, output, port};
 
 /// Executes the order's job; the last event it sends is [`Event::Ended`].
 pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
@@ -69,6 +69,13 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
             port::say(&format!("events: {error}"));
         }
         if let Some(phase) = starts {
+            // Not before: mkfs and mounting may need more than is left to the trial.
+            if let Some(left) = order.available.filter(|_| phases == 0) {
+                if let Err(error) = held::all_but(left) {
+                    port::say(&format!("holding memory back: {error}"));
+                    std::process::exit(1);
+                }
+            }
             phases += 1;
             words.set(Word::Phase, phases);
             if let Some(server) = server {

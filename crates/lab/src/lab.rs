@@ -317,6 +317,7 @@ impl Lab {
             store_limit: extras.store_limit.unwrap_or(Bytes(u64::MAX)),
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
             prepare_system: extras.prepare_system.is_some(),
+            available: self.profile.available,
             sabotage: extras.sabotage,
         })
     }

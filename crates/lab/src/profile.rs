@@ -11,6 +11,9 @@ use units::Bytes;
 use crate::error::LabError;
 use crate::machine::{Machine, RAM_MIN};
 
+/// With less, the kernel kills programs instead of waiting for the disk.
+const AVAILABLE_MIN: Bytes = Bytes::from_mib(6);
+
 /// A machine and its disks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +24,11 @@ pub struct MachineProfile {
     pub summary: String,
     /// Memory, without what the guest's own tools take.
     pub ram: Bytes,
+    /// Memory that is left to the trial, 6M at least: the rest is held back. Makes a machine
+    /// smaller than today's kernel boots in, as the original was, or as data that was scaled
+    /// down asks for. All of it where not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available: Option<Bytes>,
     /// Processor speed: an instruction takes 2 to this power virtual nanoseconds, 0 to 10.
     pub shift: u8,
     /// How the kernel reaches its disks, `ublk` or `nbd`; what its kernel has where not given.
@@ -232,6 +240,9 @@ impl MachineProfile {
                 "ram = {}: today's kernel needs at least {RAM_MIN}; scale the data instead",
                 profile.ram
             )));
+        }
+        if let Some(available) = profile.available.filter(|left| *left < AVAILABLE_MIN) {
+            return Err(bad(format!("available = {available}: at least {AVAILABLE_MIN}")));
         }
         if profile.shift > 10 {
             return Err(bad(format!("shift = {}: at most 10", profile.shift)));

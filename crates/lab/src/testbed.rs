@@ -74,6 +74,7 @@ impl Testbed for Lab {
             ("lab_profile", Some(profile.name.clone())),
             ("lab_profile_source", Some(profile.source.clone())),
             ("lab_ram", Some(profile.ram.to_string())),
+            ("lab_ram_available", profile.available.map(|left| left.to_string())),
             ("lab_ram_with_tools", Some(self.machine().ram.to_string())),
             ("lab_instruction_ns", Some((1_u64 << profile.shift).to_string())),
             ("lab_disk", Some(profile.disk.model.clone())),
