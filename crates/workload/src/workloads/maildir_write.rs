@@ -26,8 +26,8 @@ static IO: PhaseDescription = PhaseDescription {
     name: "io",
     summary: "deliveries and reads, drawn one by one, in one process",
     clock: "all ops from the first to the last, with every open, close and directory listing; \
-            fsync only where `fsync` asks for it. No sync at the end, no cache drop before: \
-            the directories were unpacked and set up just before",
+            fsync only where `fsync` asks for it. No sync at the end, no cache drop before \
+            unless `cold` asks for it: the directories were unpacked and set up just before",
     ops: &[
         OpDescription {
             name: "deliver",
@@ -68,7 +68,9 @@ Departures: no Perl, so that user time is far below the original's 37 ms an op; 
 drawn depends on the seed and not on the order in which the filesystem lists names, so that \
 contenders do the same work; names come from the seed and not from the clock; paths are \
 resolved from the target directory and not from the root; a `settle` outside the clocks \
-precedes io unless switched off; a `sync` of its own follows. With `pool=maildirs` a read that \
+precedes io unless switched off; a `sync` of its own follows. `cold=on` begins io with an empty \
+cache, as mails that do not fit into the memory leave it: a scaled run needs it where the original's \
+mails did not fit. With `pool=maildirs` a read that \
 comes before anything was delivered is a delivery.",
     inputs: &[InputKind::Mail],
     parameters: &[
@@ -86,6 +88,7 @@ comes before anything was delivered is a delivery.",
         p::POOL,
         p::MARK_SEEN,
         p::SETTLE,
+        p::COLD,
     ],
     phases: &[&run::UNPACK, &run::SETUP, &IO, &run::SYNC],
 };
@@ -118,24 +121,24 @@ impl Workload for MaildirWrite {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
-        let target = open_target(context.target())?;
-        run(context, target.as_fd()).inspect_err(|_| context.skip_rest("a phase before it failed"))
+        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
     }
 }
 
-fn run(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(), Failure> {
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters().clone();
     let parameters = &parameters;
     let corpus = context.mail()?;
     let (tree, pool) = (tree(parameters), Pool::of(parameters));
     let mark_seen = parameters.switch("mark_seen");
 
-    run::unpack(context, target, &wanted(parameters))?;
-    let kept = run::set_up(context, target, tree)?;
+    let opened = open_target(context.target())?;
+    run::unpack(context, opened.as_fd(), &wanted(parameters))?;
+    let kept = run::set_up(context, opened.as_fd(), tree)?;
 
     // Only now, outside any clock, what is in maildirs of an earlier workload.
     let found = if kept && (pool == Pool::Maildirs || context.verify()) {
-        Inventory::take(target, tree)?
+        Inventory::take(opened.as_fd(), tree)?
     } else {
         Inventory::default()
     };
@@ -152,7 +155,19 @@ fn run(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(), Failure>
             mark_seen,
         },
     );
-    let names = unused_names(context, target, tree, &plan)?;
+    let names = unused_names(context, opened.as_fd(), tree, &plan)?;
+    if parameters.switch("settle") {
+        run::settle(opened.as_fd())?;
+    }
+    let opened = if parameters.switch("cold") {
+        // Every descriptor is closed again before the cache is emptied.
+        drop(opened);
+        context.make_cold();
+        open_target(context.target())?
+    } else {
+        opened
+    };
+    let target = opened.as_fd();
     let stored = Stored { tree, names, found: &found, deliveries: &plan.deliveries };
     let copied = copied(parameters);
     let source = copied.map_or(Source::Memory(corpus), Source::Files);
@@ -168,9 +183,6 @@ fn run(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(), Failure>
         mark_seen,
         kinds: KINDS,
     };
-    if parameters.switch("settle") {
-        run::settle(target)?;
-    }
     corpus.prefault();
     context.phase_with(
         &IO,
