@@ -81,7 +81,7 @@ impl RowUnit {
             (RowUnit::Kilobytes, Unit::BytesPerSecond) => 1e-3,
             (RowUnit::Kibibytes, Unit::BytesPerSecond) => 1.0 / 1024.0,
             (RowUnit::PerSecond | RowUnit::IoPerSecond, Unit::PerSecond) => 1.0,
-            (RowUnit::Plain, Unit::Count) => 1.0,
+            (RowUnit::Plain, Unit::Count | Unit::Bytes) => 1.0,
             // A figure of a workload's own says its unit in its name.
             (_, Unit::Named) => 1.0,
             _ => return None,

@@ -1,7 +1,8 @@
 //! Every command that the README and the how-tos show is run, at a small size.
 //!
-//! A fenced block of kind `console` holds commands after `$ `. Blocks of other kinds are for
-//! the reader: they name devices or runs that a test does not have.
+//! A fenced block of kind `console` holds commands after `$ `, one of kind `toml FILE` a file
+//! that the page's commands use. Blocks of other kinds are for the reader: they name devices
+//! or runs that a test does not have.
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,27 @@ fn commands(page: &str) -> Vec<String> {
         }
     }
     commands
+}
+
+/// Files the page tells its reader to write: path and text.
+fn files(page: &str) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    let mut inside = false;
+    for line in page.lines() {
+        match line.strip_prefix("```") {
+            Some(kind) => {
+                let path = kind.strip_prefix("toml ").filter(|_| !inside);
+                inside = path.is_some();
+                files.extend(path.map(|path| (path.to_owned(), String::new())));
+            }
+            None if inside => {
+                let (_, text) = files.last_mut().expect("a block has begun");
+                text.extend([line, "\n"]);
+            }
+            None => {}
+        }
+    }
+    files
 }
 
 /// The same command at a size for tests.
@@ -66,7 +88,13 @@ fn every_command_shown_works() {
         let sandbox = Sandbox::new();
         std::os::unix::fs::symlink(cache.path(), sandbox.path(".cache")).unwrap();
         sandbox.run("run null:ops=1000 --dir . --repeats 2 --quiet").ended_with(0);
-        for command in commands(&std::fs::read_to_string(&page).unwrap()) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for (path, content) in files(&text) {
+            let path = sandbox.path(&path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+        for command in commands(&text) {
             let words = command.strip_prefix("fstrial ").unwrap_or_else(|| {
                 panic!("{}: not a command of fstrial: {command}", page.display())
             });
