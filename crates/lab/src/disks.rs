@@ -99,8 +99,12 @@ fn controller(
     let mut options = profile.disk.options.clone();
     // Of the disks' caches the controller's model decides.
     options.remove("write_cache");
-    let battery = if array.battery { "on" } else { "off" };
-    options.insert("battery".to_owned(), battery.to_owned());
+    // A contender may go without one; where it says nothing, the machine does.
+    if array.battery {
+        options.entry("battery".to_owned()).or_insert_with(|| "on".to_owned());
+    } else {
+        options.insert("battery".to_owned(), "off".to_owned());
+    }
     let mut order = DiskOrder {
         name: controller.model.clone(),
         parameters,

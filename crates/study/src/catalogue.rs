@@ -29,7 +29,7 @@ macro_rules! folder {
 
 /// Every shipped study, oldest first.
 pub const STUDIES: &[Shipped] =
-    &[folder!("seminar-2001", "pentium.toml"), folder!("maildir-2004", "server.toml")];
+    &[folder!("seminar-2001"), folder!("maildir-2004", "server.toml", "raid.toml")];
 
 #[cfg(test)]
 mod tests {
