@@ -1,5 +1,6 @@
 //! The command line. Help, man pages and completions are generated from these types.
 
+mod crosscheck;
 mod study;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
+pub(crate) use self::crosscheck::Crosscheck;
 pub(crate) use self::study::{StudyAction, StudyArguments};
 use crate::exit::EXIT_CODES;
 
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Bench,
     /// Comparisons with a known answer: a filesystem against itself, a slower disk
     Calibrate(Calibrate),
+    /// Hold a workload against the original program, run alternately on fresh filesystems
+    Crosscheck(Box<Crosscheck>),
     /// Build the lab: kernel, tools and, where the host has none, an emulator
     Lab(LabArguments),
     /// Simulated disks: measure a model as one measures a drive
@@ -67,6 +71,61 @@ pub(crate) struct Run {
     #[arg(required_unless_present = "resume", value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
 
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    /// How often everything is repeated, in random blocks
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) repeats: u32,
+
+    /// Determines everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Multiplies the workloads' numbers of files and ops: 0.1 is a tenth
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub(crate) scale: f64,
+
+    /// Mails: spamassassin, synthetic, synthetic:count=N, own:PATH
+    #[arg(long, value_name = "CORPUS", default_value = "synthetic")]
+    pub(crate) mail: String,
+
+    /// Source tree of the workload tree: synthetic, linux-6.1, linux-6.1:share=X,
+    /// own:PATH.tar[.gz|.xz]; --scale takes a share of it
+    #[arg(long, value_name = "TREE", default_value = "synthetic")]
+    pub(crate) source_tree: String,
+
+    /// Read everything back after each workload, outside the clocks
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// All workloads one after the other on one filesystem
+    #[arg(long)]
+    pub(crate) sequence: bool,
+
+    /// Go on with an interrupted run: its id, or latest
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with = "workloads")]
+    pub(crate) resume: Option<String>,
+
+    /// Print the plan, the room it needs and the time it will take; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// No progress on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+}
+
+/// Where trials run, and on what.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
     /// Where trials run [default: lab; dir with --dir, device with --device]
     #[arg(long, value_enum)]
     pub(crate) testbed: Option<TestbedName>,
@@ -116,38 +175,9 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) contenders: Option<PathBuf>,
 
-    /// How often everything is repeated, in random blocks
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub(crate) repeats: u32,
-
-    /// Determines everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-
-    /// Multiplies the workloads' numbers of files and ops: 0.1 is a tenth
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
-    pub(crate) scale: f64,
-
     /// Size of each data device [default: from the workloads]
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
-
-    /// Mails: spamassassin, synthetic, synthetic:count=N, own:PATH
-    #[arg(long, value_name = "CORPUS", default_value = "synthetic")]
-    pub(crate) mail: String,
-
-    /// Source tree of the workload tree: synthetic, linux-6.1, linux-6.1:share=X,
-    /// own:PATH.tar[.gz|.xz]; --scale takes a share of it
-    #[arg(long, value_name = "TREE", default_value = "synthetic")]
-    pub(crate) source_tree: String,
-
-    /// Read everything back after each workload, outside the clocks
-    #[arg(long)]
-    pub(crate) verify: bool,
-
-    /// All workloads one after the other on one filesystem
-    #[arg(long)]
-    pub(crate) sequence: bool,
 
     /// Give a trial up after this wall time
     #[arg(long, value_name = "TIME", default_value = "2h")]
@@ -156,25 +186,6 @@ pub(crate) struct Run {
     /// With dir: drop the whole machine's caches before cold phases (root)
     #[arg(long)]
     pub(crate) drop_caches: bool,
-
-    /// Go on with an interrupted run: its id, or latest
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
-          conflicts_with = "workloads")]
-    pub(crate) resume: Option<String>,
-
-    /// Print the plan, the room it needs and the time it will take; do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-
-    /// No progress on standard error
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) store: StoreArgument,
-
-    #[command(flatten)]
-    pub(crate) outputs: Outputs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]

@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Input = 5,
     /// An output file cannot be written; the results are in the store.
     Output = 6,
+    /// A crosscheck found a departure from the original, or could not decide.
+    Departs = 7,
     /// Stopped by a signal; `--resume` goes on.
     Stopped = 130,
 }
@@ -33,6 +35,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:
   4    the store cannot be used (locked, of a newer schema, not writable)
   5    an input cannot be used (a corpus that is empty or unreadable, a damaged file)
   6    an output file cannot be written; the results are in the store
+  7    a crosscheck found that ours departs from the original, or could not decide
   130  stopped by a signal; `fstrial run --resume RUN` goes on";
 
 impl From<Exit> for ExitCode {

@@ -35,6 +35,7 @@ fn main() -> std::process::ExitCode {
         Command::Corpus(corpus) => commands::corpus::corpus(corpus),
         Command::Bench => commands::bench::bench(),
         Command::Calibrate(calibrate) => commands::calibrate::calibrate(calibrate),
+        Command::Crosscheck(check) => commands::crosscheck::crosscheck(&check),
         Command::Lab(lab) => commands::lab::lab(lab),
         Command::Disk(disk) => commands::disk::disk(disk),
         Command::Clean => commands::clean::clean(),

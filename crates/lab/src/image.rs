@@ -8,6 +8,7 @@ use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES};
 use guest::{FrontEndKind, MODULES_DIRECTORY};
 use stack::filesystems::FILESYSTEMS;
 use stack::layouts::LAYOUTS;
+use workload::ORIGINALS;
 
 use crate::cpio::Archive;
 use crate::error::LabError;
@@ -103,12 +104,16 @@ pub(crate) fn initramfs(
     }
     archive.file(&format!("{directory}/order"), false, order.as_bytes());
 
+    let run_by_originals = ORIGINALS
+        .iter()
+        .flat_map(|original| original.describe().programs().map(|program| program.name));
     let programs: BTreeSet<&str> = FILESYSTEMS
         .iter()
         .flat_map(|filesystem| filesystem.describe().programs)
         .chain(LAYOUTS.iter().flat_map(|layout| layout.describe().programs))
         .chain(parts.descriptions().flat_map(|part| part.programs))
         .copied()
+        .chain(run_by_originals)
         .collect();
     let optional_tools = optional("tools");
     let mut trees = vec![parts.tools.as_path()];

@@ -30,21 +30,15 @@ impl Lab {
             return Some(lacking(name, program));
         }
         for choice in &spec.workloads {
-            let needs = workload::find(&choice.name)?.describe().inputs;
-            if let Some(program) = needs.iter().find_map(|kind| match kind {
-                InputKind::Program(program) => Some(program.name),
-                _ => None,
-            }) && self.lacks(program)
-            {
-                let rule = format!("this lab has no {program}");
-                let next = "`fstrial lab build --with originals`";
-                return Some(Refusal::new(choice.name.as_str(), rule).with_next(next));
+            let description = workload::find(&choice.name)?.describe();
+            if let Some(program) = description.programs().find(|p| self.lacks(p.name)) {
+                return Some(lacking(&choice.name, program.name));
             }
             // Without a source tree a workload draws one of its own.
-            if needs.contains(&InputKind::Mail) && !self.has_mail() {
+            if description.inputs.contains(&InputKind::Mail) && !self.has_mail() {
                 return Some(Refusal::new(choice.name.as_str(), "it needs a corpus of mails"));
             }
-            if needs.contains(&InputKind::System) && !self.has_system() {
+            if description.inputs.contains(&InputKind::System) && !self.has_system() {
                 let rule = "it needs a system to boot, which this lab does not have";
                 let refusal = Refusal::new(choice.name.as_str(), rule);
                 return Some(refusal.with_next("`fstrial lab build --with boot`"));

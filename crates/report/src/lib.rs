@@ -7,6 +7,7 @@
 
 mod analysis;
 mod charts;
+mod crosscheck;
 mod formats;
 mod redaction;
 mod repeat;
@@ -16,6 +17,9 @@ pub use analysis::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
     MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, TrialCounts, TrialFigure, Unit,
     WorkloadAnalysis, analyse, metrics_of,
+};
+pub use crosscheck::{
+    Answer, Crosscheck, Held, HeldCount, HeldPhase, HeldTime, Verdict, crosscheck,
 };
 pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, find};
 pub use redaction::redacted;

@@ -18,6 +18,16 @@ pub struct Description {
     pub phases: &'static [&'static PhaseDescription],
 }
 
+impl Description {
+    /// The programs it runs.
+    pub fn programs(&self) -> impl Iterator<Item = Program> {
+        self.inputs.iter().filter_map(|input| match input {
+            InputKind::Program(program) => Some(*program),
+            InputKind::Mail | InputKind::SourceTree | InputKind::System => None,
+        })
+    }
+}
+
 /// Data that comes from outside the filesystem under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {

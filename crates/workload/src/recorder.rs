@@ -82,6 +82,14 @@ impl<'h> Recorder<'h> {
         }
     }
 
+    /// Ends several ops that are too short to be timed one by one: one latency for all of
+    /// them together.
+    #[inline]
+    pub fn done_together(&mut self, op: Op, ops: u64) {
+        self.done(op);
+        self.ops += ops - 1;
+    }
+
     /// Ends a part of an op: its latency is kept under a kind of its own and left out of the
     /// op's, and it does not count as an op.
     #[inline]

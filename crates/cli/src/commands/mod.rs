@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod clean;
 pub(crate) mod corpus;
+pub(crate) mod crosscheck;
 pub(crate) mod disk;
 pub(crate) mod doctor;
 pub(crate) mod lab;

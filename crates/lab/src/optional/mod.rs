@@ -12,6 +12,8 @@
 //! * `files`: every file, at the same path in the guest.
 
 pub(crate) mod boot;
+mod fio;
+mod originals;
 mod zfs;
 
 use std::path::{Path, PathBuf};
@@ -29,7 +31,8 @@ use crate::packages::Source;
 pub(crate) use boot::SYSTEM;
 
 /// Every optional part.
-pub static OPTIONAL_PARTS: &[&dyn OptionalPart] = &[&zfs::Zfs, &boot::Boot];
+pub static OPTIONAL_PARTS: &[&dyn OptionalPart] =
+    &[&boot::Boot, &fio::Fio, &originals::Originals, &zfs::Zfs];
 
 /// A part of the lab that is built when it is asked for.
 pub trait OptionalPart: Sync {
@@ -324,6 +327,6 @@ mod tests {
     #[test]
     fn an_unknown_part_is_answered_with_those_there_are() {
         let error = part("zsf").err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("--with zsf") && error.contains("there are: zfs"), "{error}");
+        assert!(error.contains("--with zsf") && error.contains("zfs"), "{error}");
     }
 }

@@ -72,7 +72,7 @@ fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ende
     // A disk that was blank when the run began carries its last trial's filesystem now: it
     // takes the word of the one who resumes.
     if let TestbedRequest::Device { destroy, .. } = &mut request.testbed {
-        destroy.extend(arguments.destroy.iter().cloned());
+        destroy.extend(arguments.place.destroy.iter().cloned());
     }
     let prepared = request::prepare(request, ledger)?;
     if let [(_, refusal), ..] = &prepared.refused[..]

@@ -13,7 +13,7 @@ use workload::corpora::TreeChoice;
 use workload::{InputFacts, InputKind};
 
 use super::Prepared;
-use crate::arguments::{Clock, Run, TestbedName};
+use crate::arguments::{Clock, Place, Run, TestbedName};
 use crate::exit::{Exit, Failure};
 use crate::files::{cache_directory, tool_path};
 
@@ -24,21 +24,9 @@ const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
 /// [`prepare`], before anything is made.
 pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
-    let testbed = testbed_request(arguments)?;
+    let (testbed, contenders) = testbed_and_contenders(&arguments.place)?;
     let tree: Result<TreeChoice, _> = arguments.source_tree.parse();
     tree.map_err(Failure::from(Exit::Usage))?;
-    let contenders = match &testbed {
-        TestbedRequest::Dir { directories, .. } => {
-            if arguments.fs.is_some() || arguments.contenders.is_some() {
-                let message = "--testbed dir tests directories as they are; \
-                               --fs and --contenders belong to --testbed device";
-                return Err(usage(message.to_owned()));
-            }
-            testbed::directory_contenders(directories)
-                .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?
-        }
-        _ => contenders(arguments)?,
-    };
     let workloads = arguments
         .workloads
         .iter()
@@ -53,14 +41,34 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         scale: arguments.scale,
         verify: arguments.verify,
         sequence: arguments.sequence,
-        size: arguments.size,
-        timeout: arguments.timeout,
+        size: arguments.place.size,
+        timeout: arguments.place.timeout,
         mail: arguments.mail.clone(),
         source_tree: arguments.source_tree.clone(),
     })
 }
 
-fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
+/// Where, and who competes there.
+pub(crate) fn testbed_and_contenders(
+    place: &Place,
+) -> Result<(TestbedRequest, Vec<Contender>), Failure> {
+    let testbed = testbed_request(place)?;
+    let contenders = match &testbed {
+        TestbedRequest::Dir { directories, .. } => {
+            if place.fs.is_some() || place.contenders.is_some() {
+                let message = "--testbed dir tests directories as they are; \
+                               --fs and --contenders belong to --testbed device";
+                return Err(Failure::new(Exit::Usage, message));
+            }
+            testbed::directory_contenders(directories)
+                .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?
+        }
+        _ => contenders(place)?,
+    };
+    Ok((testbed, contenders))
+}
+
+fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
     let usage = |message: &str| Err(Failure::new(Exit::Usage, message));
     let root = rustix::process::geteuid().is_root();
     let name = match arguments.testbed {
@@ -120,7 +128,7 @@ fn testbed_request(arguments: &Run) -> Result<TestbedRequest, Failure> {
     }
 }
 
-fn contenders(arguments: &Run) -> Result<Vec<Contender>, Failure> {
+fn contenders(arguments: &Place) -> Result<Vec<Contender>, Failure> {
     let mut contenders = match (&arguments.fs, &arguments.contenders) {
         (Some(list), _) => Contender::parse_list(list).map_err(Failure::from(Exit::Usage))?,
         (None, Some(_)) => Vec::new(),

@@ -100,25 +100,27 @@ impl Large {
         let bytes = self.bytes_by_char();
         recorder.restart();
         while at < bytes {
-            let length = match self.manner {
+            let length = STREAM.min((bytes - at) as usize);
+            files.at_byte(at);
+            let values = (at as usize..at as usize + length).map(|at| at as u8 & 0x7f);
+            match self.manner {
                 Manner::V103a => {
-                    let length = STREAM.min((bytes - at) as usize);
-                    for (place, byte) in stream[..length].iter_mut().enumerate() {
+                    for (byte, value) in stream.iter_mut().zip(values) {
                         // Each byte goes its own way, as through putc.
-                        *byte = std::hint::black_box((at as usize + place) as u8 & 0x7f);
+                        *byte = std::hint::black_box(value);
                     }
-                    length
+                    files.write(&stream[..length])?;
+                    recorder.done(Op(0));
                 }
                 Manner::V200a => {
-                    stream[0] = at as u8 & 0x7f;
-                    1
+                    for value in values {
+                        files.write(&[value])?;
+                    }
+                    recorder.done_together(Op(0), length as u64);
                 }
-            };
-            files.at_byte(at);
-            files.write(&stream[..length])?;
+            }
             at += length as u64;
             recorder.wrote(length as u64);
-            recorder.done(Op(0));
         }
         recorder.digest(bytes);
         self.close(files, recorder)
@@ -183,18 +185,26 @@ impl Large {
         let bytes = self.bytes_by_char();
         recorder.restart();
         while at < bytes {
-            let length = match self.manner {
-                Manner::V103a => STREAM.min((bytes - at) as usize),
-                Manner::V200a => 1,
-            };
+            let length = STREAM.min((bytes - at) as usize);
             files.at_byte(at);
-            files.read(&mut stream[..length])?;
-            for byte in &stream[..length] {
-                sum += u64::from(std::hint::black_box(*byte));
+            match self.manner {
+                Manner::V103a => {
+                    files.read(&mut stream[..length])?;
+                    for byte in &stream[..length] {
+                        sum += u64::from(std::hint::black_box(*byte));
+                    }
+                    recorder.done(Op(0));
+                }
+                Manner::V200a => {
+                    for _ in 0..length {
+                        files.read(&mut stream[..1])?;
+                        sum += u64::from(stream[0]);
+                    }
+                    recorder.done_together(Op(0), length as u64);
+                }
             }
             at += length as u64;
             recorder.read(length as u64);
-            recorder.done(Op(0));
         }
         std::hint::black_box(sum);
         recorder.digest(bytes);

@@ -40,7 +40,7 @@ static WRITE_CHAR: PhaseDescription = PhaseDescription {
     summary: "writes byte by byte",
     clock: "from the open file to its close. 1.03a: the whole file through a buffer of 4096 \
             bytes, no fsync. 2.00a: 3 MiB in writes of one byte, fsync",
-    ops: &[OpDescription { name: "write", span: "one write, with filling its buffer" }, FSYNC_OP],
+    ops: &[OpDescription { name: "write", span: "4096 bytes, with filling a buffer" }, FSYNC_OP],
     disk_bound: false,
 };
 static WRITE_BLOCK: PhaseDescription = PhaseDescription {
@@ -64,7 +64,7 @@ static READ_CHAR: PhaseDescription = PhaseDescription {
     summary: "reads byte by byte",
     clock: "from the open file to its close; no cache drop before. 1.03a: the whole file through \
             a buffer of 4096 bytes. 2.00a: 3 MiB in reads of one byte, fsync",
-    ops: &[OpDescription { name: "read", span: "one read, with emptying its buffer" }, FSYNC_OP],
+    ops: &[OpDescription { name: "read", span: "4096 bytes, with emptying a buffer" }, FSYNC_OP],
     disk_bound: false,
 };
 static READ_BLOCK: PhaseDescription = PhaseDescription {
@@ -536,8 +536,9 @@ fn small_files(
             };
         let phases = &SMALL_PHASES[if random { 3..6 } else { 0..3 }];
         let mut files = small.draw(context.seed(), random);
-        small.make_directories(target).map_err(before)?;
-        if !one(context, phases[0], &mut |r| small.create(target, &files, &contents, r))? {
+        let own = small.make_directories(target).map_err(before)?;
+        let own = own.as_fd();
+        if !one(context, phases[0], &mut |r| small.create(own, &files, &contents, r))? {
             walk::remove(target, small::DIRECTORY, || ()).map_err(before)?;
             skip(context, &phases[1..], "the files could not be created");
             continue;
@@ -545,17 +546,17 @@ fn small_files(
         orders.shuffle(&mut files);
         one(context, phases[1], &mut |recorder| {
             if random {
-                small.stat_in_order(target, &files, &mut buffer, recorder)
+                small.stat_in_order(own, &files, &mut buffer, recorder)
             } else {
-                small.stat_listed(target, &mut buffer, recorder)
+                small.stat_listed(own, &mut buffer, recorder)
             }
         })?;
         orders.shuffle(&mut files);
         one(context, phases[2], &mut |recorder| {
             if random {
-                small.delete_in_order(target, &files, recorder)
+                small.delete_in_order(target, own, &files, recorder)
             } else {
-                small.delete_listed(target, recorder)
+                small.delete_listed(target, own, recorder)
             }
         })?;
         walk::remove(target, small::DIRECTORY, || ()).map_err(before)?;

@@ -1,6 +1,6 @@
 //! Bonnie's file tests: many small files created, looked at, deleted.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -87,31 +87,42 @@ impl Small {
             .collect()
     }
 
+    /// A directory of the test's own as seen from there; `.` where it has none.
     fn directory(&self, number: u32, path: &mut PathBuffer) {
-        path.clear().text(DIRECTORY);
+        path.clear();
         if self.directories > 1 {
-            path.text("/").number(u64::from(number), 5);
+            path.number(u64::from(number), 5);
+        } else {
+            path.text(".");
         }
     }
 
     /// Files fill one directory after the other.
     fn path(&self, file: &File, path: &mut PathBuffer) {
-        let each = (self.files / self.directories).max(1);
-        self.directory((file.number / each).min(self.directories - 1), path);
-        path.text("/").bytes(file.name());
+        path.clear();
+        if self.directories > 1 {
+            let each = (self.files / self.directories).max(1);
+            let number = (file.number / each).min(self.directories - 1);
+            path.number(u64::from(number), 5).text("/");
+        }
+        path.bytes(file.name());
     }
 
-    /// Makes the directories, before any clock.
-    pub(super) fn make_directories(&self, target: BorrowedFd<'_>) -> Result<(), OpError> {
+    /// Makes the directories, before any clock, and opens the test's own: as the original,
+    /// which changes into it, the phases name files from there.
+    pub(super) fn make_directories(&self, target: BorrowedFd<'_>) -> Result<OwnedFd, OpError> {
         let mut path = PathBuffer::new();
         path.text(DIRECTORY);
         let mode = Mode::from_raw_mode(0o700);
         rustix::fs::mkdirat(target, path.c_str(), mode).map_err(path.failed("mkdir"))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let own = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
+            .map_err(path.failed("open"))?;
         for number in 0..if self.directories > 1 { self.directories } else { 0 } {
             self.directory(number, &mut path);
-            rustix::fs::mkdirat(target, path.c_str(), mode).map_err(path.failed("mkdir"))?;
+            rustix::fs::mkdirat(&own, path.c_str(), mode).map_err(path.failed("mkdir"))?;
         }
-        Ok(())
+        Ok(own)
     }
 
     /// Whether the filesystem has the links asked for; if not, why.
@@ -191,18 +202,10 @@ impl Small {
             return;
         }
         first.clear();
-        let path = path.as_bytes();
-        match self.links {
-            Links::Symbolic if self.directories > 1 => {
-                first.text("../").bytes(&path[DIRECTORY.len() + 1..]);
-            }
-            Links::Symbolic => {
-                first.bytes(&path[DIRECTORY.len() + 1..]);
-            }
-            _ => {
-                first.bytes(path);
-            }
+        if self.links == Links::Symbolic && self.directories > 1 {
+            first.text("../");
         }
+        first.bytes(path.as_bytes());
     }
 
     /// With `-b` the directory follows each file that is made or deleted.
@@ -279,10 +282,10 @@ impl Small {
         recorder.restart();
         for number in 0..self.directories {
             self.names(target, number, &mut path, &mut names)?;
-            let here = path.len();
+            let here = self.prefix(number, &mut path);
             for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
                 path.truncate(here);
-                path.text("/").bytes(name);
+                path.bytes(name);
                 bytes += self.look(target, &path, buffer, recorder)?;
             }
         }
@@ -307,6 +310,15 @@ impl Small {
         Ok(())
     }
 
+    /// What names of a directory's files begin with; returns its length.
+    fn prefix(&self, number: u32, path: &mut PathBuffer) -> usize {
+        path.clear();
+        if self.directories > 1 {
+            path.number(u64::from(number), 5).text("/");
+        }
+        path.len()
+    }
+
     fn names(
         &self,
         target: BorrowedFd<'_>,
@@ -324,6 +336,7 @@ impl Small {
     /// Deletes in the order of the listing, then the directories.
     pub(super) fn delete_listed(
         &self,
+        root: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), OpError> {
@@ -331,22 +344,23 @@ impl Small {
         recorder.restart();
         for number in 0..self.directories {
             self.names(target, number, &mut path, &mut names)?;
-            let here = path.len();
+            let here = self.prefix(number, &mut path);
             for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
                 path.truncate(here);
-                path.text("/").bytes(name);
+                path.bytes(name);
                 rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
                     .map_err(path.failed("unlink"))?;
                 if self.fsync {
-                    path.truncate(here);
-                    self.sync_path(target, &path)?;
+                    let mut directory = PathBuffer::new();
+                    self.directory(number, &mut directory);
+                    self.sync_path(target, &directory)?;
                 }
                 recorder.done(Op(0));
             }
         }
         recorder.digest(u64::from(self.files));
-        self.remove_directories(target)?;
-        self.sync(target, recorder)
+        self.remove_directories(root, target)?;
+        self.sync(root, recorder)
     }
 
     fn sync_path(&self, target: BorrowedFd<'_>, path: &PathBuffer) -> Result<(), OpError> {
@@ -358,6 +372,7 @@ impl Small {
 
     pub(super) fn delete_in_order(
         &self,
+        root: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
         files: &[File],
         recorder: &mut Recorder<'_>,
@@ -372,16 +387,20 @@ impl Small {
             recorder.digest(u64::from(file.number));
             recorder.done(Op(0));
         }
-        self.remove_directories(target)?;
-        self.sync(target, recorder)
+        self.remove_directories(root, target)?;
+        self.sync(root, recorder)
     }
 
-    fn remove_directories(&self, target: BorrowedFd<'_>) -> Result<(), OpError> {
+    fn remove_directories(
+        &self,
+        target: BorrowedFd<'_>,
+        own: BorrowedFd<'_>,
+    ) -> Result<(), OpError> {
         let mut path = PathBuffer::new();
         let many = if self.directories > 1 { self.directories } else { 0 };
         for number in 0..many {
             self.directory(number, &mut path);
-            remove_directory(target, &path)?;
+            remove_directory(own, &path)?;
         }
         path.clear().text(DIRECTORY);
         remove_directory(target, &path)
@@ -428,6 +447,6 @@ mod tests {
         let (small, mut path) = (small(Manner::V200a), PathBuffer::new());
         let files = small.draw(Seed(1), false);
         small.path(&files[256], &mut path);
-        assert!(path.to_string().starts_with("Bonnie/00001/0000000100"), "{path}");
+        assert!(path.to_string().starts_with("00001/0000000100"), "{path}");
     }
 }

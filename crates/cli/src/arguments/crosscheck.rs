@@ -1,0 +1,44 @@
+//! The arguments of `fstrial crosscheck`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Place, StoreArgument};
+
+#[derive(Debug, Args)]
+pub(crate) struct Crosscheck {
+    /// The workload that is checked, as `run` takes it: postmark:number=2000
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workload: String,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    /// Pairs of the original and ours, in random order, each on a fresh filesystem
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) pairs: u32,
+
+    /// Times within this of each other are taken for equal
+    #[arg(long, value_name = "SHARE", default_value = "10%")]
+    pub(crate) margin: String,
+
+    /// Determines everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Judge this run of the store and run nothing
+    #[arg(long, value_name = "RUN")]
+    pub(crate) from: Option<String>,
+
+    /// Write the comparison as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// No progress on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+}

@@ -1,0 +1,27 @@
+//! fio for the workload `original-fio`: a part of its own, since Debian links it with the
+//! libraries of storage clusters, which would lie in every guest's memory.
+
+use super::{OptionalPart, PartDescription, Workshop};
+use crate::apt::Archives;
+use crate::error::LabError;
+
+/// See the module's own words.
+pub(super) struct Fio;
+
+static DESCRIPTION: PartDescription = PartDescription {
+    name: "fio",
+    summary: "fio with all that Debian links into it; unpacked in seconds, 80 MB in the guest",
+    packages: &["fio"],
+    programs: &["fio"],
+    archives: Archives { components: &[], backports: &[] },
+};
+
+impl OptionalPart for Fio {
+    fn describe(&self) -> &'static PartDescription {
+        &DESCRIPTION
+    }
+
+    fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError> {
+        workshop.tools(DESCRIPTION.packages)
+    }
+}
