@@ -1,5 +1,6 @@
 //! The catalogue. One file a workload; [`WORKLOADS`] is the only list of them.
 
+mod age;
 mod bigfile;
 mod bonnie;
 mod boot;
@@ -91,6 +92,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &fsync_append::FsyncAppend,
     &scale::Scale,
     &boot::Boot,
+    &age::Age,
     &null::Null,
 ];
 

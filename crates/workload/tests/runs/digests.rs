@@ -20,6 +20,7 @@ const GOLDEN: &[(&str, &str, u64)] = &[
     ("webserver", "files=100 threads=3 loops=5", 13429845612265264805),
     ("fsync-append", "records=50 writers=2", 4085390157218352750),
     ("scale", "threads=2 entries=50", 9978865261842076360),
+    ("age", "capacity=8M overwrites=2 profile=mail", 17703088994424202489),
     ("null", "ops=1000", 16326422950996549961),
 ];
 

@@ -1,6 +1,7 @@
 //! Workloads run for real, in temporary directories and on filesystems that fill up, and
 //! traced.
 
+mod age;
 mod bigfile;
 mod bonnie;
 mod digests;

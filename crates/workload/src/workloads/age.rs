@@ -1,0 +1,459 @@
+//! Makes a filesystem old: full to a share, its files replaced many times over.
+
+use std::f64::consts::TAU;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use units::Bytes;
+
+use super::contents::Contents;
+use super::copying::{open_target, write_all};
+use super::extents::fragments;
+use super::{Space, Workload};
+use crate::path_buffer::PathBuffer;
+use crate::{
+    Context, Description, Draw, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, PhaseResult, Recorder,
+};
+
+/// See the module's own words.
+pub(super) struct Age;
+
+const CREATE_OP: OpDescription =
+    OpDescription { name: "create", span: "create, writes of up to 1 MiB, close of one file" };
+
+static FILL: PhaseDescription = PhaseDescription {
+    name: "fill",
+    summary: "creates files until the filesystem is as full as asked for",
+    clock: "mkdirs, creates, writes, closes; at the end a sync",
+    ops: &[CREATE_OP],
+    disk_bound: true,
+};
+static CHURN: PhaseDescription = PhaseDescription {
+    name: "churn",
+    summary: "deletes files drawn at random and creates others in their stead",
+    clock: "unlinks, creates, writes, closes; at the end a sync; no cache drop before",
+    ops: &[CREATE_OP, OpDescription { name: "delete", span: "one unlink" }],
+    disk_bound: true,
+};
+static SCORE: PhaseDescription = PhaseDescription {
+    name: "score",
+    summary: "asks in how many pieces each file lies (FIEMAP)",
+    clock: "open, FIEMAP, close of every file that is left",
+    ops: &[OpDescription { name: "map", span: "open, FIEMAP, close of one file" }],
+    disk_bound: false,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "age",
+    summary: "makes a filesystem old, for the workloads after it in a --sequence",
+    origin: "After Smith and Seltzer (1997), who gave the layout score, and Geriatrix (Kadekodi, \
+Nagarajan and Ganger, 2018). Unaged results overstate a filesystem, by their measurements up \
+to 30 % on a disk and 75 % on an SSD. Files are created until the filesystem is `fullness` \
+full; then files drawn at random are deleted and new ones created in their stead, until \
+`overwrites` times as much as it holds has been written. All files stay.\n\n\
+`layout_score` is the share of blocks that lie right behind the block before them in their \
+file: 1 is perfect, files of one block do not count.\n\n\
+Sizes are lognormal: `agrawal` median 13.1 KB, mean 268 KB (the fit of Impressions to 63,398 \
+filesystems of 2004), `meyer` median 4 KB, mean 318 KB (2009), `mail` median 2.7 KB, σ 1.4. \
+Some ten files are in a directory. Departures from Geriatrix: neither the age of files nor the \
+depth of directories follows a distribution, and contents are written. How much is done \
+depends on the filesystem's own size unless `capacity` says one.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "fullness",
+            help: "How full the filesystem becomes.",
+            kind: Kind::Fraction,
+            default: "0.8",
+            scales: false,
+        },
+        Parameter {
+            name: "overwrites",
+            help: "How many times as much as the files hold is then written anew.",
+            kind: Kind::Count { min: 0, max: 10_000 },
+            default: "5",
+            scales: false,
+        },
+        Parameter {
+            name: "profile",
+            help: "Which sizes files have.",
+            kind: Kind::Choice(&[
+                ("agrawal", "desktops of 2004"),
+                ("meyer", "desktops of 2009"),
+                ("mail", "one mail a file"),
+            ]),
+            default: "agrawal",
+            scales: false,
+        },
+        Parameter {
+            name: "largest",
+            help: "No file is larger.",
+            kind: Kind::Size,
+            default: "64M",
+            scales: false,
+        },
+        Parameter {
+            name: "capacity",
+            help: "Fill so much instead of the whole filesystem; 0 for the filesystem, which must \
+                   be less than half full before.",
+            kind: Kind::Size,
+            default: "0",
+            scales: false,
+        },
+    ],
+    phases: &[&FILL, &CHURN, &SCORE],
+};
+
+const DIRECTORY: &str = "age";
+const BLOCK: usize = 1 << 20;
+/// What a file takes is counted in these.
+const PAGE: u64 = 4096;
+const FILES_PER_DIRECTORY: u64 = 10;
+/// Directories in a directory.
+const FAN_OUT: u64 = 32;
+/// Files that do not fit one after the other: then it is no longer a matter of a large one.
+const IN_VAIN_MAX: u64 = 100;
+
+impl Workload for Age {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        let bytes = parameters.size("capacity").0 as f64 * parameters.fraction("fullness");
+        let files = bytes as u64 / law(parameters.text("profile")).mean() as u64;
+        Space { bytes: Bytes(bytes as u64), inodes: files + files / FILES_PER_DIRECTORY + 1 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
+    }
+}
+
+/// A lognormal law of sizes.
+#[derive(Debug, Clone, Copy)]
+struct Law {
+    mu: f64,
+    sigma: f64,
+}
+
+fn law(profile: &str) -> Law {
+    match profile {
+        "meyer" => Law { mu: 8.294, sigma: 2.958 },
+        "mail" => Law { mu: 7.901, sigma: 1.4 },
+        _ => Law { mu: 9.48, sigma: 2.457 },
+    }
+}
+
+impl Law {
+    fn mean(self) -> f64 {
+        (self.mu + self.sigma * self.sigma / 2.0).exp()
+    }
+
+    /// A size from 1 to `largest` (Box and Muller).
+    fn draw(self, draw: &mut Draw, largest: u64) -> u64 {
+        let radius = (-2.0 * (1.0 - draw.unit()).ln()).sqrt();
+        let normal = radius * (TAU * draw.unit()).cos();
+        ((self.mu + self.sigma * normal).exp() as u64).clamp(1, largest.max(1))
+    }
+}
+
+/// The files there are, and how new ones are made.
+struct Aging<'t> {
+    target: BorrowedFd<'t>,
+    files: Vec<(u64, u64)>,
+    /// Running number of the next file.
+    next: u64,
+    /// Bytes the files take, in whole pages.
+    held: u64,
+    written: u64,
+    in_vain: u64,
+    law: Law,
+    largest: u64,
+    draw: Draw,
+    contents: Contents,
+    path: PathBuffer,
+    fixed: bool,
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let (fullness, overwrites) = (parameters.fraction("fullness"), parameters.count("overwrites"));
+    let capacity = parameters.size("capacity").0;
+    let target = open_target(context.target())?;
+    let outside = |error| Failure::Op { phase: "before the first", error };
+    let goal = match capacity {
+        0 => {
+            let (size, used) = fill_state(target.as_fd()).map_err(outside)?;
+            if used * 2 > size {
+                return Err(Failure::Input(format!(
+                    "the filesystem is in use, {} of {}: age would fill it; give capacity=SIZE \
+                     to age a part of it",
+                    Bytes(used),
+                    Bytes(size)
+                )));
+            }
+            ((size as f64 * fullness) as u64).saturating_sub(used)
+        }
+        capacity => (capacity as f64 * fullness) as u64,
+    };
+    let mut aging = Aging {
+        target: target.as_fd(),
+        files: Vec::new(),
+        next: 0,
+        held: 0,
+        written: 0,
+        in_vain: 0,
+        law: law(parameters.text("profile")),
+        largest: parameters.size("largest").0,
+        draw: context.seed().stream("age"),
+        contents: Contents::new(context.seed(), DIRECTORY, BLOCK),
+        path: PathBuffer::new(),
+        fixed: capacity > 0,
+    };
+    rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
+        .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
+    let state = |aging: &Aging<'_>, result: &mut PhaseResult| {
+        result.figures.insert("files".to_owned(), aging.files.len() as f64);
+        if let Ok((size, used)) = fill_state(aging.target) {
+            result.figures.insert("fullness".to_owned(), used as f64 / size.max(1) as f64);
+        }
+        if aging.in_vain > 0 {
+            result.notes.push(format!("{} files did not fit and were left out", aging.in_vain));
+        }
+    };
+    let planned = goal / aging.law.mean() as u64;
+    let aging = context.phase_with(
+        &FILL,
+        planned,
+        |recorder| {
+            aging.fill(goal, recorder)?;
+            aging.sync()?;
+            Ok(aging)
+        },
+        &state,
+    )?;
+    let to_write = aging.held.saturating_mul(overwrites);
+    let files = aging.files.len() as u64;
+    let aging = context.phase_with(
+        &CHURN,
+        2 * files * overwrites,
+        |recorder| {
+            let mut aging = aging;
+            aging.churn(goal, to_write, recorder)?;
+            aging.sync()?;
+            Ok(aging)
+        },
+        &state,
+    )?;
+    score(context, &aging)
+}
+
+/// Bytes the filesystem has, and has in use.
+fn fill_state(target: BorrowedFd<'_>) -> Result<(u64, u64), OpError> {
+    let stat =
+        rustix::fs::fstatvfs(target).map_err(|error| OpError::new("statvfs", DIRECTORY, error))?;
+    let used = stat.f_blocks.saturating_sub(stat.f_bfree);
+    Ok((stat.f_blocks * stat.f_frsize, used * stat.f_frsize))
+}
+
+/// What a file of this size is taken to occupy.
+fn taken(size: u64) -> u64 {
+    size.next_multiple_of(PAGE)
+}
+
+impl Aging<'_> {
+    fn fill(&mut self, goal: u64, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+        while self.held < goal {
+            let size = self.law.draw(&mut self.draw, self.largest.min(goal - self.held));
+            self.create(size, recorder)?;
+        }
+        Ok(())
+    }
+
+    fn churn(
+        &mut self,
+        goal: u64,
+        to_write: u64,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        self.written = 0;
+        while self.written < to_write && !self.files.is_empty() {
+            let size = self.law.draw(&mut self.draw, self.largest.min(goal));
+            while self.held + taken(size) > goal && !self.files.is_empty() {
+                let place = self.draw.below(self.files.len() as u64) as usize;
+                let (number, size) = self.files.swap_remove(place);
+                self.path_of(number);
+                rustix::fs::unlinkat(self.target, self.path.c_str(), AtFlags::empty())
+                    .map_err(self.path.failed("unlink"))?;
+                self.held -= taken(size);
+                self.note(recorder, number << 1);
+                recorder.done(Op(1));
+            }
+            self.create(size, recorder)?;
+        }
+        Ok(())
+    }
+
+    /// Creates a file, in a new directory after every tenth. One for which there is no room
+    /// is removed again.
+    fn create(&mut self, size: u64, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+        let number = self.next;
+        self.next += 1;
+        let made = self.write(number, size);
+        self.note(recorder, size << 1 | 1);
+        match made {
+            Ok(()) => {
+                self.files.push((number, size));
+                self.held += taken(size);
+                self.written += size;
+                recorder.wrote(size);
+                recorder.done(Op(0));
+                Ok(())
+            }
+            // Where there was no room for a directory its files have none either.
+            Err(error)
+                if self.in_vain < IN_VAIN_MAX
+                    && (error.is_out_of_space()
+                        || (self.in_vain > 0
+                            && error.source.kind() == std::io::ErrorKind::NotFound)) =>
+            {
+                self.in_vain += 1;
+                self.path_of(number);
+                match rustix::fs::unlinkat(self.target, self.path.c_str(), AtFlags::empty()) {
+                    Ok(()) | Err(Errno::NOENT) => Ok(()),
+                    Err(error) => Err(self.path.failed("unlink")(error)),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&mut self, number: u64, size: u64) -> Result<(), OpError> {
+        let mode = Mode::from_raw_mode(0o755);
+        let directory = number / FILES_PER_DIRECTORY;
+        if number.is_multiple_of(FILES_PER_DIRECTORY) {
+            if directory.is_multiple_of(FAN_OUT) {
+                self.parent_of(directory);
+                rustix::fs::mkdirat(self.target, self.path.c_str(), mode)
+                    .map_err(self.path.failed("mkdir"))?;
+            }
+            self.directory_of(directory);
+            rustix::fs::mkdirat(self.target, self.path.c_str(), mode)
+                .map_err(self.path.failed("mkdir"))?;
+        }
+        self.path_of(number);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o644);
+        let file = rustix::fs::openat(self.target, self.path.c_str(), flags, mode)
+            .map_err(self.path.failed("create"))?;
+        let mut left = size;
+        while left > 0 {
+            let length = BLOCK.min(left as usize);
+            let at = number.wrapping_mul(1 << 36).wrapping_add(size - left);
+            let piece = self.contents.at(at, length);
+            write_all(&file, piece).map_err(self.path.failed("write"))?;
+            left -= length as u64;
+        }
+        Ok(())
+    }
+
+    fn parent_of(&mut self, directory: u64) {
+        self.path.clear().text(DIRECTORY).text("/").number(directory / FAN_OUT, 4);
+    }
+
+    fn directory_of(&mut self, directory: u64) {
+        self.parent_of(directory);
+        self.path.text("/").number(directory % FAN_OUT, 2);
+    }
+
+    fn path_of(&mut self, number: u64) {
+        self.directory_of(number / FILES_PER_DIRECTORY);
+        self.path.text("/f").number(number, 7);
+    }
+
+    /// What is done is the same on every filesystem only where the capacity is given.
+    fn note(&self, recorder: &mut Recorder<'_>, fact: u64) {
+        if self.fixed {
+            recorder.digest(fact);
+        }
+    }
+
+    fn sync(&self) -> Result<(), OpError> {
+        rustix::fs::syncfs(self.target).map_err(|error| OpError::new("syncfs", DIRECTORY, error))
+    }
+}
+
+fn score(context: &mut Context<'_>, aging: &Aging<'_>) -> Result<(), Failure> {
+    let mut path = PathBuffer::new();
+    let mut name = |number: u64| {
+        let directory = number / FILES_PER_DIRECTORY;
+        path.clear().text(DIRECTORY).text("/").number(directory / FAN_OUT, 4);
+        path.text("/").number(directory % FAN_OUT, 2).text("/f").number(number, 7);
+        path.clone()
+    };
+    let map = |path: &PathBuffer| {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(aging.target, path.c_str(), flags, Mode::empty())?;
+        fragments(file.as_fd())
+    };
+    if let Some((number, _)) = aging.files.first()
+        && let Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) = map(&name(*number))
+    {
+        context.skip(&SCORE, "this filesystem does not tell where files lie (FIEMAP)");
+        return Ok(());
+    }
+    let count = aging.files.len() as u64;
+    context.phase_with(
+        &SCORE,
+        count,
+        |recorder| {
+            let (mut pieces, mut behind, mut possible) = (0, 0, 0);
+            for (number, size) in &aging.files {
+                let path = name(*number);
+                let found = map(&path).map_err(path.failed("map"))?;
+                let blocks = size.div_ceil(PAGE);
+                pieces += found;
+                possible += blocks.saturating_sub(1);
+                behind += blocks.saturating_sub(found.max(1));
+                recorder.done(Op(0));
+            }
+            Ok((pieces, behind, possible))
+        },
+        |(pieces, behind, possible), result| {
+            let mut figure = |name: &str, value: f64| {
+                result.figures.insert(name.to_owned(), value);
+            };
+            figure("fragments_per_file", *pieces as f64 / count.max(1) as f64);
+            if *possible > 0 {
+                figure("layout_score", *behind as f64 / *possible as f64);
+            }
+        },
+    )?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Seed;
+
+    #[test]
+    fn sizes_follow_the_law() {
+        for (profile, median, mean) in
+            [("agrawal", 13_095, 268_000), ("meyer", 4000, 318_000), ("mail", 2700, 7194)]
+        {
+            let law = law(profile);
+            assert!((law.mean() / f64::from(mean) - 1.0).abs() < 0.01, "{profile} {}", law.mean());
+            let mut draw = Seed(1).stream("x");
+            let mut sizes: Vec<u64> = (0..20_001).map(|_| law.draw(&mut draw, 1 << 40)).collect();
+            sizes.sort_unstable();
+            let found = sizes[10_000] as f64 / f64::from(median);
+            assert!((0.94..1.06).contains(&found), "{profile}: {found}");
+        }
+        let mut draw = Seed(1).stream("x");
+        assert!((0..1000).all(|_| law("meyer").draw(&mut draw, 5000) <= 5000));
+    }
+}
