@@ -1,0 +1,164 @@
+//! Arrays and journals: what mkfs finds, where requests go, what is lost without a disk.
+
+use disk::Operation;
+use units::{Bytes, Nanos};
+
+use crate::{Labs, Seen, carry_out, each};
+
+const MEMBER: Bytes = Bytes::from_mib(512);
+const WORK: &str = "fsync-append:records=40";
+
+/// The line of a dump that says the geometry, blanks squeezed.
+fn line(seen: &Seen, part: &str) -> String {
+    let record = seen.record();
+    let line = record.lines().find(|line| line.contains(part)).unwrap_or("none");
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// XFS and ext4, journal inside and outside, software and hardware RAID 10 of six disks: the
+/// matrix of the comparison of 2007. ZFS joins it with its driver.
+pub(crate) fn eight_arrays_of_2007(labs: &Labs) {
+    const XFS_SW: &str = "= sunit=128 swidth=384 blks, 6 disks";
+    const XFS_HW: &str = "= sunit=0 swidth=0 blks, 1 disks";
+    let rows = [
+        ("xfs/int/sw=xfs:layout=raid10x6", XFS_SW),
+        ("xfs/ext/sw=xfs:layout=raid10x6+journal", "= sunit=128 swidth=384 blks, 7 disks"),
+        ("xfs/int/hw=xfs:layout=hw-raid10x6", XFS_HW),
+        ("xfs/ext/hw=xfs:layout=hw-raid10x6+journal", "= sunit=0 swidth=0 blks, 2 disks"),
+        ("ext4/int/sw=ext4:layout=raid10x6", "RAID stripe width: 384, 6 disks"),
+        ("ext4/ext/sw=ext4:layout=raid10x6+journal", "RAID stripe width: 384, 7 disks"),
+        ("ext4/int/hw=ext4:layout=hw-raid10x6", "none, 1 disks"),
+        ("ext4/ext/hw=ext4:layout=hw-raid10x6+journal", "none, 2 disks"),
+    ];
+    let seen = each(&rows, |(contender, _)| carry_out(&labs.array, contender, WORK, MEMBER));
+    for (seen, (contender, geometry)) in seen.into_iter().zip(rows) {
+        let seen = seen.expect_done();
+        let part = if contender.starts_with("xfs") { "sunit=" } else { "RAID stripe width" };
+        let found = format!("{}, {} disks", line(&seen, part), seen.logs.len());
+        assert_eq!(found, geometry, "{}", seen.name);
+        if contender.contains("ext4") && contender.contains("=ext4:layout=raid") {
+            assert_eq!(line(&seen, "RAID stride"), "RAID stride: 128", "{}", seen.name);
+        }
+        let appended: u64 = seen.phases.iter().map(|(_, _, ops)| ops).sum();
+        assert!(appended >= 40, "{}: {:?}", seen.name, seen.phases);
+        // Six gigabytes of RAID 10 hold three, whoever does it.
+        let made = seen.made.as_ref().expect("it was made");
+        let size = made.size.expect("statfs says it");
+        assert!(size > Bytes(MEMBER.0 * 27 / 10) && size <= Bytes(MEMBER.0 * 3), "{size}");
+        // Nothing here is volatile, and the kernel knows: no disk is ever told to flush.
+        for disk in 0..seen.logs.len() {
+            assert_eq!(seen.served(disk, Operation::Flush), 0, "{} disk {disk}", seen.name);
+        }
+        let last = seen.logs.len() - 1;
+        if contender.contains("/ext/") {
+            let journal = seen.served(last, Operation::Write);
+            assert!(journal >= 40, "{}: {journal} writes to the journal", seen.name);
+        }
+    }
+}
+
+/// Flushes of a disk for the data and one for the journal, both with volatile caches, for
+/// each fsync: as counted at real devices.
+pub(crate) fn a_journals_disk_gets_its_flushes(labs: &Labs) {
+    // ext4 tells only the journal's disk (seen on 6.12 outside the lab, too).
+    let rows = [("ext4:layout=single+journal", 0, 2), ("xfs:layout=single+journal", 1, 1)];
+    let seen = each(&rows, |(contender, ..)| carry_out(&labs.sata, contender, WORK, MEMBER));
+    for (seen, (_, data, journal)) in seen.into_iter().zip(rows) {
+        let seen = seen.expect_done();
+        let flushes = [0, 1].map(|disk| seen.served(disk, Operation::Flush));
+        let least = [data, journal].map(|each| each * 40);
+        assert!(flushes[0] >= least[0] && flushes[1] >= least[1], "{}: {flushes:?}", seen.name);
+        assert!(flushes[0] <= least[0] * 2 + 8, "{}: {flushes:?}", seen.name);
+    }
+}
+
+/// With a battery a write is done when the controller has it; without, when the disks do.
+pub(crate) fn a_battery_answers_before_the_disks(labs: &Labs) {
+    let rows = ["ext4:layout=hw-raid5x3", "ext4:layout=hw-raid5x3+battery=off"];
+    let seen = each(&rows, |contender| carry_out(&labs.mail, contender, WORK, MEMBER));
+    let times = seen.into_iter().map(|seen| {
+        let seen = seen.expect_done();
+        assert_eq!(seen.served(0, Operation::Flush), 0, "{}", seen.name);
+        seen.phases.iter().map(|(_, wall, _)| *wall).sum::<Nanos>()
+    });
+    let times: Vec<Nanos> = times.collect();
+    assert!(times[1].0 > times[0].0 * 4, "{times:?}");
+}
+
+/// A missing disk is not asked; a new one is filled beginning with the first workload.
+pub(crate) fn arrays_that_lost_a_disk(labs: &Labs) {
+    let rows = [
+        ("ext4:layout=raid5x3+state=degraded", "State : clean, degraded"),
+        ("ext4:layout=raid5x3+state=rebuilding", "recovering"),
+        ("ext4:layout=raid1x2+state=degraded", "degraded"),
+        ("ext4:layout=raid10x4+state=rebuilding", "recovering"),
+    ];
+    let seen = each(&rows, |(contender, _)| carry_out(&labs.array, contender, WORK, MEMBER));
+    for (seen, (contender, state)) in seen.into_iter().zip(rows) {
+        let seen = seen.expect_done();
+        let after = seen.notes.iter().find(|note| note.starts_with("after the workloads"));
+        let after = after.unwrap_or_else(|| panic!("{}: {:?}", seen.name, seen.notes));
+        assert!(after.contains(state), "{}: {after}", seen.name);
+        assert!(seen.record().contains("degraded"), "{}", seen.record());
+        let last = &seen.logs[seen.logs.len() - 1].records;
+        let writes = |work: bool| {
+            let wanted = |record: &&disk::Record| {
+                record.operation == Operation::Write && (record.phase > 0) == work
+            };
+            last.iter().filter(wanted).map(|record| u64::from(record.sectors)).sum::<u64>()
+        };
+        if contender.contains("rebuilding") {
+            assert!(writes(true) > 1000, "{}: {} sectors filled", seen.name, writes(true));
+            assert!(writes(false) < 1000, "{}: {} sectors before", seen.name, writes(false));
+        } else {
+            assert_eq!(writes(true) + writes(false), 0, "{}", seen.name);
+        }
+    }
+}
+
+/// The options the Maildir comparison of 2004 printed, and those of 2011.
+pub(crate) fn the_options_of_2004(labs: &Labs) {
+    const EXT3: &str = "ext3@2004:journal_size=256M:inode_ratio=4K";
+    const XFS: &str = "xfs@2004:block_size=1K:stripe_unit=16K:stripe_width=3";
+    let indexed = format!("{EXT3}:dir_index=on");
+    let xfs = format!("{XFS}:layout=hw-raid5x3+journal");
+    let rows = [
+        (EXT3, "Journal size: 256M"),
+        (indexed.as_str(), "dir_index"),
+        (xfs.as_str(), "= sunit=16 swidth=48 blks"),
+        ("reiserfs@2004:layout=hw-raid5x3+journal", "jdev"),
+        ("ext2@2004:layout=hw-raid5x3", "sparse_super"),
+        ("ext4@2011:barrier=off:layout=raid5x3", "nobarrier"),
+    ];
+    let seen = each(&rows, |(contender, _)| {
+        carry_out(&labs.mail, contender, "varmail:loops=1:files=40:threads=4", Bytes::from_gib(1))
+    });
+    for (seen, (_, part)) in seen.into_iter().zip(rows) {
+        let seen = seen.expect_done();
+        let options = &seen.made.as_ref().expect("it was made").mount_options;
+        let record: Vec<_> = seen.record().split_whitespace().map(str::to_owned).collect();
+        let all = format!("{} {options}", record.join(" "));
+        assert!(all.contains(part), "{}: {all}", seen.name);
+    }
+}
+
+/// Equal specifications give equal nanoseconds and equal requests on every layout.
+pub(crate) fn repeats_are_identical(labs: &Labs) {
+    let layouts = [
+        "xfs:layout=raid0x2",
+        "ext4:layout=raid1",
+        "ext4:layout=raid5x3+journal",
+        "ext4:layout=raid6x4+state=rebuilding",
+        "btrfs:layout=btrfs-raid1",
+        "btrfs:layout=btrfs-raid10",
+        "ext4:layout=crypt",
+        "ext4:layout=thin+size=1G",
+        "xfs:layout=hw-raid10x4+journal",
+    ];
+    let twice: Vec<_> = layouts.iter().flat_map(|layout| [*layout, *layout]).collect();
+    let seen = each(&twice, |layout| carry_out(&labs.array, layout, WORK, MEMBER).expect_done());
+    for pair in seen.chunks(2) {
+        assert_eq!(pair[0].phases, pair[1].phases, "{}", pair[0].name);
+        assert_eq!(pair[0].digest, pair[1].digest, "{}", pair[0].name);
+    }
+}

@@ -1,0 +1,47 @@
+//! Every driver with its defaults, on the smallest disk it takes and on one for a thousand
+//! fsyncs.
+
+use stack::{Contender, FILESYSTEMS};
+use units::Bytes;
+
+use crate::{Labs, carry_out, each};
+
+/// Makes, mounts, writes a thousand files with fsync, unmounts and checks each; twice, with
+/// equal results; and once more on a disk of the smallest size it takes. (What mkfs is told is
+/// written down in the catalogue's tests.)
+pub(crate) fn every_driver(labs: &Labs) {
+    let lab = &labs.mail;
+    let able = |program: &&'static str| !lab.missing_tools().iter().any(|tool| tool == *program);
+    let names: Vec<&str> = FILESYSTEMS
+        .iter()
+        .map(|filesystem| filesystem.describe())
+        .filter(|description| {
+            description.needs_device && description.programs.iter().all(|p| able(&p))
+        })
+        .map(|description| description.name)
+        .collect();
+    let size = Bytes::from_mib(512);
+    let work = "varmail:files=1000:preallocated=0.9:threads=2:loops=60:mean_size=4K";
+    let twice: Vec<_> = names.iter().flat_map(|name| [*name, *name]).collect();
+    let seen = each(&twice, |name| carry_out(lab, name, work, size).expect_done());
+    for pair in seen.chunks(2) {
+        assert_eq!(pair[0].phases, pair[1].phases, "{}", pair[0].name);
+        assert_eq!(pair[0].digest, pair[1].digest, "{}", pair[0].name);
+        let create = pair[0].phases.iter().find(|(phase, ..)| phase == "create");
+        assert_eq!(
+            create.map(|(_, _, ops)| *ops),
+            Some(900),
+            "{}: {:?}",
+            pair[0].name,
+            pair[0].phases
+        );
+    }
+
+    each(&names, |name| {
+        let contender = Contender::plain(name);
+        let filesystem = stack::filesystems::find(name).expect("it was listed");
+        let least = filesystem.minimum_size(&contender).expect("its defaults are its own");
+        let smallest = carry_out(lab, name, "null:ops=10", least);
+        assert!(smallest.outcome.is_done(), "{name} on {least}: {}", smallest.outcome);
+    });
+}

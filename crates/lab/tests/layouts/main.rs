@@ -1,0 +1,178 @@
+//! Layouts and drivers in the lab, with real guests: software and hardware RAID, journals on
+//! disks of their own, every filesystem from mkfs to its check. This program is also the
+//! guest's first process, which is why it has no test harness.
+//!
+//! Needs what the test `guest` needs, and passes where that cannot be had unless
+//! `FSTRIAL_TEST_LAB=required`.
+
+mod arrays;
+mod drivers;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use disk::{Operation, RequestLog};
+use lab::{BuildOptions, Extras, Lab, LabError, MachineProfile};
+use stack::Contender;
+use testbed::Stop;
+use trial::{Event, InputFiles, Made, Outcome, TrialSpec, WorkloadChoice};
+use units::{Bytes, Nanos};
+use workload::{Parameters, PhaseEvent, Seed};
+
+fn main() {
+    if guest::is_guest() {
+        guest::run();
+    }
+    let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab");
+    let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|value| value == "required");
+    let labs = match Labs::open(&cache) {
+        Ok(labs) => labs,
+        Err(error) if required => panic!("the lab is required and cannot be had: {error}"),
+        Err(error) => {
+            println!("skipped: the lab cannot be had here: {error}");
+            return;
+        }
+    };
+    let tests: [(&str, fn(&Labs)); 7] = [
+        ("eight arrays of 2007", arrays::eight_arrays_of_2007),
+        ("a journal's disk gets the journal's flushes", arrays::a_journals_disk_gets_its_flushes),
+        ("a battery answers before the disks", arrays::a_battery_answers_before_the_disks),
+        ("arrays that lost a disk", arrays::arrays_that_lost_a_disk),
+        ("the options of 2004 as printed", arrays::the_options_of_2004),
+        ("repeats on every layout are identical", arrays::repeats_are_identical),
+        ("every driver from mkfs to check", drivers::every_driver),
+    ];
+    let only = std::env::args().nth(1).unwrap_or_default();
+    for (name, test) in tests.into_iter().filter(|(name, _)| name.contains(&only)) {
+        println!("{name} ...");
+        test(&labs);
+        println!("{name} ... ok");
+    }
+}
+
+/// Labs of three machines. The two of 1 GiB share a checkpoint.
+pub(crate) struct Labs {
+    /// Drive caches off, a controller with a battery.
+    pub(crate) array: Lab,
+    /// SATA drives with their caches on.
+    pub(crate) sata: Lab,
+    /// The mail server of 2004.
+    pub(crate) mail: Lab,
+}
+
+impl Labs {
+    fn open(cache: &Path) -> Result<Labs, LabError> {
+        let built = lab::build(cache, &BuildOptions::default(), &mut |step| println!("{step:?}"))?;
+        let binary = std::env::current_exe().expect("this program has a path");
+        let open = |name: &str| {
+            let profile = MachineProfile::find(name)?;
+            let lab = Lab::open(built.parts()?, &binary, cache, profile, &InputFiles::default())?;
+            lab.warm_up(&Stop::new())?;
+            Ok(lab)
+        };
+        Ok(Labs { array: open("array-2007")?, sata: open("sata-2007")?, mail: open("raid-2004")? })
+    }
+}
+
+/// What was seen of a trial.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) name: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) made: Option<Box<Made>>,
+    /// Phase, time and ops.
+    pub(crate) phases: Vec<(String, Nanos, u64)>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) logs: Vec<RequestLog>,
+    pub(crate) digest: String,
+}
+
+impl Seen {
+    /// Everything printed while it was made and looked at.
+    pub(crate) fn record(&self) -> String {
+        let made = self.made.as_ref().unwrap_or_else(|| panic!("{self:?}"));
+        made.record.iter().map(|(command, said)| format!("$ {command}\n{said}\n")).collect()
+    }
+
+    /// Requests of a kind that a disk served while workloads ran.
+    pub(crate) fn served(&self, disk: usize, operation: Operation) -> usize {
+        let during = |record: &&disk::Record| record.phase > 0 && record.operation == operation;
+        self.logs[disk].records.iter().filter(during).count()
+    }
+
+    pub(crate) fn expect_done(self) -> Seen {
+        assert!(self.outcome.is_done(), "{}: {}", self.name, self.outcome);
+        self
+    }
+}
+
+/// Runs one trial on disks of this size.
+pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> Seen {
+    let (name, given) = work.split_once(':').unwrap_or((work, ""));
+    let given: BTreeMap<String, String> = given
+        .split(':')
+        .filter_map(|one| one.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let description = workload::find(name).expect("it is in the catalogue").describe();
+    let parameters = Parameters::resolve(description, &given, 1.0).expect("they are its own");
+    let contender = Contender::parse_list(contender).expect("it is well written").remove(0);
+    contender.validate().unwrap_or_else(|refusal| panic!("{refusal}"));
+    let spec = TrialSpec {
+        contender,
+        workloads: vec![WorkloadChoice { name: name.to_owned(), parameters }],
+        seed: Seed(1),
+        block: 0,
+        size: Some(size),
+        verify: true,
+        timeout: Nanos::from_secs(600),
+    };
+    let mut seen = Seen {
+        name: spec.contender.name.clone(),
+        outcome: Outcome::Done,
+        made: None,
+        phases: Vec::new(),
+        notes: Vec::new(),
+        logs: Vec::new(),
+        digest: String::new(),
+    };
+    let extras = Extras { keep_requests: true, ..Extras::default() };
+    let carried = lab
+        .carry_out(&spec, &extras, &Stop::new(), &mut |event| match event {
+            Event::Made(made) => seen.made = Some(made),
+            Event::Note(note) => seen.notes.push(note),
+            Event::Phase(PhaseEvent::Finished(phase)) => {
+                seen.phases.push((phase.phase.clone(), phase.wall, phase.ops));
+            }
+            Event::Ended(outcome) => seen.outcome = outcome,
+            Event::Phase(_) | Event::Step(_) => {}
+        })
+        .unwrap_or_else(|error| panic!("{}: {error}", spec.contender.name));
+    seen.logs = carried.logs;
+    seen.digest = carried.log_digest;
+    seen
+}
+
+/// Does `work` for each item, two at a time, in order of the items.
+pub(crate) fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = Mutex::new(0);
+    let done = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let nth = {
+                        let mut next = next.lock().expect("nobody panics with it");
+                        *next += 1;
+                        *next - 1
+                    };
+                    let Some(item) = items.get(nth) else { return };
+                    let result = work(item);
+                    done.lock().expect("nobody panics with it").insert(nth, result);
+                }
+            });
+        }
+    });
+    done.into_inner().expect("nobody panics with it").into_values().collect()
+}
