@@ -85,6 +85,9 @@ pub struct Made {
     pub size: Option<Bytes>,
     /// Room free on it when new.
     pub free: Option<Bytes>,
+    /// Room of all disks that hold it, what goes into redundancy included; not of a journal's.
+    #[serde(default)]
+    pub raw: Option<Bytes>,
     /// What an fsync promises.
     pub durability: Durability,
     /// The commands that made it, as one would type them, and the geometry dumps with

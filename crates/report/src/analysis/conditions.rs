@@ -38,6 +38,8 @@ fn of_contender(run: &StoredRun, name: &str) -> Conditions {
         mount_options: distinct(&|made| made.mount_options.clone()),
         device: distinct(&|made| made.device.clone()),
         size_bytes: made.iter().find_map(|made| made.size).map(|size| size.0),
+        free_bytes: made.iter().find_map(|made| made.free).map(|free| free.0),
+        raw_bytes: made.iter().find_map(|made| made.raw).map(|raw| raw.0),
         // The weakest promise counts.
         durability: made.iter().map(|made| made.durability).min(),
         tools,

@@ -57,6 +57,10 @@ pub struct Conditions {
     pub device: Vec<String>,
     /// Size of the new filesystem in bytes.
     pub size_bytes: Option<u64>,
+    /// Room for files on it when new, in bytes.
+    pub free_bytes: Option<u64>,
+    /// Room of all disks that hold it, redundancy included, in bytes.
+    pub raw_bytes: Option<u64>,
     /// What an fsync promises; `None` where nothing was made.
     pub durability: Option<Durability>,
     /// Versions of the tools used.
@@ -68,6 +72,14 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// What was left for files of what the disks have: `1.4 GiB free of 3 GiB, 53 % lost`.
+    pub fn room(&self) -> Option<String> {
+        let (free, raw) = (self.free_bytes?, self.raw_bytes.filter(|raw| *raw > 0)?);
+        let lost = 100.0 * raw.saturating_sub(free) as f64 / raw as f64;
+        let (free, raw) = (units::Bytes(free), units::Bytes(raw));
+        Some(format!("{free} for files of {raw} on its disks, {lost:.1} % overhead"))
+    }
+
     /// A word of warning to stand beside its name where an fsync promises less than usual.
     pub fn durability_flag(&self) -> Option<&'static str> {
         match self.durability? {

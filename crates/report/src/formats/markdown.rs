@@ -176,6 +176,7 @@ fn conditions(contenders: &[Conditions]) -> String {
             ("served by", contender.served_by.join("; ")),
             ("kernel", contender.kernel.join("; ")),
             ("device", contender.device.join("; ")),
+            ("room when new", contender.room().unwrap_or_default()),
             ("mount options", contender.mount_options.join("; ")),
             ("features", contender.features.join("; ")),
             ("durability", contender.durability_flag().unwrap_or_default().to_owned()),

@@ -259,6 +259,7 @@ fn made(planted: &Planted, seed: Seed) -> Made {
         device: "loop file, direct I/O, fully allocated".to_owned(),
         size: Some(Bytes::from_gib(2)),
         free: Some(Bytes::from_mib(1900)),
+        raw: Some(Bytes::from_gib(2)),
         durability: planted.durability,
         record: vec![
             (

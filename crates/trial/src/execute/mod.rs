@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use stack::Command;
 use stack::filesystems::{Plan, Request};
+use stack::layouts::Role;
 use units::Bytes;
 use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
 
@@ -126,6 +127,7 @@ impl Execution<'_> {
             device: format!("a directory of an existing {}", mount.kernel_type),
             size: Some(target.size),
             free: Some(target.free),
+            raw: None,
             durability: stack::Durability::of_mount_options(&mount.kernel_type, &mount.options),
             record: Vec::new(),
             tools: Vec::new(),
@@ -280,6 +282,7 @@ impl Execution<'_> {
             },
             size: Some(target.size),
             free: Some(target.free),
+            raw: place.raw(&self.job.spec.contender.layout),
             durability: plan.durability,
             record: record.drain(..).chain(dumps).collect(),
             tools: self.tool_versions(filesystem),
@@ -443,6 +446,24 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// Room of all disks that hold data; those behind a controller counted with it.
+    fn raw(&self, choice: &stack::LayoutChoice) -> Option<Bytes> {
+        let layout = choice.layout().ok().filter(|_| self.layout.is_some())?;
+        let (roles, share) = (layout.disks(choice).ok()?, layout.share(choice).ok()?);
+        let mut raw = Bytes::ZERO;
+        for (role, disk) in roles.iter().zip(self.disks) {
+            raw = raw
+                + match role {
+                    Role::Journal => Bytes::ZERO,
+                    Role::Data => machine::device_size(disk).ok()?,
+                    Role::Controller(_) => {
+                        Bytes(machine::device_size(disk).ok()?.0 / share.usable * share.of)
+                    }
+                };
+        }
+        Some(raw)
+    }
+
     /// In words for a table.
     fn words(&self, layout: &stack::LayoutChoice) -> String {
         let kind = self.kind.words();

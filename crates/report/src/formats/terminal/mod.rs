@@ -200,16 +200,17 @@ impl Page {
         self.styled("What it ran on", Style::Strong);
         for contender in contenders {
             let mut parts: Vec<String> = Vec::new();
-            let mut add = |name: &str, values: &[String]| {
+            let mut add = |name: &str, values: &[String], more: Option<String>| {
                 if !values.is_empty() {
                     parts.push(format!("{name} {}", values.join(" or ")));
                 }
+                parts.extend(more);
             };
-            add("served by", &contender.served_by);
-            add("kernel", &contender.kernel);
-            add("on", &contender.device);
-            add("mounted", &contender.mount_options);
-            add("features", &contender.features);
+            add("served by", &contender.served_by, None);
+            add("kernel", &contender.kernel, None);
+            add("on", &contender.device, contender.room());
+            add("mounted", &contender.mount_options, None);
+            add("features", &contender.features, None);
             if let Some(flag) = contender.durability_flag() {
                 parts.push(flag.to_owned());
             }
