@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub(crate) use self::crosscheck::Crosscheck;
-pub(crate) use self::study::{StudyAction, StudyArguments};
+pub(crate) use self::study::{StudyAction, StudyArguments, StudyOutputs, StudyReport, StudyRun};
 use crate::exit::EXIT_CODES;
 
 /// The filesystems whose repeats `lab verify` compares.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use report::FORMATS;
 use store::StoredRun;
 
-use crate::arguments::Outputs;
+use crate::arguments::{Outputs, StudyOutputs};
 use crate::exit::{Exit, Failure};
 use crate::files::write_whole;
 
@@ -28,8 +28,22 @@ impl Documents {
             ("markdown", &outputs.markdown),
             ("csv", &outputs.csv),
         ];
+        Documents::wished(&wishes, outputs.redact)
+    }
+
+    /// The same for the report of a study.
+    pub(crate) fn of_study(outputs: &StudyOutputs) -> Result<Documents, Failure> {
+        let wishes =
+            [("html", &outputs.html), ("json", &outputs.json), ("markdown", &outputs.markdown)];
+        Documents::wished(&wishes, false)
+    }
+
+    fn wished(
+        wishes: &[(&'static str, &Option<PathBuf>)],
+        redact: bool,
+    ) -> Result<Documents, Failure> {
         let files: Vec<_> =
-            wishes.into_iter().filter_map(|(format, path)| Some((format, path.clone()?))).collect();
+            wishes.iter().filter_map(|(format, path)| Some((*format, (*path).clone()?))).collect();
         if files.iter().filter(|(_, path)| path == Path::new("-")).count() > 1 {
             let message = "standard output takes one document; name files for the others";
             return Err(Failure::new(Exit::Usage, message));
@@ -44,16 +58,34 @@ impl Documents {
                 return Err(Failure::new(Exit::Output, message));
             }
         }
-        Ok(Documents { files, redact: outputs.redact })
+        Ok(Documents { files, redact })
     }
 
     /// Writes everything asked for; the terminal table goes to standard output unless
     /// another document does.
     pub(crate) fn write(&self, run: &StoredRun) -> Result<(), Failure> {
         let analysis = report::analyse(run);
+        self.write_as(&|format, color| self.render(format, run, &analysis, color))
+    }
+
+    /// The same for a study.
+    pub(crate) fn write_study(&self, results: &study::Results) -> Result<(), Failure> {
+        self.write_as(&|format, color| {
+            let color = color && std::env::var_os("NO_COLOR").is_none();
+            study::render(format, results, WIDTH, color).ok_or_else(|| {
+                Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
+            })
+        })
+    }
+
+    /// Writes what `render` makes of a format, in colour or not.
+    fn write_as(
+        &self,
+        render: &dyn Fn(&str, bool) -> Result<String, Failure>,
+    ) -> Result<(), Failure> {
         let mut to_stdout = None;
         for (format, path) in &self.files {
-            let document = self.render(format, run, &analysis, false)?;
+            let document = render(format, false)?;
             if path == Path::new("-") {
                 to_stdout = Some(document);
                 continue;
@@ -68,7 +100,7 @@ impl Documents {
         }
         let document = match to_stdout {
             Some(document) => document,
-            None => self.render("terminal", run, &analysis, std::io::stdout().is_terminal())?,
+            None => render("terminal", std::io::stdout().is_terminal())?,
         };
         print(&document)
     }

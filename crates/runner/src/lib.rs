@@ -14,6 +14,6 @@ mod size;
 pub use estimate::{Durations, Estimate};
 pub use event::{RunEnd, RunEvent};
 pub use plan::{PlanError, plan};
-pub use request::{Request, TestbedRequest, WorkloadRequest, parse_workload};
+pub use request::{Request, StudyTag, TestbedRequest, WorkloadRequest, parse_workload};
 pub use run::{RunError, run};
 pub use size::{device_size, room};

@@ -108,7 +108,7 @@ mod tests {
         Request {
             workloads: vec![parse_workload("null:ops=1000").unwrap()],
             contenders: ["ext4", "tmpfs"].map(Contender::plain).to_vec(),
-            testbed: TestbedRequest::Dir { directories: vec![], drop_caches: false },
+            testbed: TestbedRequest::Dir { directories: vec![], names: vec![], drop_caches: false },
             repeats,
             seed: 7,
             scale: 0.5,
@@ -118,6 +118,7 @@ mod tests {
             timeout: Nanos::from_secs(60),
             mail: "synthetic".to_owned(),
             source_tree: "synthetic".to_owned(),
+            study: None,
         }
     }
 

@@ -36,11 +36,31 @@ pub struct Request {
     /// The source tree as written on the command line.
     #[serde(default = "synthetic")]
     pub source_tree: String,
+    /// The study it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<StudyTag>,
 }
 
 /// What runs had before a tree could be chosen.
 fn synthetic() -> String {
     "synthetic".to_owned()
+}
+
+/// Which part of which study a run is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudyTag {
+    /// The study as named on the command line.
+    pub study: String,
+    /// What all runs of one execution of the study have in common, and no other.
+    pub group: String,
+    /// The part.
+    pub part: String,
+    /// The assumption; `None` for the study's own machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumption: Option<String>,
+    /// Sets the study's text apart from any other.
+    pub digest: String,
 }
 
 /// A workload as asked for: name and the parameters given.
@@ -61,6 +81,9 @@ pub enum TestbedRequest {
     Dir {
         /// The directories.
         directories: Vec<PathBuf>,
+        /// The contender that each stands for; named after their filesystems where empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<String>,
         /// Whether the whole machine's caches may be dropped.
         drop_caches: bool,
     },

@@ -6,24 +6,42 @@
 //! Nothing here runs a trial, and nothing here prints.
 #![forbid(unsafe_code)]
 
+mod atom;
 mod catalogue;
 mod describe;
+mod figures;
+mod formats;
 mod load;
+mod matrix;
+mod measured;
 mod model;
+mod needs;
 mod problem;
+mod published;
 mod reading;
+mod results;
 mod source;
 mod statement;
 mod unit;
+mod verdict;
 
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
+pub use figures::PartRun;
+pub use formats::render;
 pub use load::load;
+pub use matrix::{Planned, Wishes, matrix};
+pub use measured::SEEDS_MIN;
 pub use model::{
     Absent, Assumption, Cell, Claim, Measured, NamedContender, NamedWorkload, Part, Published, Row,
     Study, Test,
 };
+pub use needs::{Need, needs};
 pub use problem::Problem;
-pub use source::{Source, SourceError};
+pub use results::{
+    ClaimResults, MeasuredCell, Results, RowResults, RunFacts, TableResults, Under, results,
+};
+pub use source::{Source, SourceError, digest};
 pub use statement::{Assertion, Figure, Statement, StatementError};
 pub use unit::{Direction, RowUnit};
+pub use verdict::{Answer, Judged, Verdict};

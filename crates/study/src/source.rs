@@ -42,6 +42,12 @@ pub enum SourceError {
     },
 }
 
+/// What sets a text apart from any other: sixteen hexadecimal digits.
+pub fn digest(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Source {
     /// A shipped study by name, or a folder by its path (it has a `/`, or is one here).
     ///

@@ -58,17 +58,21 @@ pub fn directory_contenders(directories: &[PathBuf]) -> Result<Vec<Contender>, R
 }
 
 impl DirectoryTestbed {
-    /// `room` is what the largest trial writes.
+    /// `names` are the contenders that the directories stand for, where they are not named
+    /// after their filesystems. `room` is what the largest trial writes.
     pub fn new(
         ledger: Ledger,
         directories: &[PathBuf],
+        names: &[String],
         drop_caches: bool,
         inputs: InputFiles,
         tool_path: Vec<PathBuf>,
         room: Bytes,
     ) -> DirectoryTestbed {
-        let names = directory_contenders(directories).unwrap_or_default();
-        let directories = names.into_iter().map(|c| c.name).zip(directories.to_vec()).collect();
+        let own = directory_contenders(directories).unwrap_or_default();
+        let own = own.into_iter().enumerate();
+        let names = own.map(|(at, c)| names.get(at).cloned().unwrap_or(c.name));
+        let directories = names.zip(directories.to_vec()).collect();
         DirectoryTestbed { ledger, directories, drop_caches, inputs, tool_path, room }
     }
 

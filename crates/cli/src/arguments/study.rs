@@ -1,6 +1,11 @@
 //! The arguments of `fstrial study`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
+use units::Nanos;
+
+use super::{StoreArgument, TestbedName};
 
 #[derive(Debug, Args)]
 pub(crate) struct StudyArguments {
@@ -16,6 +21,10 @@ pub(crate) enum StudyAction {
     Show(NamedStudy),
     /// Read a study's files and tell everything that is wrong with them
     Check(NamedStudy),
+    /// Run a study: its tables again, filled with what is measured now
+    Run(Box<StudyRun>),
+    /// Show a study that was run, or write it to files
+    Report(StudyReport),
 }
 
 #[derive(Debug, Args)]
@@ -24,4 +33,121 @@ pub(crate) struct NamedStudy {
     /// claims.toml
     #[arg(value_name = "STUDY")]
     pub(crate) study: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudyRun {
+    /// A name of `study list`, or the path of a folder with the files of a study
+    #[arg(required_unless_present = "resume", value_name = "STUDY")]
+    pub(crate) study: Option<String>,
+
+    /// Multiplies the workloads' numbers of files and ops [default: the study's]
+    #[arg(long, value_name = "X")]
+    pub(crate) scale: Option<f64>,
+
+    /// Run only these parts, contenders, workloads, assumptions
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Seeds of each cell [default: the study's; a verdict needs 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) seeds: Option<u32>,
+
+    /// Determines everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Where: lab has the study's hardware, device your disks, dir a directory each
+    /// [default: lab; dir with --dir, device with --device]
+    #[arg(long, value_enum)]
+    pub(crate) testbed: Option<TestbedName>,
+
+    /// With dir: the directory that stands for a contender
+    #[arg(long, value_name = "CONTENDER=PATH")]
+    pub(crate) dir: Vec<String>,
+
+    /// With device: a block device to test on; without it loop files are made
+    #[arg(long, value_name = "DEV")]
+    pub(crate) device: Vec<PathBuf>,
+
+    /// Allow the contents of this very device to be destroyed
+    #[arg(long, value_name = "DEV")]
+    pub(crate) destroy: Vec<PathBuf>,
+
+    /// Where loop files are made [default: the cache directory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) loop_dir: Option<PathBuf>,
+
+    /// Do not try what was assumed of the hardware: no verdict can be more than undecided
+    #[arg(long)]
+    pub(crate) no_assumptions: bool,
+
+    /// Go on until every interval a claim rests on reaches no farther than this: 2%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) until: Option<f64>,
+
+    /// Begin nothing new after this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<Nanos>,
+
+    /// Give a trial up after this wall time
+    #[arg(long, value_name = "TIME", default_value = "2h")]
+    pub(crate) timeout: Nanos,
+
+    /// Go on with an interrupted study: any of its runs, or latest
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with = "study")]
+    pub(crate) resume: Option<String>,
+
+    /// Print the trials, the room they need and the time they will take; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// No progress on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+
+    #[command(flatten)]
+    pub(crate) outputs: StudyOutputs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudyReport {
+    /// Any run of the study, or latest
+    #[arg(default_value = "latest", value_name = "RUN")]
+    pub(crate) run: String,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+
+    #[command(flatten)]
+    pub(crate) outputs: StudyOutputs,
+}
+
+/// Files to write; `-` is standard output, which then carries that document alone.
+#[derive(Debug, Args)]
+pub(crate) struct StudyOutputs {
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write a Markdown report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// `2%` as 0.02.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim().parse::<f64>();
+    match number {
+        Ok(number) if number.is_finite() && number > 0.0 && number < 100.0 => Ok(number / 100.0),
+        _ => Err("a percentage such as 2%".to_owned()),
+    }
 }

@@ -138,6 +138,7 @@ fn measure(
         timeout: Nanos::from_secs(600),
         mail: "synthetic".to_owned(),
         source_tree: "synthetic".to_owned(),
+        study: None,
     };
     let ledger = testbed::open_ledger().map_err(Failure::from(Exit::Refused))?;
     let prepared = request::prepare(asked, &ledger)?;

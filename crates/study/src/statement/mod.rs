@@ -29,13 +29,10 @@ pub use parse::StatementError;
 pub(crate) use parse::is_name;
 
 /// How far `about N times` reaches where it is not said.
-#[expect(dead_code, reason = "for the evaluation of claims")]
 pub(crate) const WITHIN_TIMES: f64 = 25.0;
 /// How far `about equal` reaches.
-#[expect(dead_code, reason = "for the evaluation of claims")]
 pub(crate) const WITHIN_EQUAL: f64 = 10.0;
 /// How far `saves` reaches.
-#[expect(dead_code, reason = "for the evaluation of claims")]
 pub(crate) const WITHIN_SAVES: f64 = 25.0;
 
 /// A statement that can be tested.

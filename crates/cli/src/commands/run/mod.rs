@@ -196,7 +196,7 @@ fn store_refusals(
 }
 
 /// What is known of how long trials take. Runs that cannot be read only cost the estimate.
-fn earlier_durations(store: &Store) -> Durations {
+pub(crate) fn earlier_durations(store: &Store) -> Durations {
     const RUNS_READ: usize = 10;
     let mut durations = Durations::default();
     for header in store.runs().unwrap_or_default().iter().take(RUNS_READ) {

@@ -45,6 +45,7 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         timeout: arguments.place.timeout,
         mail: arguments.mail.clone(),
         source_tree: arguments.source_tree.clone(),
+        study: None,
     })
 }
 
@@ -92,7 +93,11 @@ fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
                 true => vec![".".into()],
                 false => arguments.dir.clone(),
             };
-            Ok(TestbedRequest::Dir { directories, drop_caches: arguments.drop_caches })
+            Ok(TestbedRequest::Dir {
+                directories,
+                names: Vec::new(),
+                drop_caches: arguments.drop_caches,
+            })
         }
         TestbedName::Device => {
             if !arguments.dir.is_empty() {
@@ -198,9 +203,10 @@ pub(crate) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
     }
     let trials = plan(&request, request.size.filter(|_| needs_size))?;
     let testbed: Box<dyn Testbed> = match &request.testbed {
-        TestbedRequest::Dir { directories, drop_caches } => Box::new(DirectoryTestbed::new(
+        TestbedRequest::Dir { directories, names, drop_caches } => Box::new(DirectoryTestbed::new(
             ledger.clone(),
             directories,
+            names,
             *drop_caches,
             inputs,
             tool_path(),

@@ -1,12 +1,16 @@
 //! `fstrial study`: old pages run again.
 
+mod group;
+mod place;
+mod run;
 mod show;
 
+use store::Store;
 use study::{STUDIES, Source, Study, load};
 
-use crate::arguments::{StudyAction, StudyArguments};
+use crate::arguments::{StudyAction, StudyArguments, StudyReport};
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{Documents, print};
 
 /// Lists, shows, checks.
 pub(crate) fn study(arguments: StudyArguments) -> Ended {
@@ -14,6 +18,8 @@ pub(crate) fn study(arguments: StudyArguments) -> Ended {
         StudyAction::List => list(),
         StudyAction::Show(named) => show::show(&read(&named.study)?),
         StudyAction::Check(named) => check(&named.study),
+        StudyAction::Run(arguments) => run::run(&arguments),
+        StudyAction::Report(arguments) => report(&arguments),
     }
 }
 
@@ -56,15 +62,30 @@ fn check(named: &str) -> Ended {
     Ok(Exit::Done)
 }
 
+fn report(arguments: &StudyReport) -> Ended {
+    let documents = Documents::of_study(&arguments.outputs)?;
+    let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
+    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let found = group::find(&store, &arguments.run)?;
+    let study = read(&found.study)?;
+    documents.write_study(&study::results(&study, &group::runs(&store, &found.key)?))?;
+    Ok(Exit::Done)
+}
+
 /// A study that is sound.
 fn read(named: &str) -> Result<Study, Failure> {
+    Ok(read_with_source(named)?.1)
+}
+
+fn read_with_source(named: &str) -> Result<(Source, Study), Failure> {
     let source = Source::find(named).map_err(Failure::from(Exit::Usage))?;
-    load(&source).map_err(|problems| {
+    let read = load(&source).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
         let count = match problems.len() {
             1 => "1 problem".to_owned(),
             count => format!("{count} problems"),
         };
         Failure::new(Exit::Input, format!("{named}: {count}\n{}", lines.concat().trim_end()))
-    })
+    })?;
+    Ok((source, read))
 }

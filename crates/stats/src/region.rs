@@ -1,0 +1,303 @@
+//! Whether something estimated lies in a region: the question behind every claim.
+
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+use crate::comparison::first_of_blocks;
+use crate::estimate::{Interval, moments};
+use crate::holm::{confidences, holm};
+use crate::missing::{Missing, at_least, logs};
+use crate::student::{two_sided_p, two_sided_quantile};
+use crate::{Comparison, Observation};
+
+/// An estimate with what is known of its error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Estimated {
+    /// A mean, or a difference of means, with Student's t.
+    Mean {
+        /// The estimate.
+        value: f64,
+        /// Its standard error; 0 where nothing varies.
+        standard_error: f64,
+        /// Degrees of freedom.
+        df: f64,
+    },
+    /// The logarithm of the ratio of two standard deviations, with Fisher's F of its
+    /// square. Takes both samples as independent and normal.
+    Spread {
+        /// ln(a / b).
+        log_ratio: f64,
+        /// Degrees of freedom of a.
+        df_a: f64,
+        /// Degrees of freedom of b.
+        df_b: f64,
+    },
+}
+
+/// From `low` to `high`; either may be infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "said above")]
+pub struct Region {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Region {
+    /// Whether `value` lies in it, its ends included.
+    pub fn contains(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// How far `value` is from the nearest end.
+    fn distance(self, value: f64) -> f64 {
+        (value - self.low).abs().min((value - self.high).abs())
+    }
+}
+
+impl From<Comparison> for Estimated {
+    fn from(found: Comparison) -> Estimated {
+        Estimated::Mean {
+            value: found.log_ratio,
+            standard_error: found.standard_error,
+            df: found.df,
+        }
+    }
+}
+
+impl Estimated {
+    /// The logarithm of one sample's geometric mean.
+    ///
+    /// # Errors
+    /// With fewer than two figures, or one that is not positive and finite.
+    pub fn log_mean(values: &[f64]) -> Result<Estimated, Missing> {
+        at_least(2, values.len())?;
+        Ok(Estimated::of(&logs(values)?))
+    }
+
+    /// a − b in the unit of the figures: by blocks where they share at least two, else as
+    /// independent samples.
+    ///
+    /// # Errors
+    /// With fewer than two figures on a side, or one that is not finite.
+    pub fn difference(a: &[Observation], b: &[Observation]) -> Result<Estimated, Missing> {
+        let (a, b) = (first_of_blocks(a), first_of_blocks(b));
+        if a.iter().chain(&b).any(|observation| !observation.value.is_finite()) {
+            return Err(Missing::NotFinite);
+        }
+        let within: Vec<f64> = a
+            .iter()
+            .filter_map(|x| b.iter().find(|y| y.block == x.block).map(|y| x.value - y.value))
+            .collect();
+        if within.len() >= 2 {
+            return Ok(Estimated::of(&within));
+        }
+        at_least(2, a.len().min(b.len()))?;
+        let side = |values: &[Observation]| {
+            let values: Vec<f64> = values.iter().map(|observation| observation.value).collect();
+            let (mean, deviation) = moments(&values);
+            (mean, deviation.powi(2) / values.len() as f64, (values.len() - 1) as f64)
+        };
+        let ((mean_a, square_a, df_a), (mean_b, square_b, df_b)) = (side(&a), side(&b));
+        let squares = square_a + square_b;
+        let df = match squares > 0.0 {
+            true => squares.powi(2) / (square_a.powi(2) / df_a + square_b.powi(2) / df_b),
+            false => df_a.min(df_b),
+        };
+        Ok(Estimated::Mean { value: mean_a - mean_b, standard_error: squares.sqrt(), df })
+    }
+
+    /// How many times the relative spread of a is that of b, as a logarithm.
+    ///
+    /// # Errors
+    /// With fewer than two figures on a side, figures that are not positive, or a side that
+    /// does not vary at all.
+    pub fn spread(a: &[f64], b: &[f64]) -> Result<Estimated, Missing> {
+        at_least(2, a.len().min(b.len()))?;
+        let deviation = |values: &[f64]| match moments(&logs(values)?).1 {
+            deviation if deviation > 0.0 => Ok(deviation),
+            value => Err(Missing::NotPositive { value }),
+        };
+        let log_ratio = (deviation(a)? / deviation(b)?).ln();
+        Ok(Estimated::Spread { log_ratio, df_a: (a.len() - 1) as f64, df_b: (b.len() - 1) as f64 })
+    }
+
+    fn of(values: &[f64]) -> Estimated {
+        let (value, deviation) = moments(values);
+        // What is nothing but rounding is exactly nothing.
+        let deviation = if deviation < 1e-12 * value.abs().max(1.0) { 0.0 } else { deviation };
+        let n = values.len() as f64;
+        Estimated::Mean { value, standard_error: deviation / n.sqrt(), df: n - 1.0 }
+    }
+
+    /// The estimate.
+    pub fn value(&self) -> f64 {
+        match *self {
+            Estimated::Mean { value, .. } => value,
+            Estimated::Spread { log_ratio, .. } => log_ratio,
+        }
+    }
+
+    /// Where the true value lies with this confidence.
+    pub fn interval(&self, confidence: f64) -> Interval {
+        match *self {
+            Estimated::Mean { value, standard_error: 0.0, .. } => {
+                Interval { low: value, high: value }
+            }
+            Estimated::Mean { value, standard_error, df } => {
+                Interval::around(value, two_sided_quantile(confidence, df) * standard_error)
+            }
+            Estimated::Spread { log_ratio, df_a, df_b } => {
+                let tail = (1.0 - confidence) / 2.0;
+                let quantile = |df_a: f64, df_b: f64| match FisherSnedecor::new(df_a, df_b) {
+                    Ok(f) if tail > 0.0 => -f.inverse_cdf(tail).ln() / 2.0,
+                    _ => f64::INFINITY,
+                };
+                // The lower tail of the inverse ratio is the upper one of the ratio.
+                Interval {
+                    low: log_ratio - quantile(df_b, df_a),
+                    high: log_ratio + quantile(df_a, df_b),
+                }
+            }
+        }
+    }
+
+    /// The smallest error rate at which the interval lies wholly inside `region` or wholly
+    /// outside: probability of an estimate at least this far from the region's nearest end
+    /// if the true value were there (two-sided).
+    pub fn p(&self, region: Region) -> f64 {
+        match *self {
+            Estimated::Mean { value, standard_error, df } => {
+                let distance = region.distance(value);
+                match (distance > 0.0, standard_error > 0.0) {
+                    (false, _) => 1.0,
+                    (true, false) => 0.0,
+                    (true, true) => two_sided_p(distance / standard_error, df),
+                }
+            }
+            Estimated::Spread { log_ratio, df_a, df_b } => {
+                let end = match (region.low.is_finite(), region.high.is_finite()) {
+                    (true, true) if log_ratio - region.low < region.high - log_ratio => region.low,
+                    (true, false) => region.low,
+                    _ => region.high,
+                };
+                let square = (2.0 * (log_ratio - end)).exp();
+                FisherSnedecor::new(df_a, df_b).map_or(1.0, |f| {
+                    let below = f.cdf(square);
+                    (2.0 * below.min(1.0 - below)).clamp(0.0, 1.0)
+                })
+            }
+        }
+    }
+}
+
+/// What is found about one of many questions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decision {
+    /// Inside, outside, or not to be told.
+    pub inside: Option<bool>,
+    /// The interval at the confidence of this question's step of Holm's procedure: it lies
+    /// wholly inside or outside exactly when the question is decided.
+    pub interval: Interval,
+    /// That confidence.
+    pub confidence: f64,
+    /// p, uncorrected.
+    pub p: f64,
+    /// p after Holm's correction over all questions.
+    pub p_adjusted: f64,
+}
+
+/// Decides all questions of one family, with an error rate of `alpha` for any of them.
+pub fn decide(questions: &[(Estimated, Region)], alpha: f64) -> Vec<Decision> {
+    let p_values: Vec<f64> = questions.iter().map(|(found, region)| found.p(*region)).collect();
+    let (adjusted, levels) = (holm(&p_values), confidences(&p_values, alpha));
+    questions
+        .iter()
+        .enumerate()
+        .map(|(at, (found, region))| Decision {
+            inside: (adjusted[at] <= alpha).then(|| region.contains(found.value())),
+            interval: found.interval(levels[at]),
+            confidence: levels[at],
+            p: p_values[at],
+            p_adjusted: adjusted[at],
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BELOW: Region = Region { low: f64::NEG_INFINITY, high: 0.0 };
+
+    fn mean(value: f64, standard_error: f64) -> Estimated {
+        Estimated::Mean { value, standard_error, df: 7.0 }
+    }
+
+    #[test]
+    fn inside_outside_or_not_to_be_told() {
+        let about = Region { low: -0.1, high: 0.1 };
+        let questions =
+            [(mean(-1.0, 0.1), BELOW), (mean(1.0, 0.1), BELOW), (mean(0.1, 0.1), BELOW)];
+        let found = decide(&questions, 0.05);
+        assert_eq!(
+            found.iter().map(|d| d.inside).collect::<Vec<_>>(),
+            [Some(true), Some(false), None]
+        );
+        // Equality is shown by a narrow interval, not by a wide one around 0.
+        assert_eq!(decide(&[(mean(0.0, 0.01), about)], 0.05)[0].inside, Some(true));
+        assert_eq!(decide(&[(mean(0.0, 0.2), about)], 0.05)[0].inside, None);
+        assert_eq!(decide(&[(mean(0.0, 0.0), BELOW)], 0.05)[0].inside, None, "on the very end");
+    }
+
+    #[test]
+    fn a_worked_ratio_of_spreads() {
+        // s² 4 and 1 with 7 and 7 degrees of freedom: F = 4, two-sided p = 0.0879.
+        let found = Estimated::Spread { log_ratio: 2f64.ln(), df_a: 7.0, df_b: 7.0 };
+        let above = Region { low: 0.0, high: f64::INFINITY };
+        assert!((found.p(above) - 0.0879).abs() < 1e-3, "{}", found.p(above));
+        // F(7, 7) at 97.5 % is 4.9949: the interval of s ratio is 2/√4.9949 to 2·√4.9949.
+        let interval = found.interval(0.95);
+        assert!((interval.low.exp() - 0.8949).abs() < 1e-3, "{interval:?}");
+        assert!((interval.high.exp() - 4.4698).abs() < 2e-3, "{interval:?}");
+    }
+
+    #[test]
+    fn differences_by_block_or_without() {
+        let series = |first: u32, values: &[f64]| -> Vec<Observation> {
+            (first..)
+                .zip(values)
+                .map(|(block, value)| Observation { block, value: *value })
+                .collect()
+        };
+        let (a, b) = (series(0, &[12.0, 22.0, 32.0]), series(0, &[10.0, 20.0, 30.0]));
+        let paired = Estimated::difference(&a, &b).unwrap();
+        assert_eq!(paired, Estimated::Mean { value: 2.0, standard_error: 0.0, df: 2.0 });
+        let apart = Estimated::difference(&a, &series(7, &[10.0, 20.0, 30.0])).unwrap();
+        assert!(matches!(apart, Estimated::Mean { value, standard_error, .. }
+            if value == 2.0 && standard_error > 8.0));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_interval_tells_the_same_as_the_decision(
+            cases in proptest::collection::vec((-1f64..1.0, 0.001f64..0.5), 1..12),
+        ) {
+            let region = Region { low: -0.5, high: 0.25 };
+            let questions: Vec<_> =
+                cases.iter().map(|(value, error)| (mean(*value, *error), region)).collect();
+            for decision in decide(&questions, 0.05) {
+                let Interval { low, high } = decision.interval;
+                let inside = low >= region.low - 1e-9 && high <= region.high + 1e-9;
+                let outside = high <= region.low + 1e-9 || low >= region.high - 1e-9;
+                match decision.inside {
+                    Some(true) => proptest::prop_assert!(inside),
+                    Some(false) => proptest::prop_assert!(outside),
+                    None => {
+                        let inside = low > region.low && high < region.high;
+                        let outside = high < region.low || low > region.high;
+                        proptest::prop_assert!(!inside && !outside);
+                    }
+                }
+            }
+        }
+    }
+}

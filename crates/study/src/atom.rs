@@ -1,0 +1,206 @@
+//! Statements taken apart into questions that one number answers each.
+
+use crate::statement::{Assertion, Figure, Statement, WITHIN_EQUAL, WITHIN_SAVES, WITHIN_TIMES};
+use crate::{Direction, RowUnit, Study};
+use stats::Region;
+
+/// A cell of the study's tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CellName {
+    pub(crate) row: String,
+    pub(crate) column: String,
+}
+
+/// What number is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Question {
+    /// ln(a / b)
+    Ratio(CellName, CellName),
+    /// a − b, in the unit of the row
+    Difference(CellName, CellName),
+    /// ln(a)
+    Value(CellName),
+    /// ln(spread of a / spread of b)
+    Spread(CellName, CellName),
+}
+
+impl Question {
+    /// The cells whose figures it needs.
+    pub(crate) fn cells(&self) -> Vec<&CellName> {
+        match self {
+            Question::Ratio(a, b) | Question::Difference(a, b) | Question::Spread(a, b) => {
+                vec![a, b]
+            }
+            Question::Value(a) => vec![a],
+        }
+    }
+
+    /// Whether a smaller scale changes the number though nothing else is different.
+    pub(crate) fn is_absolute(&self) -> bool {
+        matches!(self, Question::Difference(..) | Question::Value(_))
+    }
+}
+
+/// A question and the answers for which the statement holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Atom {
+    pub(crate) question: Question,
+    pub(crate) region: Region,
+    /// Whether an answer on the very end of the region is one of them.
+    pub(crate) closed: bool,
+    pub(crate) unit: RowUnit,
+}
+
+/// Everything that must be so for the statement to hold.
+pub(crate) fn atoms(study: &Study, statement: &Statement) -> Vec<Atom> {
+    statement.rows.iter().flat_map(|row| of_row(study, row, &statement.assertion)).collect()
+}
+
+fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
+    let Some((table, row)) = study.row(own) else { return Vec::new() };
+    let cell = |figure: &Figure| CellName {
+        row: figure.row.clone().unwrap_or_else(|| own.to_owned()),
+        column: figure.column.clone(),
+    };
+    let atom = |question: Question, low: f64, high: f64, closed: bool| Atom {
+        question,
+        region: Region { low, high },
+        closed,
+        unit: row.unit,
+    };
+    let infinite = f64::INFINITY;
+    // a's figure lies to the good side of b's by this share of b's.
+    let better = |a: &Figure, b: &Figure, by: Option<f64>| {
+        let share = by.unwrap_or(0.0) / 100.0;
+        let question = Question::Ratio(cell(a), cell(b));
+        match row.better {
+            Direction::Higher => atom(question, share.ln_1p(), infinite, by.is_some()),
+            _ => atom(question, -infinite, (1.0 - share).max(0.0).ln(), by.is_some()),
+        }
+    };
+    let worse = |a: &Figure, b: &Figure, by: Option<f64>| {
+        let share = by.unwrap_or(0.0) / 100.0;
+        let question = Question::Ratio(cell(a), cell(b));
+        match row.better {
+            Direction::Higher => {
+                atom(question, -infinite, (1.0 - share).max(0.0).ln(), by.is_some())
+            }
+            _ => atom(question, share.ln_1p(), infinite, by.is_some()),
+        }
+    };
+    let others = |figure: &Figure, among: &[Figure]| -> Vec<Figure> {
+        if !among.is_empty() {
+            return among.to_vec();
+        }
+        let all = table.columns.iter().filter(|column| **column != figure.column);
+        all.map(|column| Figure { column: column.clone(), row: figure.row.clone() }).collect()
+    };
+    match assertion {
+        Assertion::Ranking(figures) => {
+            figures.windows(2).map(|pair| better(&pair[0], &pair[1], None)).collect()
+        }
+        Assertion::Best { figure, among } => {
+            others(figure, among).iter().map(|other| better(figure, other, None)).collect()
+        }
+        Assertion::Worst { figure, among } => {
+            others(figure, among).iter().map(|other| worse(figure, other, None)).collect()
+        }
+        Assertion::Better { a, b, by } => vec![better(a, b, *by)],
+        Assertion::Worse { a, b, by } => vec![worse(a, b, *by)],
+        Assertion::AtLeastTimes { a, times, b } => {
+            vec![atom(Question::Ratio(cell(a), cell(b)), times.ln(), infinite, true)]
+        }
+        Assertion::AtMostTimes { a, times, b } => {
+            vec![atom(Question::Ratio(cell(a), cell(b)), -infinite, times.ln(), true)]
+        }
+        Assertion::AboutTimes { a, times, b, within } => {
+            let room = (within.unwrap_or(WITHIN_TIMES) / 100.0).ln_1p();
+            let question = Question::Ratio(cell(a), cell(b));
+            vec![atom(question, times.ln() - room, times.ln() + room, true)]
+        }
+        Assertion::AboutEqual { a, others, within } => {
+            let room = (within.unwrap_or(WITHIN_EQUAL) / 100.0).ln_1p();
+            let of = |b: &Figure| atom(Question::Ratio(cell(a), cell(b)), -room, room, true);
+            others.iter().map(of).collect()
+        }
+        Assertion::Saves { a, amount, b, within, .. } => {
+            let share = within.unwrap_or(WITHIN_SAVES) / 100.0;
+            let question = Question::Difference(cell(b), cell(a));
+            vec![atom(question, amount * (1.0 - share), amount * (1.0 + share), true)]
+        }
+        Assertion::AtLeast { a, amount, .. } => {
+            vec![atom(Question::Value(cell(a)), amount.ln(), infinite, true)]
+        }
+        Assertion::AtMost { a, amount, .. } => {
+            vec![atom(Question::Value(cell(a)), -infinite, amount.ln(), true)]
+        }
+        Assertion::VariesMore { a, b } => {
+            vec![atom(Question::Spread(cell(a), cell(b)), 0.0, infinite, false)]
+        }
+    }
+}
+
+impl Atom {
+    /// What is asked, in words: `ext2 ÷ xfs in write_io`.
+    pub(crate) fn asked(&self) -> String {
+        let name = |cell: &CellName, other: Option<&CellName>| match other {
+            Some(other) if other.row == cell.row => cell.column.clone(),
+            _ => format!("{}@{}", cell.column, cell.row),
+        };
+        let pair = |sign: &str, a: &CellName, b: &CellName| match a.row == b.row {
+            true => format!("{} {sign} {} in {}", name(a, Some(b)), name(b, Some(a)), a.row),
+            false => format!("{} {sign} {}", name(a, Some(b)), name(b, Some(a))),
+        };
+        match &self.question {
+            Question::Ratio(a, b) => pair("÷", a, b),
+            Question::Difference(a, b) => pair("−", a, b),
+            Question::Value(a) => format!("{} in {}", a.column, a.row),
+            Question::Spread(a, b) => format!("spread of {}", pair("÷", a, b)),
+        }
+    }
+
+    /// A value of the question as people read it: ratios as `1.42`, amounts with their unit.
+    pub(crate) fn shown(&self, value: f64) -> String {
+        let unit = match (self.unit, &self.question) {
+            (RowUnit::Plain, _) | (_, Question::Ratio(..) | Question::Spread(..)) => String::new(),
+            (unit, _) => format!(" {unit}"),
+        };
+        let value = match self.question {
+            Question::Difference(..) => value,
+            _ => value.exp(),
+        };
+        format!("{}{unit}", digits(value))
+    }
+
+    /// The answers for which the statement holds: `below 1`, `0.91 to 1.1`.
+    pub(crate) fn wanted(&self) -> String {
+        let Region { low, high } = self.region;
+        match (low.is_finite(), high.is_finite(), self.closed) {
+            (true, true, _) => format!("{} to {}", self.shown(low), self.shown(high)),
+            (true, false, true) => format!("at least {}", self.shown(low)),
+            (true, false, false) => format!("above {}", self.shown(low)),
+            (false, true, true) => format!("at most {}", self.shown(high)),
+            (false, true, false) => format!("below {}", self.shown(high)),
+            (false, false, _) => "anything".to_owned(),
+        }
+    }
+}
+
+/// A number with three or four digits that matter.
+pub(crate) fn digits(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "∞" } else { "−∞" }.to_owned();
+    }
+    let places = match value.abs() {
+        0.0 => 0,
+        x if x >= 1000.0 => 0,
+        x if x >= 100.0 => 1,
+        x if x >= 10.0 => 2,
+        x if x >= 0.1 => 3,
+        x => (2.0 - x.log10().floor()).min(12.0) as usize,
+    };
+    let text = format!("{value:.places$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}

@@ -1,0 +1,191 @@
+//! What was measured for the cells of a study's tables, under one set of assumptions.
+
+use std::collections::BTreeMap;
+
+use report::{Analysis, WorkloadAnalysis, analyse};
+use runner::StudyTag;
+use stats::Observation;
+use store::StoredRun;
+use workload::Parameters;
+
+use crate::atom::CellName;
+use crate::{Measured, Part, Published, Row, Study};
+
+/// A run of the store that belongs to a study.
+#[derive(Debug, Clone)]
+pub struct PartRun {
+    /// What it is of.
+    pub tag: StudyTag,
+    /// The run.
+    pub run: StoredRun,
+}
+
+/// All runs of one assumption, part by part.
+pub(crate) struct Figures<'s> {
+    study: &'s Study,
+    parts: BTreeMap<String, PartFigures>,
+}
+
+/// One part's runs, taken together.
+pub(crate) struct PartFigures {
+    pub(crate) run: StoredRun,
+    pub(crate) analysis: Analysis,
+}
+
+impl<'s> Figures<'s> {
+    /// Takes those of `runs` that belong to this assumption.
+    pub(crate) fn of(study: &'s Study, runs: &[PartRun], assumption: Option<&str>) -> Figures<'s> {
+        let mut parts: BTreeMap<String, PartFigures> = BTreeMap::new();
+        for part in &study.parts {
+            let own: Vec<&StoredRun> = runs
+                .iter()
+                .filter(|it| it.tag.part == part.id && it.tag.assumption.as_deref() == assumption)
+                .map(|it| &it.run)
+                .collect();
+            let Some(first) = own.first() else { continue };
+            let mut run = StoredRun { header: first.header.clone(), trials: Vec::new() };
+            for trial in own.iter().flat_map(|run| &run.trials) {
+                let mut trial = trial.clone();
+                trial.ordinal = u32::try_from(run.trials.len()).unwrap_or(u32::MAX);
+                run.trials.push(trial);
+            }
+            let figures = PartFigures { analysis: analyse(&run), run };
+            parts.insert(part.id.clone(), figures);
+        }
+        Figures { study, parts }
+    }
+
+    /// Whether nothing of it was run.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The runs of a part.
+    pub(crate) fn part(&self, id: &str) -> Option<&PartFigures> {
+        self.parts.get(id)
+    }
+
+    /// Every part that was run.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&String, &PartFigures)> {
+        self.parts.iter()
+    }
+
+    /// The scale at which a row's part was run.
+    pub(crate) fn scale_of(&self, row: &str) -> Option<f64> {
+        let (table, _) = self.study.row(row)?;
+        Some(self.part(&table.part)?.run.header.scale)
+    }
+
+    /// The figures of single trials for a cell, in the row's unit. Trials that share a seed
+    /// share a block, also those of different parts.
+    ///
+    /// # Errors
+    /// With the reason why there is none.
+    pub(crate) fn of_cell(&self, cell: &CellName) -> Result<Vec<Observation>, String> {
+        let (table, row) =
+            self.study.row(&cell.row).ok_or_else(|| format!("there is no row {}", cell.row))?;
+        let part = self.study.part(&table.part).ok_or("its part is not known")?;
+        self.of_row(table, row, part, &cell.column)
+    }
+
+    fn of_row(
+        &self,
+        table: &Published,
+        row: &Row,
+        part: &Part,
+        column: &str,
+    ) -> Result<Vec<Observation>, String> {
+        let Measured::Metric { workload, phases, metric } = &row.measured else {
+            let Measured::Nothing(why) = &row.measured else { return Err(String::new()) };
+            return Err(format!("not measured: {why}"));
+        };
+        if let Some(absent) = part.absent.iter().find(|absent| absent.contender == column) {
+            return Err(format!("{column}: {}", absent.reason));
+        }
+        let figures =
+            self.part(&table.part).ok_or_else(|| format!("part {} was not run", table.part))?;
+        let analysed = figures
+            .workload(part, workload)
+            .ok_or_else(|| format!("workload {workload} of part {} was not run", part.id))?;
+        let at = figures
+            .analysis
+            .contenders
+            .iter()
+            .position(|contender| contender.name == column)
+            .ok_or_else(|| format!("{column} was not run"))?;
+        let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
+        let mut reason = None;
+        for phase in phases {
+            let analysed = analysed.phases.iter().find(|known| known.name == *phase);
+            let Some(analysed) = analysed else {
+                return Err(format!("phase {phase} was not run with these parameters"));
+            };
+            let found = analysed.table(metric);
+            let Some(found) = found else {
+                let why = analysed.footnotes.iter().find(|note| note.contenders.contains(&at));
+                let why =
+                    why.map_or("no trial of this phase has it".to_owned(), |n| n.text.clone());
+                return Err(format!("{column}: {why}"));
+            };
+            let factor = row
+                .unit
+                .of(found.metric.unit)
+                .ok_or_else(|| format!("metric {metric} cannot be shown in `{}`", row.unit))?;
+            let Some(cell) = found.cells.get(at) else { continue };
+            reason = reason.or_else(|| {
+                let note = cell.footnotes.first()?;
+                Some(analysed.footnotes.get(note - 1)?.text.clone())
+            });
+            for figure in &cell.figures {
+                let sum = sums.entry(figure.trial).or_default();
+                *sum = (sum.0 + 1, sum.1 + figure.value * factor);
+            }
+        }
+        let whole: Vec<Observation> = sums
+            .into_iter()
+            .filter(|(_, (found, _))| *found == phases.len())
+            .filter_map(|(trial, (_, value))| {
+                Some(Observation { block: figures.seed(trial)?, value })
+            })
+            .collect();
+        match (whole.is_empty(), reason) {
+            (false, _) => Ok(whole),
+            (true, Some(reason)) => Err(format!("{column}: {reason}")),
+            (true, None) => Err(format!("{column} has no figure")),
+        }
+    }
+}
+
+impl PartFigures {
+    /// The analysis of a part's workload: by its parameters, and where a sequence has the
+    /// same one several times, by its place among them.
+    pub(crate) fn workload(&self, part: &Part, id: &str) -> Option<&WorkloadAnalysis> {
+        let scale = self.run.header.scale;
+        let key = |at: usize| {
+            let asked = &part.workloads[at];
+            let description = workload::find(&asked.request.name)?.describe();
+            let resolved =
+                Parameters::resolve(description, &asked.request.parameters, scale).ok()?;
+            let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+            Some((asked.request.name.clone(), resolved.iter().map(own).collect::<Vec<_>>()))
+        };
+        let at = part.workloads.iter().position(|known| known.id == id)?;
+        let (name, parameters) = key(at)?;
+        let before = match part.sequence {
+            true => (0..at).filter(|earlier| key(*earlier) == key(at)).count(),
+            false => 0,
+        };
+        self.analysis
+            .workloads
+            .iter()
+            .filter(|known| known.name == name && known.parameters == parameters)
+            .nth(before)
+    }
+
+    /// What sets a trial's seed apart. 32 bits of it: seeds are drawn evenly, and a study
+    /// has few.
+    fn seed(&self, trial: u32) -> Option<u32> {
+        let seed = self.run.trials.get(usize::try_from(trial).ok()?)?.spec.seed.0;
+        Some((seed ^ (seed >> 32)) as u32)
+    }
+}

@@ -1,0 +1,25 @@
+//! The report of a study, as its page should have read.
+
+mod markdown;
+mod terminal;
+mod words;
+
+use crate::Results;
+
+/// How a format writes results: for so many columns, in colour or not.
+type Render = fn(&Results, usize, bool) -> String;
+
+/// Every format by its name.
+const FORMATS: &[(&str, Render)] =
+    &[("terminal", terminal::render), ("markdown", markdown::render), ("json", json)];
+
+/// The report in a format; `None` where there is no such format.
+pub fn render(format: &str, results: &Results, width: usize, color: bool) -> Option<String> {
+    let (_, render) = FORMATS.iter().find(|(name, _)| *name == format)?;
+    Some(render(results, width, color))
+}
+
+fn json(results: &Results, _: usize, _: bool) -> String {
+    // Every number of the results is finite or missing, and every key a text.
+    serde_json::to_string_pretty(results).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,183 @@
+//! For a terminal: what was asked, each table with published and measured side by side, the
+//! claims. Fits its width whatever the study.
+
+use report::Mark;
+
+use super::words;
+use crate::describe::folded;
+use crate::verdict::{Judged, Verdict};
+use crate::{ClaimResults, Results, RowResults, TableResults};
+
+pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
+    let paint = Paint(color);
+    let study = &results.study;
+    let mut text = format!("{}\n", paint.bold(&study.title));
+    let by = [study.author.as_str(), &study.date, &study.published];
+    let by: Vec<&str> = by.into_iter().filter(|it| !it.is_empty()).collect();
+    text += &folded("", &by.join(", "), width);
+    text += "\n";
+    text += &folded("asked     ", &study.question, width);
+    text += &folded("then      ", &study.summary, width);
+    text += &folded("on        ", &study.machine, width);
+    for (at, said) in words::how(results).iter().enumerate() {
+        text += &folded(if at == 0 { "now       " } else { "          " }, said, width);
+    }
+    text += &folded("found     ", &words::summary(results), width);
+    for note in &results.notes {
+        text += &folded("note      ", note, width);
+    }
+    for table in &results.tables {
+        text += &self::table(table, width, &paint);
+    }
+    text += &format!("\n{}\n", paint.bold("Claims"));
+    for claim in &results.claims {
+        text += &self::claim(claim, width, &paint);
+    }
+    if !study.flaws.is_empty() {
+        text += &format!("\n{}\n", paint.bold("What the original got wrong"));
+        for flaw in &study.flaws {
+            text += &folded("  - ", flaw, width);
+        }
+    }
+    text += "\n";
+    text += &folded("", &words::method(results), width);
+    text += &format!("again: {}\n", words::command(results));
+    text
+}
+
+fn table(table: &TableResults, width: usize, paint: &Paint) -> String {
+    let mut text = format!("\n{}\n", paint.bold(&table.title));
+    let widest =
+        table.columns.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, 20);
+    for row in &table.rows {
+        text += &self::row(table, row, widest, width, paint);
+    }
+    text
+}
+
+fn row(
+    table: &TableResults,
+    row: &RowResults,
+    widest: usize,
+    width: usize,
+    paint: &Paint,
+) -> String {
+    let mut text = format!("\n  {}\n", words::row_head(row));
+    let head = format!(
+        "  {:widest$} {:>14} {:>7}  {:>14} {:>10} {:>7}",
+        "", "published", "", "measured", "", ""
+    );
+    text += &format!("{}\n", paint.dim(head.trim_end()));
+    let old = words::factors(row.row.better, &words::published_values(row));
+    let new: Vec<Option<f64>> = row.measured.iter().map(|cell| cell.mean).collect();
+    let new = words::factors(row.row.better, &new);
+    for (at, column) in table.columns.iter().enumerate() {
+        let (Some(published), Some(cell)) = (row.row.values.get(at), row.measured.get(at)) else {
+            continue;
+        };
+        let shown = words::published(published);
+        let fits = shown.chars().count() <= 14;
+        let left = format!(
+            "  {column:widest$} {} {:>7}",
+            paint.dim(&format!("{:>14}", if fits { &shown } else { "see below" })),
+            words::factor(old[at])
+        );
+        let right = match (words::mean(cell), &cell.missing) {
+            (Some(mean), _) => format!(
+                "{:>14} {:>10} {:>7} {}",
+                mean,
+                words::plus_minus(cell).unwrap_or_default(),
+                words::factor(new[at]),
+                paint.mark(cell.mark)
+            ),
+            (None, Some(_)) => format!("{:>14}", "–"),
+            (None, None) => String::new(),
+        };
+        text += &format!("{}\n", format!("{left}  {right}").trim_end());
+        if !fits {
+            text += &folded(&format!("    {column} published: "), &shown, width);
+        }
+        if let Some(why) = &cell.missing {
+            text += &folded("    – ", why, width);
+        }
+    }
+    if let Some(note) = &row.row.note {
+        text += &folded("    note: ", note, width);
+    }
+    text
+}
+
+fn claim(claim: &ClaimResults, width: usize, paint: &Paint) -> String {
+    let mut text = String::from("\n");
+    text += &folded(&format!("{:4} ", claim.claim.id), &claim.claim.text, width);
+    if let Some(why) = words::untested(claim) {
+        return text + &folded("       not tested: ", why, width);
+    }
+    for (head, judged) in [("page", &claim.published), ("measured", &claim.measured)] {
+        let Some(judged) = judged else { continue };
+        text += &format!("       {head:9} {}\n", paint.verdict(judged));
+        if let Some(reason) = &judged.reason {
+            text += &folded("                 ", reason, width);
+        }
+        if head == "measured" {
+            for answer in judged.answers.iter().filter(|answer| answer.found.is_some()) {
+                let p = answer.p.map_or(String::new(), |p| match p {
+                    p if p < 0.0005 => ", p < 0.001".to_owned(),
+                    p => format!(", p {p:.3}"),
+                });
+                let n = answer.n.map_or(String::new(), |n| format!(", {n} seeds"));
+                let found = answer.found.clone().unwrap_or_default();
+                let line = format!(
+                    "{} is {found}; {} claimed: {}{n}{p}",
+                    answer.asked, answer.wanted, answer.verdict
+                );
+                text += &folded("         · ", &line, width);
+            }
+        }
+    }
+    for under in &claim.under {
+        let verdict = under.verdict.map_or("not tried".to_owned(), |verdict| verdict.to_string());
+        text += &folded("         ", &format!("under {}: {verdict}", under.assumption), width);
+    }
+    if let Some(remark) = &claim.claim.remark {
+        text += &folded("       remark    ", remark, width);
+    }
+    if let Some(explanation) = &claim.claim.explanation {
+        text += &folded("       why       ", explanation, width);
+    }
+    text
+}
+
+/// Colours, where there are any.
+struct Paint(bool);
+
+impl Paint {
+    fn with(&self, code: &str, text: &str) -> String {
+        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    fn bold(&self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn mark(&self, mark: Option<Mark>) -> String {
+        match mark {
+            Some(Mark::Best) => self.with("32", "▲ best"),
+            Some(Mark::Worst) => self.with("31", "▼ worst"),
+            None => String::new(),
+        }
+    }
+
+    fn verdict(&self, judged: &Judged) -> String {
+        let code = match judged.verdict {
+            Verdict::Holds => "32",
+            Verdict::DoesNotHold => "31",
+            Verdict::Undecided => "33",
+        };
+        self.with(code, &judged.verdict.to_string())
+    }
+}

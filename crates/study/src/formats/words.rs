@@ -1,0 +1,226 @@
+//! How figures, cells and verdicts are put into words, the same in every format.
+
+use report::Mark;
+
+use crate::atom::digits;
+use crate::verdict::{Judged, Verdict};
+use crate::{Cell, ClaimResults, Direction, MeasuredCell, Results, RowResults, Test};
+
+/// A published cell: `613`, `> 99999`, `not published`.
+pub(super) fn published(cell: &Cell) -> String {
+    match cell {
+        Cell::Value(value) => grouped(*value),
+        Cell::Above(value) => format!("> {}", grouped(*value)),
+        Cell::Below(value) => format!("< {}", grouped(*value)),
+        Cell::Text(text) => text.clone(),
+    }
+}
+
+/// A measured mean: `18.2`; nothing where there is none.
+pub(super) fn mean(cell: &MeasuredCell) -> Option<String> {
+    cell.mean.map(|mean| grouped_text(digits(mean)))
+}
+
+/// Half the width of a mean's interval: `±1.5 %`.
+pub(super) fn plus_minus(cell: &MeasuredCell) -> Option<String> {
+    let (mean, high) = (cell.mean?, cell.high?);
+    if mean <= 0.0 {
+        return None;
+    }
+    Some(match (high / mean - 1.0) * 100.0 {
+        percent if percent < 0.05 => "±< 0.1 %".to_owned(),
+        percent if percent < 9.95 => format!("±{percent:.1} %"),
+        percent => format!("±{percent:.0} %"),
+    })
+}
+
+/// A published figure as it was printed, thousands apart.
+fn grouped(value: f64) -> String {
+    grouped_text(value.to_string())
+}
+
+fn grouped_text(text: String) -> String {
+    let (whole, rest) = text.split_once('.').map_or((&*text, None), |(a, b)| (a, Some(b)));
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("−", whole));
+    let mut out = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        // Four digits are read without help.
+        if at > 0 && whole.len() > 4 && (whole.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    let rest = rest.map_or(String::new(), |rest| format!(".{rest}"));
+    format!("{sign}{out}{rest}")
+}
+
+/// How many times worse than the best of the row each figure is; nothing where the row has
+/// no better end.
+pub(super) fn factors(better: Direction, values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let known = values.iter().flatten().copied().filter(|value| *value > 0.0);
+    let best = match better {
+        Direction::Neither => None,
+        Direction::Lower => known.reduce(f64::min),
+        Direction::Higher => known.reduce(f64::max),
+    };
+    values
+        .iter()
+        .map(|value| {
+            let (value, best) = (value.filter(|value| *value > 0.0)?, best?);
+            Some(if better == Direction::Lower { value / best } else { best / value })
+        })
+        .collect()
+}
+
+/// Published figures that can be compared.
+pub(super) fn published_values(row: &RowResults) -> Vec<Option<f64>> {
+    let value = |cell: &Cell| match cell {
+        Cell::Value(value) => Some(*value),
+        _ => None,
+    };
+    row.row.values.iter().map(value).collect()
+}
+
+/// `× 1.42`, or that it is the best.
+pub(super) fn factor(factor: Option<f64>) -> String {
+    match factor {
+        None => String::new(),
+        Some(factor) if factor < 1.0005 => "best".to_owned(),
+        Some(factor) if factor < 9.995 => format!("× {factor:.2}"),
+        Some(factor) => format!("× {factor:.0}"),
+    }
+}
+
+/// A sign beside a figure: by significance for what was measured.
+pub(super) fn mark(mark: Option<Mark>) -> &'static str {
+    match mark {
+        Some(Mark::Best) => "▲",
+        Some(Mark::Worst) => "▼",
+        None => "",
+    }
+}
+
+/// `I/O, s, lower is better`.
+pub(super) fn row_head(row: &RowResults) -> String {
+    let better = match row.row.better {
+        Direction::Lower => ", lower is better",
+        Direction::Higher => ", higher is better",
+        Direction::Neither => "",
+    };
+    match row.row.unit.word() {
+        "" => format!("{}{better}", row.row.label),
+        unit => format!("{}, {unit}{better}", row.row.label),
+    }
+}
+
+/// The verdict's word; `not tested` where there is none.
+pub(super) fn verdict(judged: Option<&Judged>) -> String {
+    judged.map_or("not tested".to_owned(), |judged| judged.verdict.to_string())
+}
+
+/// Why a claim is not tested.
+pub(super) fn untested(claim: &ClaimResults) -> Option<&str> {
+    match &claim.claim.test {
+        Test::Untestable(why) => Some(why),
+        Test::Statements(_) => None,
+    }
+}
+
+/// `6 hold, 2 do not, 1 is undecided, 2 are not tested`, measured.
+pub(super) fn summary(results: &Results) -> String {
+    let count = |wanted: Option<Verdict>| {
+        let of = |claim: &&ClaimResults| claim.measured.as_ref().map(|it| it.verdict) == wanted;
+        results.claims.iter().filter(of).count()
+    };
+    let said = |count: usize, one: &str, more: &str| {
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { more }))
+    };
+    let parts: Vec<String> = [
+        said(count(Some(Verdict::Holds)), "holds", "hold"),
+        said(count(Some(Verdict::DoesNotHold)), "does not hold", "do not hold"),
+        said(count(Some(Verdict::Undecided)), "is undecided", "are undecided"),
+        said(count(None), "is not tested", "are not tested"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    format!("Of {} claims {}, as measured.", results.claims.len(), parts.join(", "))
+}
+
+/// On what and how, one sentence each.
+pub(super) fn how(results: &Results) -> Vec<String> {
+    let base: Vec<_> = results.runs.iter().filter(|run| run.assumption.is_none()).collect();
+    let mut said = Vec::new();
+    for part in &results.study.parts {
+        let own: Vec<_> = base.iter().filter(|run| run.part == part.id).collect();
+        let Some(first) = own.first() else {
+            said.push(format!("Part {} ({}) was not run.", part.id, part.title));
+            continue;
+        };
+        let fact = |key: &str| first.environment.0.get(key).cloned();
+        let machine = match results.testbed.as_str() {
+            "lab" => format!(
+                "in the lab: {} ns an instruction, {} of memory, disk {}, kernel {}",
+                fact("lab_instruction_ns").unwrap_or_default(),
+                fact("lab_ram").unwrap_or_default(),
+                fact("lab_disk").unwrap_or_default(),
+                fact("lab_kernel").or(fact("kernel")).unwrap_or_default(),
+            ),
+            other => format!(
+                "on testbed {other}, kernel {}",
+                fact("kernel").unwrap_or_else(|| "unknown".to_owned())
+            ),
+        };
+        let (trials, done): (usize, usize) =
+            own.iter().fold((0, 0), |sum, run| (sum.0 + run.trials, sum.1 + run.done));
+        said.push(format!(
+            "Part {} ({}): {machine}; scale {}, {done} of {trials} trials done.",
+            part.id, part.title, first.scale
+        ));
+    }
+    if results.runs.iter().any(|run| run.scale != 1.0) && !results.study.scale_reason.is_empty() {
+        said.push(format!("Not at full size: {}", results.study.scale_reason));
+    }
+    said
+}
+
+/// How verdicts are found.
+pub(super) fn method(results: &Results) -> String {
+    format!(
+        "Verdicts: every claim is taken apart into ratios or differences of figures, paired by \
+         seed, each with a region in which the claim is true. An interval inside it holds, one \
+         outside does not, else it is undecided; all questions of the study together are wrong \
+         with a probability of at most {:.0} % (Holm). Fewer than {} seeds decide nothing. In \
+         the lab a verdict must be the same under every assumption.",
+        results.alpha * 100.0,
+        crate::SEEDS_MIN
+    )
+}
+
+/// The command that does it again.
+pub(super) fn command(results: &Results) -> String {
+    let study = &results.study;
+    let mut command = format!("fstrial study run {}", study.name);
+    let first = results.runs.first();
+    let scales: Vec<f64> = study
+        .parts
+        .iter()
+        .filter_map(|part| {
+            let run = results.runs.iter().find(|run| run.part == part.id)?;
+            (run.scale != study.scale_of(part, None)).then_some(run.scale)
+        })
+        .collect();
+    if let Some(scale) = scales.first() {
+        command += &format!(" --scale {scale}");
+    }
+    if let Some(run) = first
+        && run.seed != 1
+        && run.assumption.is_none()
+    {
+        command += &format!(" --seed {}", run.seed);
+    }
+    if results.testbed != "lab" && !results.testbed.is_empty() {
+        command += &format!(" --testbed {}", results.testbed);
+    }
+    command
+}

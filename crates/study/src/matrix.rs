@@ -1,0 +1,207 @@
+//! From a study to what the runner is asked for: one request for each part and assumption.
+
+use std::collections::BTreeMap;
+
+use runner::{Request, StudyTag, TestbedRequest};
+use trial::TrialSpec;
+use units::Nanos;
+use workload::{Parameters, Seed};
+
+use crate::problem::suggest;
+use crate::{Assumption, Part, Study};
+
+/// What is asked for beyond what the study says.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// Another scale than the study's.
+    pub scale: Option<f64>,
+    /// Another number of seeds.
+    pub seeds: Option<u32>,
+    /// Every seed derives from it.
+    pub seed: u64,
+    /// Names of parts, contenders, workloads and assumptions: nothing else runs. Where a
+    /// kind is not named, all of it does.
+    pub only: Vec<String>,
+    /// Whether assumptions are tried.
+    pub assumptions: bool,
+    /// When a trial is given up.
+    pub timeout: Nanos,
+}
+
+/// One run of the store to be made.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// What is asked of the runner: the whole part, so that disks have the same size
+    /// whatever is left out.
+    pub request: Request,
+    contenders: Vec<String>,
+    /// The workloads to run: for a sequence those up to the last one wanted.
+    workloads: Vec<(String, Parameters)>,
+}
+
+impl Planned {
+    /// What is left of a plan of the whole part.
+    pub fn trimmed(&self, trials: Vec<TrialSpec>) -> Vec<TrialSpec> {
+        let wanted = |name: &str, parameters: &Parameters| {
+            self.workloads.iter().any(|(known, values)| known == name && values == parameters)
+        };
+        trials
+            .into_iter()
+            .filter(|spec| self.contenders.contains(&spec.contender.name))
+            .filter_map(|mut spec| {
+                if self.request.sequence {
+                    spec.workloads.truncate(self.workloads.len());
+                } else {
+                    spec.workloads.retain(|choice| wanted(&choice.name, &choice.parameters));
+                }
+                (!spec.workloads.is_empty()).then_some(spec)
+            })
+            .collect()
+    }
+}
+
+/// Every run of a study. `place` says where a part runs under an assumption.
+///
+/// # Errors
+/// When `only` names something that does not exist, or leaves nothing over.
+pub fn matrix(
+    study: &Study,
+    named: &str,
+    group: &str,
+    wishes: &Wishes,
+    place: &dyn Fn(&Part, &BTreeMap<String, String>) -> TestbedRequest,
+) -> Result<Vec<Planned>, String> {
+    let only = Only::of(study, &wishes.only)?;
+    let mut planned = Vec::new();
+    for part in study.parts.iter().filter(|part| only.parts.takes(&part.id)) {
+        let contenders: Vec<String> = part
+            .contenders
+            .iter()
+            .map(|known| known.contender.name.clone())
+            .filter(|name| only.contenders.takes(name))
+            .collect();
+        let scale = study.scale_of(part, wishes.scale);
+        let workloads = wanted_workloads(part, &only.workloads, scale)?;
+        if contenders.is_empty() || workloads.is_empty() {
+            continue;
+        }
+        let tried: Vec<&Assumption> = study
+            .assumptions_of(&part.id)
+            .filter(|it| wishes.assumptions && only.assumptions.takes(&it.id))
+            .collect();
+        let none = (!only.assumptions.is_named()).then_some(None);
+        for assumption in none.into_iter().chain(tried.into_iter().map(Some)) {
+            let changes = assumption.map(|it| it.changes.clone()).unwrap_or_default();
+            let id = assumption.map(|it| it.id.clone());
+            planned.push(Planned {
+                contenders: contenders.clone(),
+                workloads: workloads.clone(),
+                request: Request {
+                    workloads: part.workloads.iter().map(|known| known.request.clone()).collect(),
+                    contenders: part.contenders.iter().map(|it| it.contender.clone()).collect(),
+                    testbed: place(part, &changes),
+                    repeats: wishes.seeds.unwrap_or(study.seeds),
+                    seed: seed_of(wishes.seed, id.as_deref()),
+                    scale,
+                    verify: false,
+                    sequence: part.sequence,
+                    size: part.size,
+                    timeout: wishes.timeout,
+                    mail: part.mail.clone().unwrap_or_else(|| "synthetic".to_owned()),
+                    source_tree: part.source_tree.clone().unwrap_or_else(|| "synthetic".to_owned()),
+                    study: Some(StudyTag {
+                        study: named.to_owned(),
+                        group: group.to_owned(),
+                        part: part.id.clone(),
+                        assumption: id,
+                        digest: study.digest.clone(),
+                    }),
+                },
+            });
+        }
+    }
+    if planned.is_empty() {
+        return Err(format!("--only {} leaves nothing to run", wishes.only.join(",")));
+    }
+    Ok(planned)
+}
+
+/// Parts share seeds, so that figures of two parts can be paired; every assumption has
+/// seeds of its own.
+fn seed_of(seed: u64, assumption: Option<&str>) -> u64 {
+    assumption.map_or(seed, |id| Seed(seed).derive(&format!("assumption {id}")).0)
+}
+
+fn wanted_workloads(
+    part: &Part,
+    only: &Names,
+    scale: f64,
+) -> Result<Vec<(String, Parameters)>, String> {
+    let wanted: Vec<bool> = part.workloads.iter().map(|known| only.takes(&known.id)).collect();
+    let last = wanted.iter().rposition(|wanted| *wanted);
+    let mut found = Vec::new();
+    for (at, known) in part.workloads.iter().enumerate() {
+        let runs = if part.sequence { Some(at) <= last && last.is_some() } else { wanted[at] };
+        let Some(workload) = workload::find(&known.request.name).filter(|_| runs) else { continue };
+        let given = &known.request.parameters;
+        let parameters = Parameters::resolve(workload.describe(), given, scale)
+            .map_err(|error| format!("at scale {scale}: {error}"))?;
+        found.push((known.request.name.clone(), parameters));
+    }
+    Ok(found)
+}
+
+/// Names of one kind; none named is all of them.
+#[derive(Default)]
+struct Names(Vec<String>);
+
+impl Names {
+    fn takes(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|known| known == name)
+    }
+
+    fn is_named(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+/// What `--only` names, by kind.
+#[derive(Default)]
+struct Only {
+    parts: Names,
+    contenders: Names,
+    workloads: Names,
+    assumptions: Names,
+}
+
+impl Only {
+    fn of(study: &Study, words: &[String]) -> Result<Only, String> {
+        let parts = || study.parts.iter().map(|part| part.id.as_str());
+        let contenders =
+            || study.parts.iter().flat_map(|part| &part.contenders).map(|it| &*it.contender.name);
+        let workloads = || study.parts.iter().flat_map(|part| &part.workloads).map(|it| &*it.id);
+        let assumptions = || study.assumptions.iter().map(|it| it.id.as_str());
+        let mut only = Only::default();
+        for word in words {
+            let mut known = false;
+            for (names, found) in [
+                (&mut only.parts, parts().any(|name| name == word)),
+                (&mut only.contenders, contenders().any(|name| name == word)),
+                (&mut only.workloads, workloads().any(|name| name == word)),
+                (&mut only.assumptions, assumptions().any(|name| name == word)),
+            ] {
+                names.0.extend(found.then(|| word.clone()));
+                known |= found;
+            }
+            if !known {
+                let all = parts().chain(contenders()).chain(workloads()).chain(assumptions());
+                let hint = suggest(word, all).unwrap_or_default();
+                return Err(format!(
+                    "--only {word}: {} has no such part, contender, workload or assumption; {hint}",
+                    study.name
+                ));
+            }
+        }
+        Ok(only)
+    }
+}
