@@ -21,5 +21,5 @@ pub use analysis::{
 pub use crosscheck::{
     Answer, Crosscheck, Held, HeldCount, HeldPhase, HeldTime, Verdict, crosscheck,
 };
-pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, find};
+pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html};
 pub use redaction::redacted;

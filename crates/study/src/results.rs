@@ -33,6 +33,20 @@ pub struct Results {
     pub claims: Vec<ClaimResults>,
     /// What limits these results.
     pub notes: Vec<String>,
+    /// Each part's own run with its analysis, for charts.
+    #[serde(skip)]
+    pub(crate) details: Vec<Detail>,
+}
+
+/// A part's run with its analysis.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Detail {
+    pub(crate) part: String,
+    pub(crate) title: String,
+    /// The names of its workloads within the part and in the catalogue.
+    pub(crate) workloads: Vec<(String, String)>,
+    pub(crate) run: store::StoredRun,
+    pub(crate) analysis: report::Analysis,
 }
 
 /// A run of the store.
@@ -190,7 +204,20 @@ pub fn results(study: &Study, runs: &[PartRun]) -> Results {
         tables: study.tables.iter().map(|table| table_results(study, table, &own)).collect(),
         claims,
         notes: notes(study, runs, &own),
+        details: study.parts.iter().filter_map(|part| detail(part, &own)).collect(),
     }
+}
+
+fn detail(part: &crate::Part, own: &Figures<'_>) -> Option<Detail> {
+    let figures = own.part(&part.id)?;
+    let names = part.workloads.iter().map(|it| (it.id.clone(), it.request.name.clone()));
+    Some(Detail {
+        part: part.id.clone(),
+        title: part.title.clone(),
+        workloads: names.collect(),
+        run: figures.run.clone(),
+        analysis: figures.analysis.clone(),
+    })
 }
 
 /// Whether an assumption concerns a part that the claim speaks of.

@@ -1,5 +1,6 @@
 //! The report of a study, as its page should have read.
 
+mod html;
 mod markdown;
 mod terminal;
 mod words;
@@ -10,8 +11,12 @@ use crate::Results;
 type Render = fn(&Results, usize, bool) -> String;
 
 /// Every format by its name.
-const FORMATS: &[(&str, Render)] =
-    &[("terminal", terminal::render), ("markdown", markdown::render), ("json", json)];
+const FORMATS: &[(&str, Render)] = &[
+    ("terminal", terminal::render),
+    ("html", html::render),
+    ("markdown", markdown::render),
+    ("json", json),
+];
 
 /// The report in a format; `None` where there is no such format.
 pub fn render(format: &str, results: &Results, width: usize, color: bool) -> Option<String> {

@@ -13,10 +13,11 @@ mod trials;
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
+use serde::Serialize;
 use store::StoredRun;
 
 use super::{Format, Options};
-use crate::Analysis;
+use crate::{Analysis, PhaseAnalysis, WorkloadAnalysis};
 
 /// See the module's own words.
 pub(super) struct Html;
@@ -45,12 +46,55 @@ impl Format for Html {
     }
 }
 
-fn rendered(page: &page::Page) -> Result<String, minijinja::Error> {
+/// The sheet that every page uses.
+pub const STYLE: &str = include_str!("style.css");
+
+/// What is shown of some phases, without a page around it: for the report of a study, which
+/// has several runs on one page. Ids begin with `prefix`.
+pub fn phases_as_html(
+    analysis: &Analysis,
+    run: &StoredRun,
+    prefix: &str,
+    wanted: &dyn Fn(&WorkloadAnalysis, &PhaseAnalysis) -> bool,
+) -> String {
+    let mut shown = analysis.clone();
+    for (workload, all) in shown.workloads.iter_mut().zip(&analysis.workloads) {
+        workload.phases.retain(|phase| wanted(all, phase));
+    }
+    shown.workloads.retain(|workload| !workload.phases.is_empty());
+    let fragment = Fragment {
+        prefix: prefix.to_owned(),
+        workloads: phases::workloads(&shown, run),
+        confidence: format!("{:.0}", analysis.confidence * 100.0),
+    };
+    environment()
+        .and_then(|known| known.get_template("workloads.html")?.render(Serde(&fragment)))
+        .unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Fragment {
+    prefix: String,
+    workloads: Vec<phases::Workload>,
+    confidence: String,
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.add_template("report.html", include_str!("report.html"))?;
-    environment.add_template("style.css", include_str!("style.css"))?;
-    let mut text = environment.get_template("report.html")?.render(Serde(page))?;
+    for (name, text) in [
+        ("report.html", include_str!("report.html")),
+        ("macros.html", include_str!("macros.html")),
+        ("workloads.html", include_str!("workloads.html")),
+        ("style.css", STYLE),
+    ] {
+        environment.add_template(name, text)?;
+    }
+    Ok(environment)
+}
+
+fn rendered(page: &page::Page) -> Result<String, minijinja::Error> {
+    let mut text = environment()?.get_template("report.html")?.render(Serde(page))?;
     text.push('\n');
     Ok(text)
 }

@@ -1,0 +1,358 @@
+//! HTML: one file that needs nothing else, in the style of every other report. What was
+//! published is set in italics on a tinted ground, what was measured upright.
+
+mod comparison;
+
+use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use report::{PhaseAnalysis, WorkloadAnalysis, phases_as_html};
+use serde::Serialize;
+
+use super::words;
+use crate::verdict::{Judged, Verdict};
+use crate::{ClaimResults, Measured, Results, TableResults};
+
+/// Beyond this the charts of every phase are left to the reports of single runs.
+const CHARTS_MAX: usize = 1_500_000;
+
+#[derive(Serialize)]
+struct Page {
+    name: String,
+    title: String,
+    by: String,
+    question: String,
+    summary: String,
+    chips: Vec<Chip>,
+    facts: Vec<(String, Vec<String>)>,
+    notes: Vec<String>,
+    claims: Vec<Claim>,
+    tables: Vec<Table>,
+    charts: Vec<(String, String)>,
+    charts_left_out: bool,
+    flaws: Vec<String>,
+    command: String,
+    method: String,
+    assumptions: Vec<(String, String, String)>,
+    runs: Vec<Vec<String>>,
+    environment: Vec<(String, String)>,
+    version: String,
+    digest: String,
+}
+
+/// A verdict and how many claims have it.
+#[derive(Serialize)]
+struct Chip {
+    class: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Claim {
+    id: String,
+    text: String,
+    published: Option<Told>,
+    measured: Option<Told>,
+    untested: Option<String>,
+    answers: Vec<[String; 6]>,
+    under: Vec<(String, &'static str, String)>,
+    remark: Option<String>,
+    explanation: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Told {
+    class: &'static str,
+    verdict: String,
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    id: String,
+    title: String,
+    columns: Vec<(String, String)>,
+    rows: Vec<Row>,
+    reasons: Vec<String>,
+    notes: Vec<(String, String)>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    label: String,
+    detail: String,
+    published: Vec<Shown>,
+    measured: Vec<Shown>,
+    chart: Option<String>,
+    axis: String,
+    strips: Vec<(String, String, String)>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    text: String,
+    small: String,
+    class: &'static str,
+    reason: usize,
+    odd: bool,
+}
+
+pub(super) fn render(results: &Results, _: usize, _: bool) -> String {
+    let page = page(results);
+    rendered(&page).unwrap_or_else(|error| {
+        let words = error.to_string().replace(['<', '>', '&'], " ");
+        format!("<!doctype html>\n<title>fstrial</title>\n<p>{words}</p>\n")
+    })
+}
+
+fn rendered(page: &Page) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_template("study.html", include_str!("study.html"))?;
+    environment.add_template("study.css", include_str!("study.css"))?;
+    environment.add_template("style.css", report::STYLE)?;
+    let mut text = environment.get_template("study.html")?.render(Serde(page))?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn page(results: &Results) -> Page {
+    let study = &results.study;
+    let by = [study.author.as_str(), &study.date, &study.published];
+    let by: Vec<&str> = by.into_iter().filter(|it| !it.is_empty()).collect();
+    let charts = charts(results);
+    let fits = charts.iter().map(|(_, text)| text.len()).sum::<usize>() <= CHARTS_MAX;
+    let environment = results.runs.first().map(|run| run.environment.0.clone()).unwrap_or_default();
+    Page {
+        name: study.name.clone(),
+        title: study.title.clone(),
+        by: by.join(" · "),
+        question: study.question.clone(),
+        summary: words::summary(results),
+        chips: chips(results),
+        facts: vec![
+            ("Done then".to_owned(), vec![study.summary.clone()]),
+            ("On".to_owned(), vec![study.machine.clone()]),
+            ("Done now".to_owned(), words::how(results)),
+        ],
+        notes: results.notes.clone(),
+        claims: results.claims.iter().map(claim).collect(),
+        tables: results.tables.iter().map(table).collect(),
+        charts_left_out: !fits,
+        charts: if fits { charts } else { Vec::new() },
+        flaws: study.flaws.clone(),
+        command: words::command(results),
+        method: words::method(results),
+        assumptions: study
+            .assumptions
+            .iter()
+            .map(|it| {
+                let changes: Vec<String> =
+                    it.changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+                (it.id.clone(), it.text.clone(), changes.join(", "))
+            })
+            .collect(),
+        runs: results
+            .runs
+            .iter()
+            .map(|run| {
+                vec![
+                    run.id.clone(),
+                    run.part.clone(),
+                    run.assumption.clone().unwrap_or_else(|| "none".to_owned()),
+                    run.scale.to_string(),
+                    run.seed.to_string(),
+                    format!("{} of {}", run.done, run.trials),
+                    run.environment.0.get("lab_id").cloned().unwrap_or_default(),
+                ]
+            })
+            .collect(),
+        environment: environment
+            .into_iter()
+            .map(|(key, value)| (key.replace('_', " "), value))
+            .collect(),
+        version: results.version.clone(),
+        digest: study.digest.clone(),
+    }
+}
+
+fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "fails",
+        Verdict::Undecided => "open",
+    }
+}
+
+fn chips(results: &Results) -> Vec<Chip> {
+    let count = |wanted: Option<Verdict>| {
+        let of = |claim: &&ClaimResults| claim.measured.as_ref().map(|it| it.verdict) == wanted;
+        results.claims.iter().filter(of).count()
+    };
+    [
+        ("holds", "hold", count(Some(Verdict::Holds))),
+        ("fails", "do not hold", count(Some(Verdict::DoesNotHold))),
+        ("open", "undecided", count(Some(Verdict::Undecided))),
+        ("none", "not tested", count(None)),
+    ]
+    .into_iter()
+    .filter(|(_, _, count)| *count > 0)
+    .map(|(class, word, count)| Chip { class, text: format!("{count} {word}") })
+    .collect()
+}
+
+fn claim(claim: &ClaimResults) -> Claim {
+    let told = |judged: &Judged| Told {
+        class: class(judged.verdict),
+        verdict: judged.verdict.to_string(),
+        reason: judged.reason.clone(),
+    };
+    let answers = claim.measured.iter().flat_map(|judged| &judged.answers);
+    Claim {
+        id: claim.claim.id.clone(),
+        text: claim.claim.text.clone(),
+        published: claim.published.as_ref().map(told),
+        measured: claim.measured.as_ref().map(told),
+        untested: words::untested(claim).map(str::to_owned),
+        answers: answers
+            .map(|answer| {
+                [
+                    answer.asked.clone(),
+                    answer.wanted.clone(),
+                    answer.found.clone().or(answer.reason.clone()).unwrap_or_default(),
+                    answer.n.map_or(String::new(), |n| n.to_string()),
+                    answer.p.map_or(String::new(), |p| match p {
+                        p if p < 0.0005 => "< 0.001".to_owned(),
+                        p => format!("{p:.3}"),
+                    }),
+                    answer.verdict.to_string(),
+                ]
+            })
+            .collect(),
+        under: claim
+            .under
+            .iter()
+            .map(|under| {
+                let (class, verdict) = match under.verdict {
+                    Some(verdict) => (class(verdict), verdict.to_string()),
+                    None => ("none", "not tried".to_owned()),
+                };
+                (under.assumption.clone(), class, verdict)
+            })
+            .collect(),
+        remark: claim.claim.remark.clone(),
+        explanation: claim.claim.explanation.clone(),
+    }
+}
+
+fn mark(mark: Option<report::Mark>) -> &'static str {
+    match mark {
+        Some(report::Mark::Best) => "best",
+        Some(report::Mark::Worst) => "worst",
+        None => "",
+    }
+}
+
+fn table(table: &TableResults) -> Table {
+    let mut reasons: Vec<String> = Vec::new();
+    let rows = table
+        .rows
+        .iter()
+        .map(|row| {
+            let published = row.row.values.iter().zip(&row.published_marks).map(|(cell, of)| {
+                let text = words::published(cell);
+                Shown {
+                    odd: !matches!(cell, crate::Cell::Value(_)),
+                    text,
+                    small: String::new(),
+                    class: mark(*of),
+                    reason: 0,
+                }
+            });
+            let measured = row.measured.iter().map(|cell| {
+                let reason = cell.missing.as_ref().map_or(0, |why| {
+                    let at = reasons.iter().position(|known| known == why).unwrap_or_else(|| {
+                        reasons.push(why.clone());
+                        reasons.len() - 1
+                    });
+                    at + 1
+                });
+                Shown {
+                    odd: cell.mean.is_none(),
+                    text: words::mean(cell).unwrap_or_else(|| "–".to_owned()),
+                    small: words::plus_minus(cell).unwrap_or_default(),
+                    class: mark(cell.mark),
+                    reason,
+                }
+            });
+            let (published, measured) = (published.collect(), measured.collect());
+            let drawn = comparison::strips(row, &table.columns);
+            let (label, detail) = match words::row_head(row).split_once(", ") {
+                Some((label, detail)) if row.row.label == label => {
+                    (label.to_owned(), detail.to_owned())
+                }
+                _ => (words::row_head(row), String::new()),
+            };
+            Row {
+                label,
+                detail,
+                published,
+                measured,
+                chart: drawn.as_ref().map(|_| row.row.id.clone()),
+                axis: drawn.as_ref().map(|drawn| drawn.axis.clone()).unwrap_or_default(),
+                strips: drawn
+                    .map(|drawn| drawn.strips)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|(at, strip)| (colour(at), table.columns[at].clone(), strip))
+                    .collect(),
+            }
+        })
+        .collect();
+    Table {
+        id: table.id.clone(),
+        title: table.title.clone(),
+        columns: table.columns.iter().enumerate().map(|(at, c)| (colour(at), c.clone())).collect(),
+        rows,
+        reasons,
+        notes: table
+            .rows
+            .iter()
+            .filter_map(|row| Some((row.row.label.clone(), row.row.note.clone()?)))
+            .collect(),
+    }
+}
+
+/// The class of a column's colour.
+fn colour(at: usize) -> String {
+    format!("k{}", at % 10)
+}
+
+/// Every phase that a row of the tables rests on, part by part.
+fn charts(results: &Results) -> Vec<(String, String)> {
+    results
+        .details
+        .iter()
+        .map(|detail| {
+            let wanted = |workload: &WorkloadAnalysis, phase: &PhaseAnalysis| {
+                detail.workloads.iter().any(|(id, name)| {
+                    *name == workload.name && rests(results, &detail.part, id, &phase.name)
+                })
+            };
+            let prefix = format!("{}-", detail.part);
+            let text = phases_as_html(&detail.analysis, &detail.run, &prefix, &wanted);
+            (detail.title.clone(), text)
+        })
+        .collect()
+}
+
+/// Whether a row is measured in this phase.
+fn rests(results: &Results, part: &str, workload: &str, phase: &str) -> bool {
+    let rows = results.tables.iter().filter(|table| table.part == part).flat_map(|t| &t.rows);
+    rows.into_iter().any(|row| match &row.row.measured {
+        Measured::Metric { workload: known, phases, .. } => {
+            known == workload && phases.iter().any(|known| known == phase)
+        }
+        Measured::Nothing(_) => false,
+    })
+}
