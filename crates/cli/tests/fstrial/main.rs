@@ -7,3 +7,4 @@ mod directory;
 mod documentation;
 mod interrupted;
 mod sandbox;
+mod study;

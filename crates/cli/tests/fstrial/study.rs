@@ -1,0 +1,101 @@
+//! `fstrial study` with a study of two directories that is small enough for any machine.
+
+use crate::sandbox::{Ran, Sandbox};
+
+const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/studies/tiny");
+
+fn run(sandbox: &Sandbox, words: &str) -> Ran {
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(sandbox.path(name)).unwrap();
+    }
+    sandbox.run(&format!("study run {TINY} --quiet --dir ext2=a --dir ext3=b {words}"))
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("one document on standard output")
+}
+
+#[test]
+fn what_is_wrong_with_a_study_is_told_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("study check {TINY}")).ended_with(0);
+    let own = sandbox.path("own");
+    std::fs::create_dir(&own).unwrap();
+    for (file, from, to) in [
+        ("study.toml", "ext3@2004", "ext9@2004"),
+        ("published.toml", "946.5, ", ""),
+        ("claims.toml", "io: ext2 better", "oi: ext2 better"),
+    ] {
+        let text = std::fs::read_to_string(format!("{TINY}/{file}")).unwrap();
+        std::fs::write(own.join(file), text.replace(from, to)).unwrap();
+    }
+    let ran = sandbox.run("study check ./own").ended_with(5);
+    assert!(ran.stderr.contains("3 problems"), "{}", ran.stderr);
+    for file in ["./own/study.toml:18:", "./own/published.toml:11:", "./own/claims.toml:4:"] {
+        assert!(ran.stderr.contains(file), "{file} in {}", ran.stderr);
+    }
+    let unknown = sandbox.run("study show maildir-2044").ended_with(2);
+    assert!(unknown.stderr.contains("there is no study `maildir-2044`"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_study_is_run_and_every_claim_judged() {
+    let sandbox = Sandbox::new();
+    let ran = run(&sandbox, "--json - --markdown report.md --html report.html").ended_with(0);
+    let results = json(&ran.stdout);
+    let verdict = |claim: &str, side: &str| {
+        let claims = results["claims"].as_array().unwrap();
+        let found = claims.iter().find(|it| it["id"] == claim).unwrap();
+        found[side]["verdict"].as_str().map(str::to_owned)
+    };
+    let published = |claim| verdict(claim, "published");
+    assert_eq!(published("A1").as_deref(), Some("holds"));
+    // The page has no figure for reiser4, and `> 16` says that 16 is exceeded.
+    assert_eq!(published("A2").as_deref(), Some("undecided"));
+    assert_eq!(published("A3").as_deref(), Some("does_not_hold"));
+    assert_eq!(published("A5"), None);
+    // Seconds of a scaled run are not those of the page.
+    assert_eq!(verdict("A4", "measured").as_deref(), Some("undecided"));
+    let cells = &results["tables"][0]["rows"][0]["measured"];
+    assert_eq!(cells[0]["n"], 8);
+    assert!(cells[1]["mean"].as_f64().unwrap() > 0.0);
+    assert!(cells[2]["missing"].as_str().unwrap().contains("no released kernel"));
+
+    let markdown = std::fs::read_to_string(sandbox.path("report.md")).unwrap();
+    assert!(markdown.contains("| A5 | It can be managed well. | not tested | **not tested** |"));
+    let html = std::fs::read_to_string(sandbox.path("report.html")).unwrap();
+    assert!(html.len() < 2_000_000 && !html.contains("<script") && !html.contains("http"));
+
+    let again = sandbox.run("study report --json -").ended_with(0);
+    assert_eq!(json(&again.stdout), results, "the store has all that the report needs");
+    let terminal = sandbox.run("study report").ended_with(0).stdout;
+    assert!(terminal.lines().all(|line| line.chars().count() <= 100), "{terminal}");
+    let single = sandbox.run("report r1").ended_with(0);
+    assert!(single.stdout.contains("maildir-write"), "each part is a run like any other");
+}
+
+#[test]
+fn too_few_seeds_decide_nothing_and_until_goes_on() {
+    let sandbox = Sandbox::new();
+    let ran = run(&sandbox, "--seeds 2 --json -").ended_with(0);
+    let results = json(&ran.stdout);
+    let reason = results["claims"][0]["measured"]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("2 of the 8 seeds"), "{reason}");
+    // Every interval is within 99 % at once: what is missing is the least number of seeds.
+    let ran = run(&sandbox, "--seeds 2 --until 99% --json -").ended_with(0);
+    let results = json(&ran.stdout);
+    assert!(results["tables"][0]["rows"][0]["measured"][0]["n"].as_u64().unwrap() >= 8);
+    assert!(results["runs"].as_array().unwrap().len() >= 2, "what was added is a run of its own");
+}
+
+#[test]
+fn only_names_parts_contenders_and_workloads() {
+    let sandbox = Sandbox::new();
+    let ran = run(&sandbox, "--only ext2,write --seeds 1 --json -").ended_with(0);
+    let cells = json(&ran.stdout)["tables"][0]["rows"][0]["measured"].clone();
+    assert_eq!((cells[0]["n"].as_u64(), cells[1]["n"].as_u64()), (Some(1), Some(0)));
+    let wrong = run(&sandbox, "--only ext22").ended_with(2);
+    assert!(wrong.stderr.contains("did you mean `ext2`?"), "{}", wrong.stderr);
+    let dry = run(&sandbox, "--dry-run").ended_with(0);
+    assert!(dry.stdout.contains("16 trials in 1 runs"), "{}", dry.stdout);
+}
