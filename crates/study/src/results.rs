@@ -17,6 +17,8 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Results {
     /// The study.
     pub study: Study,
+    /// The study as it was named: shipped, or a path.
+    pub named: String,
     /// Testbed.
     pub testbed: String,
     /// When the first run began.
@@ -196,6 +198,7 @@ pub fn results(study: &Study, runs: &[PartRun]) -> Results {
     ordered.sort_by_key(|it| it.run.header.id.trim_start_matches('r').parse::<u64>().ok());
     Results {
         study: study.clone(),
+        named: first.map_or(study.name.clone(), |it| it.tag.study.clone()),
         testbed: first.map(|it| it.run.header.testbed.clone()).unwrap_or_default(),
         created: first.map(|it| it.run.header.created.clone()).unwrap_or_default(),
         version: first.map(|it| it.run.header.fstrial_version.clone()).unwrap_or_default(),

@@ -41,6 +41,7 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     }
     text += "\n";
     text += &folded("", &words::method(results), width);
+    text += "▲ best and ▼ worst: measured ones by significance.\n";
     text += &format!("again: {}\n", words::command(results));
     text
 }
@@ -166,8 +167,8 @@ impl Paint {
 
     fn mark(&self, mark: Option<Mark>) -> String {
         match mark {
-            Some(Mark::Best) => self.with("32", "▲ best"),
-            Some(Mark::Worst) => self.with("31", "▼ worst"),
+            Some(Mark::Best) => self.with("32", "▲"),
+            Some(Mark::Worst) => self.with("31", "▼"),
             None => String::new(),
         }
     }

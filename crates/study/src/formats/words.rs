@@ -200,7 +200,7 @@ pub(super) fn method(results: &Results) -> String {
 /// The command that does it again.
 pub(super) fn command(results: &Results) -> String {
     let study = &results.study;
-    let mut command = format!("fstrial study run {}", study.name);
+    let mut command = format!("fstrial study run {}", results.named);
     let first = results.runs.first();
     let scales: Vec<f64> = study
         .parts
