@@ -28,8 +28,12 @@ macro_rules! folder {
 }
 
 /// Every shipped study, oldest first.
-pub const STUDIES: &[Shipped] =
-    &[folder!("seminar-2001"), folder!("maildir-2004", "server.toml", "raid.toml")];
+pub const STUDIES: &[Shipped] = &[
+    folder!("seminar-2001"),
+    folder!("maildir-2004", "server.toml", "raid.toml"),
+    folder!("boot-2005"),
+    folder!("video-2011", "server.toml"),
+];
 
 #[cfg(test)]
 mod tests {
