@@ -46,7 +46,8 @@ pub(crate) struct Initramfs {
     pub(crate) bytes: Vec<u8>,
     /// Bytes that stay in the guest's memory: all but the modules' files.
     pub(crate) resident: u64,
-    /// Tools that filesystems or layouts want and the tree does not have.
+    /// Tools that filesystems or layouts want and modules that layouts want, and that the trees
+    /// do not have.
     pub(crate) missing: Vec<String>,
     /// How the kernel reaches simulated disks.
     pub(crate) front_end: FrontEndKind,
@@ -126,7 +127,18 @@ pub(crate) fn initramfs(
         archive.file(path, true, contents);
         resident += contents.len() as u64;
     }
-    Ok(Initramfs { bytes: archive.finish(), resident, missing: userland.missing, front_end })
+    let mut missing = userland.missing;
+    let built_in = std::fs::read_to_string(parts.modules.join("modules.builtin"));
+    let built_in = built_in.unwrap_or_default();
+    for module in LAYOUTS.iter().flat_map(|layout| layout.describe().modules) {
+        let is_there = tree.has(&module.replace('-', "_"))
+            || built_in.contains(&format!("/{module}.ko"))
+            || built_in.contains(&format!("/{}.ko", module.replace('-', "_")));
+        if !is_there && !missing.iter().any(|other| other == module) {
+            missing.push((*module).to_owned());
+        }
+    }
+    Ok(Initramfs { bytes: archive.finish(), resident, missing, front_end })
 }
 
 fn module_of(front_end: FrontEndKind) -> &'static str {

@@ -29,6 +29,16 @@ impl Lab {
         if let Some(program) = filesystem.programs.iter().find(|program| self.lacks(program)) {
             return Some(lacking(name, program));
         }
+        if filesystem.needs_device {
+            let layout = stack::layouts::find(&spec.contender.layout.name)?.describe();
+            let mut needed = layout.programs.iter().chain(layout.modules);
+            if let Some(what) = needed.find(|what| self.lacks(what)) {
+                return Some(lacking(name, what));
+            }
+        }
+        if let Some(refusal) = spec.size.and_then(|size| spec.contender.fits(size).err()) {
+            return Some(refusal);
+        }
         for choice in &spec.workloads {
             let description = workload::find(&choice.name)?.describe();
             if let Some(program) = description.programs().find(|p| self.lacks(p.name)) {

@@ -166,6 +166,28 @@ impl Contender {
         Ok(())
     }
 
+    /// Checks that data disks of `each` are large enough for the filesystem on its layout.
+    ///
+    /// # Errors
+    /// When they are too small, with what is needed.
+    pub fn fits(&self, each: Bytes) -> Result<(), Refusal> {
+        let Some(filesystem) = filesystems::find(&self.filesystem) else { return Ok(()) };
+        if !filesystem.describe().needs_device {
+            return Ok(());
+        }
+        let least = filesystem.minimum_size(self)?;
+        let size = self.layout.layout()?.device_size(&self.layout, each)?;
+        if size >= least {
+            return Ok(());
+        }
+        let what = format!("{} on disks of {each}", self.name);
+        let rule = format!(
+            "{} needs {least} with these options, layout {} gives it {size} at most",
+            self.filesystem, self.layout
+        );
+        Err(Refusal::new(what, rule).with_next("a larger --size"))
+    }
+
     fn parse(text: &str) -> Result<Contender, ContenderError> {
         let mut parts = split_unescaped(text, ':').into_iter();
         let head = parts.next().unwrap_or_default();

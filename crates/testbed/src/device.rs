@@ -86,6 +86,10 @@ impl DeviceTestbed {
         if let Some(refusal) = missing_program(spec, &self.tool_path) {
             return Some(refusal);
         }
+        let size = spec.size.filter(|_| self.uses_loops());
+        if let Some(refusal) = size.and_then(|size| spec.contender.fits(size).err()) {
+            return Some(refusal);
+        }
         let description = filesystem.describe();
         if !facts::kernel_has(description.kernel_type, description.module) {
             let rule = format!("this kernel has no {}", description.kernel_type);
@@ -240,6 +244,26 @@ impl DeviceTestbed {
         Ok((Assignment { job, claims, mounts: true }, inherited))
     }
 
+    /// After a trial that was killed or failed: stops the array or mapping that it may have
+    /// left, by its own name, and has the kernel forget the members of its filesystem.
+    /// Nothing on a disk is changed; what is not there is no failure.
+    fn take_apart(&self, spec: &TrialSpec, devices: &[PathBuf]) {
+        let Ok(plan) = trial::layout_plan(spec, devices) else { return };
+        let tools = ToolPath::of(self.tool_path.iter().cloned());
+        for command in plan.dismantle.iter().filter(|command| !command.destructive) {
+            if let Some(program) = tools.find(&command.program) {
+                let _ = std::process::Command::new(program)
+                    .args(&command.args)
+                    .env("LC_ALL", "C")
+                    .envs(command.env.iter().map(|(name, value)| (name, value)))
+                    .stdin(std::process::Stdio::null())
+                    .stdout(std::process::Stdio::null())
+                    .stderr(std::process::Stdio::null())
+                    .status();
+            }
+        }
+    }
+
     /// After a trial: waits until the kernel has let go of the devices (a killed trial's
     /// mounts go with its namespace, a moment later) and takes note of what is on them now.
     fn release(&self) -> Result<(), String> {
@@ -325,12 +349,19 @@ impl Testbed for DeviceTestbed {
                 return Ok(());
             }
         };
+        let devices = match &assignment.job.site {
+            Site::Devices { devices, .. } => devices.clone(),
+            Site::Directory { .. } => Vec::new(),
+        };
         let mut ended = None;
         let result =
             run_child(&assignment, &inherited, spec.timeout, stop, &mut |event| match event {
                 Event::Ended(outcome) => ended = Some(outcome),
                 event => sink(event),
             });
+        if !matches!(ended, Some(Outcome::Done)) {
+            self.take_apart(spec, &devices);
+        }
         let released = self.release();
         result?;
         if let Some(outcome) = ended {

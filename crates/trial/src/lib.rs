@@ -13,7 +13,7 @@ pub mod protocol;
 mod spec;
 
 pub use event::{Event, Made, Step};
-pub use execute::{Guard, Unguarded, execute};
+pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
 pub use outcome::Outcome;
 pub use spec::{TrialSpec, WorkloadChoice};

@@ -1,6 +1,8 @@
 //! btrfs over several disks by itself: the filesystem spreads and copies what it writes, no
 //! layer lies between. Metadata is mirrored in every profile.
 
+use units::Bytes;
+
 use super::md::text;
 use super::{DISKS, Description, Layout, Parameter, Plan, Request, Role, Share, roles, split};
 use crate::{Command, LayoutChoice, Refusal};
@@ -60,6 +62,11 @@ impl Layout for Profile {
         self.disks(choice)?;
         let copies = if self.description.name == RAID0.description.name { 1 } else { 2 };
         Ok(Share { usable: 1, of: copies })
+    }
+
+    /// Of its first disk: btrfs joins the others by itself.
+    fn device_size(&self, choice: &LayoutChoice, each: Bytes) -> Result<Bytes, Refusal> {
+        self.disks(choice).map(|_| each)
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {

@@ -62,6 +62,22 @@ pub trait Layout: Sync {
         self.disks(choice).map(|_| Share { usable: 1, of: 1 })
     }
 
+    /// The most the device of its filesystem can have, of data disks of `each`.
+    ///
+    /// # Errors
+    /// As [`Layout::disks`].
+    fn device_size(&self, choice: &LayoutChoice, each: Bytes) -> Result<Bytes, Refusal> {
+        let roles = self.disks(choice)?;
+        let disks = roles.iter().map(|role| match role {
+            Role::Data => 1,
+            Role::Journal => 0,
+            Role::Controller(array) => array.members as u64,
+        });
+        let all = each.0.saturating_mul(disks.sum());
+        let share = self.share(choice)?;
+        Ok(Bytes(all / share.of * share.usable))
+    }
+
     /// How to assemble and dismantle it from the request's devices.
     ///
     /// # Errors

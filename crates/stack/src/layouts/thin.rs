@@ -62,6 +62,10 @@ impl Layout for Thin {
         Ok(roles(choice, 1))
     }
 
+    fn device_size(&self, choice: &LayoutChoice, _: Bytes) -> Result<Bytes, Refusal> {
+        self.disks(choice).and_then(|_| size(choice))
+    }
+
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
         let (data, journal) = split(self, request)?;
         let choice = request.choice;
@@ -117,7 +121,7 @@ impl Layout for Thin {
             ],
             dismantle: vec![
                 lvm("vgchange", &["-a", "n", &group]),
-                lvm("vgremove", &["-y", "-f", &group]),
+                lvm("vgremove", &["-y", "-f", &group]).destructive(),
                 lvm("pvremove", &["-y", "-ff", &disk]).destructive(),
             ],
             inspect: vec![lvm("lvs", &["-a", "-o", "+chunksize,metadata_percent", &group])],

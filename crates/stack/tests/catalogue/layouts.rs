@@ -151,6 +151,43 @@ fn btrfs_joins_its_disks_itself() {
 }
 
 #[test]
+fn disks_too_small_are_refused_with_what_is_needed() {
+    let fits = |text: &str, mib: u64| one(text).fits(units::Bytes::from_mib(mib));
+    // xfs takes 300 MiB, however many disks give them.
+    for (text, mib) in [
+        ("xfs", 300),
+        ("xfs:layout=raid10x6", 100),
+        ("xfs:layout=hw-raid5x3+journal", 150),
+        ("xfs:layout=raid1x3", 300),
+        ("xfs:layout=crypt", 300),
+        ("btrfs:layout=btrfs-raid10", 125),
+    ] {
+        assert!(fits(text, mib).is_ok(), "{text}: {:?}", fits(text, mib));
+        let refusal = fits(text, mib / 2).unwrap_err().to_string();
+        assert!(refusal.contains(" needs ") && refusal.contains("--size"), "{text}: {refusal}");
+    }
+    assert!(fits("xfs:layout=thin+size=100M", 1000).is_err());
+    assert!(fits("tmpfs", 1).is_ok());
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    for (text, part) in [
+        ("btrfs:layout=single+journal", "btrfs"),
+        ("f2fs:layout=raid5x3+journal", "f2fs"),
+        ("btrfs:layout=hw-raid1+journal", "btrfs"),
+        ("ext4:layout=btrfs-raid1", "only btrfs can"),
+        ("tmpfs:layout=raid1", "it sits on no disk"),
+        ("ext2:layout=single+journal", "journal"),
+        ("btrfs:node_size=1K", "node_size"),
+        ("xfs:block_size=1K:inode_size=2K", "inode_size"),
+    ] {
+        let refusal = one(text).validate().unwrap_err().to_string();
+        assert!(refusal.contains(part), "{text}: {refusal}");
+    }
+}
+
+#[test]
 fn a_study_names_its_contenders_as_it_likes() {
     let contender = one("xfs/ext/sw=xfs:layout=raid10x6+journal");
     assert_eq!(contender.name, "xfs/ext/sw");

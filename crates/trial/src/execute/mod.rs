@@ -18,7 +18,7 @@ use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
 use self::mounting::Mounted;
 use self::program::Programs;
 use self::target::Target;
-use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, Step};
+use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, Step, TrialSpec};
 
 /// Asked immediately before and told after each command that overwrites a device.
 pub trait Guard {
@@ -61,6 +61,22 @@ pub fn execute(job: &Job, guard: &dyn Guard, sink: &mut dyn FnMut(Event)) {
         Err(outcome) => outcome,
     };
     execution.tell(Event::Ended(outcome));
+}
+
+/// How a specification's layout is assembled from these devices, and taken apart.
+///
+/// # Errors
+/// When there is no such layout or it refuses.
+pub fn layout_plan(
+    spec: &TrialSpec,
+    devices: &[PathBuf],
+) -> Result<stack::layouts::Plan, stack::Refusal> {
+    let choice = &spec.contender.layout;
+    choice.layout()?.plan(&stack::layouts::Request {
+        choice,
+        disks: devices,
+        uuid: spec.seed.derive(&spec.contender.name).uuid("layout"),
+    })
 }
 
 struct Execution<'a> {
@@ -148,24 +164,13 @@ impl Execution<'_> {
     ) -> Result<(), Outcome> {
         let contender = &self.job.spec.contender;
         let refuse = |refusal: stack::Refusal| Outcome::Refused { reason: refusal.to_string() };
-        let layout = stack::layouts::find(&contender.layout.name).ok_or_else(|| {
-            self.failed(format!("there is no layout `{}`", contender.layout.name))
-        })?;
         let filesystem = stack::filesystems::find(&contender.filesystem).ok_or_else(|| {
             self.failed(format!("there is no filesystem `{}`", contender.filesystem))
         })?;
 
         let mut record = Vec::new();
         let layout = match filesystem.describe().needs_device {
-            true => Some(
-                layout
-                    .plan(&stack::layouts::Request {
-                        choice: &contender.layout,
-                        disks: devices,
-                        uuid: self.job.spec.seed.derive(&contender.name).uuid("layout"),
-                    })
-                    .map_err(refuse)?,
-            ),
+            true => Some(layout_plan(&self.job.spec, devices).map_err(refuse)?),
             false => None,
         };
         self.step(Step::Layout);
