@@ -22,6 +22,14 @@ pub enum PlanError {
     /// A parameter that does not exist or has no such value.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// Parameters that make no sense together, or a file that does not.
+    #[error("{workload}: {problem}")]
+    Workload {
+        /// The workload.
+        workload: &'static str,
+        /// What is wrong and what is accepted.
+        problem: String,
+    },
     /// Nothing to do.
     #[error("{0}")]
     Empty(&'static str),
@@ -94,6 +102,9 @@ fn choose(request: &WorkloadRequest, scale: f64) -> Result<WorkloadChoice, PlanE
     };
     let given: &BTreeMap<_, _> = &request.parameters;
     let parameters = Parameters::resolve(workload.describe(), given, scale)?;
+    workload
+        .check(&parameters)
+        .map_err(|problem| PlanError::Workload { workload: workload.describe().name, problem })?;
     Ok(WorkloadChoice { name: request.name.clone(), parameters })
 }
 

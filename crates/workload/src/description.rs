@@ -87,6 +87,9 @@ pub enum Kind {
     Choice(&'static [(&'static str, &'static str)]),
     /// One or more of these words joined by `+`, or `all`.
     Words(&'static [(&'static str, &'static str)]),
+    /// The text of a file; on the command line the file's path stands for it, so that the
+    /// text itself is part of the trial. Checked by [`crate::Workload::check`].
+    Document,
     /// Free text (a path, a list).
     Text,
 }

@@ -185,7 +185,7 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
             let sorted: Vec<_> = known.into_iter().filter(|word| given.contains(word)).collect();
             Ok(sorted.join("+"))
         }
-        Kind::Text => Ok(value.to_owned()),
+        Kind::Document | Kind::Text => Ok(value.to_owned()),
     }
 }
 

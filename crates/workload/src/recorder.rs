@@ -1,5 +1,8 @@
 //! Counting and timing ops within a phase.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use measure::{Latencies, Tally, now};
 use units::{Bytes, Nanos};
 
@@ -20,6 +23,8 @@ pub struct Recorder<'h> {
     pub(crate) write_bytes: u64,
     digest: u64,
     progress: Option<Progress<'h>>,
+    /// Where a thread's ops can be seen while it works.
+    seen: Option<Arc<AtomicU64>>,
 }
 
 /// What a thread has recorded, without the recorder's own way to report progress.
@@ -38,7 +43,7 @@ struct Progress<'h> {
 }
 
 /// Time between two progress reports.
-const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
+pub(crate) const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
 
 impl<'h> Recorder<'h> {
     /// Allocates and touches one tally for each kind of op.
@@ -51,6 +56,7 @@ impl<'h> Recorder<'h> {
             write_bytes: 0,
             digest: 0,
             progress: None,
+            seen: None,
         }
     }
 
@@ -74,6 +80,9 @@ impl<'h> Recorder<'h> {
         self.tallies[op.0].record(end - self.lap);
         self.lap = end;
         self.ops += 1;
+        if let Some(seen) = &self.seen {
+            seen.store(self.ops, Ordering::Relaxed);
+        }
         if let Some(progress) = &mut self.progress
             && end >= progress.next
         {
@@ -125,6 +134,18 @@ impl<'h> Recorder<'h> {
     /// with [`Recorder::finish`] and [`Recorder::merge`].
     pub fn for_thread(phase: &PhaseDescription) -> Recorder<'static> {
         Recorder::new(phase)
+    }
+
+    /// Lets another thread see how many ops are done.
+    pub(crate) fn seen_at(&mut self, seen: Arc<AtomicU64>) {
+        self.seen = Some(seen);
+    }
+
+    /// Tells how many ops a phase's threads have done together, without counting them here.
+    pub(crate) fn tell(&self, ops_done: u64) {
+        if let Some(progress) = &self.progress {
+            progress.host.emit(PhaseEvent::Progress { ops_done });
+        }
     }
 
     /// What was recorded, to be sent to another thread.

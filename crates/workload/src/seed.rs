@@ -73,6 +73,12 @@ impl Draw {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// A number of the standard normal distribution (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
     /// True with this probability.
     #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {

@@ -45,6 +45,7 @@ fn workloads() -> String {
                     let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
                     format!("all|{}", words.join("+"))
                 }
+                Kind::Document => "PATH".to_owned(),
                 Kind::Text => "TEXT".to_owned(),
             };
             let head = format!("{}={values}", parameter.name);

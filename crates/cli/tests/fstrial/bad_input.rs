@@ -30,6 +30,7 @@ fn a_command_line_that_asks_for_what_does_not_exist() {
         ("run null --testbed device --fs ext4,ext4", &["NEWNAME="]),
         ("run null --testbed device --fs ext4:colour=red", &["colour"]),
         ("run maildir-write --dir . --mail enron", &["names no mail corpus"]),
+        ("run custom --dir .", &["custom:file=PATH"]),
         ("run tree --dir . --source-tree linux-7", &["names no source tree"]),
         ("run null --dir . --json - --csv -", &["one document"]),
         ("report r1 --json - --csv -", &["one document"]),

@@ -1,13 +1,12 @@
 //! Makes a filesystem old: full to a share, its files replaced many times over.
 
-use std::f64::consts::TAU;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
-use super::contents::Contents;
+use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use super::copying::{open_target, write_all};
 use super::extents::fragments;
 use super::{Space, Workload};
@@ -102,6 +101,8 @@ depends on the filesystem's own size unless `capacity` says one.",
             default: "0",
             scales: false,
         },
+        COMPRESSIBLE,
+        DUPLICATE,
     ],
     phases: &[&FILL, &CHURN, &SCORE],
 };
@@ -152,11 +153,9 @@ impl Law {
         (self.mu + self.sigma * self.sigma / 2.0).exp()
     }
 
-    /// A size from 1 to `largest` (Box and Muller).
+    /// A size from 1 to `largest`.
     fn draw(self, draw: &mut Draw, largest: u64) -> u64 {
-        let radius = (-2.0 * (1.0 - draw.unit()).ln()).sqrt();
-        let normal = radius * (TAU * draw.unit()).cos();
-        ((self.mu + self.sigma * normal).exp() as u64).clamp(1, largest.max(1))
+        ((self.mu + self.sigma * draw.normal()).exp() as u64).clamp(1, largest.max(1))
     }
 }
 
@@ -199,6 +198,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         }
         capacity => (capacity as f64 * fullness) as u64,
     };
+    let filling = Filling::of(parameters);
     let mut aging = Aging {
         target: target.as_fd(),
         files: Vec::new(),
@@ -209,7 +209,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         law: law(parameters.text("profile")),
         largest: parameters.size("largest").0,
         draw: context.seed().stream("age"),
-        contents: Contents::new(context.seed(), DIRECTORY, BLOCK),
+        contents: Contents::new(context.seed(), DIRECTORY, BLOCK, filling),
         path: PathBuffer::new(),
         fixed: capacity > 0,
     };
@@ -233,7 +233,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             aging.sync()?;
             Ok(aging)
         },
-        &state,
+        state,
     )?;
     let to_write = aging.held.saturating_mul(overwrites);
     let files = aging.files.len() as u64;
@@ -246,7 +246,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             aging.sync()?;
             Ok(aging)
         },
-        &state,
+        state,
     )?;
     score(context, &aging)
 }

@@ -7,7 +7,7 @@ use measure::now;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
 
-use super::contents::Contents;
+use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use super::copying::{open_target, read, write_all};
 use super::course::{Course, after_failure, not_comparable};
 use super::crew::{Crew, phase_with_threads};
@@ -72,8 +72,8 @@ static DESCRIPTION: Description = Description {
 script was not published. Assumed: the write ends with fsync, caches are dropped before \
 reads, the two streams of `read-write` are one reader of the first file and one writer of a \
 second.\n\n\
-Departures: contents come from memory instead of a RAM disk, and neither compress nor repeat, \
-as a video does not; the buffer of `dd` is cleared here instead of by /dev/zero. Rates in \
+Departures: contents come from memory instead of a RAM disk, and by default neither compress nor \
+repeat, as a video does not; the buffer of `dd` is cleared here instead of by /dev/zero. Rates in \
 figures are MiB/s of each stream's own time.",
     inputs: &[],
     parameters: &[
@@ -112,6 +112,8 @@ figures are MiB/s of each stream's own time.",
             default: "off",
             scales: false,
         },
+        COMPRESSIBLE,
+        DUPLICATE,
     ],
     phases: &[&DD, &WRITE, &READ, &READ_WRITE, &DELETE],
 };
@@ -160,7 +162,8 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     if size == 0 {
         context.skip_rest("not asked for");
     } else {
-        let job = Job { size, block: block as usize, fsync, seed: context.seed() };
+        let filling = Filling::of(context.parameters());
+        let job = Job { size, block: block as usize, fsync, seed: context.seed(), filling };
         streams(context, &mut course, job)?;
     }
     let target = open_target(context.target())?;
@@ -177,13 +180,14 @@ struct Job {
     block: usize,
     fsync: bool,
     seed: Seed,
+    filling: Filling,
 }
 
 fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(), Failure> {
     let blocks = job.size.div_ceil(job.block as u64);
     let path = context.target().to_owned();
     let target = open_target(&path)?;
-    let mut contents = Contents::new(job.seed, FIRST, job.block);
+    let mut contents = Contents::new(job.seed, FIRST, job.block, job.filling);
     let after = after_failure(context);
     let ended = context.phase_with(
         &WRITE,
@@ -223,8 +227,10 @@ fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(
     context.make_cold();
     let target = open_target(&path)?;
     let after = after_failure(context);
-    let hands =
-        vec![Hand::Reader(buffer), Hand::Writer(Contents::new(job.seed, SECOND, job.block))];
+    let hands = vec![
+        Hand::Reader(buffer),
+        Hand::Writer(Contents::new(job.seed, SECOND, job.block, job.filling)),
+    ];
     let ended = phase_with_threads(
         context,
         &READ_WRITE,
@@ -377,7 +383,7 @@ fn verify(target: BorrowedFd<'_>, path: &'static str, job: Job) -> Result<(), Fa
     use std::io::Read;
     let wrong = |what: String| Failure::Verify(format!("{path}: {what}"));
     let mut file = File::from(open(target, path).map_err(|error| wrong(error.to_string()))?);
-    let mut contents = Contents::new(job.seed, path, job.block);
+    let mut contents = Contents::new(job.seed, path, job.block, job.filling);
     let mut buffer = vec![0; job.block];
     let mut at = 0;
     while at < job.size {

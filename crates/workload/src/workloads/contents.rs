@@ -1,36 +1,109 @@
-//! What large files are filled with: blocks that neither compress nor repeat, checked later
-//! without keeping them.
+//! What files are filled with, where no original prescribes it: how well it compresses and
+//! how much of it is there twice, in one table for all workloads. By default it does neither.
 
-use crate::Seed;
+use crate::{Draw, Kind, Parameter, Parameters, Seed};
 
-/// A block of random bytes. In a file every 4 KiB begin with their own place, so that no two
-/// are equal.
+/// How well contents compress.
+pub(super) const COMPRESSIBLE: Parameter = Parameter {
+    name: "compressible",
+    help: "How much of every 4 KiB of contents is zeros; the rest is random.",
+    kind: Kind::Fraction,
+    default: "0",
+    scales: false,
+};
+/// How much of them occurs again.
+pub(super) const DUPLICATE: Parameter = Parameter {
+    name: "duplicate",
+    help: "How many of the 4 KiB of contents are the same as others at their place of a block.",
+    kind: Kind::Fraction,
+    default: "0",
+    scales: false,
+};
+
+/// Distance of marks, and what is compressible or duplicate by itself.
+const PAGE: usize = 4096;
+/// The mark of pages that are duplicates of each other.
+const DUPLICATE_MARK: u64 = 0x6564_6174_7369_6874;
+
+/// What contents are like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Filling {
+    compressible: f64,
+    duplicate: f64,
+}
+
+impl Filling {
+    /// As asked for by a workload that declares [`COMPRESSIBLE`] and [`DUPLICATE`].
+    pub(super) fn of(parameters: &Parameters) -> Filling {
+        Filling {
+            compressible: parameters.fraction("compressible"),
+            duplicate: parameters.fraction("duplicate"),
+        }
+    }
+
+    /// As asked for by one that declares [`COMPRESSIBLE`] alone, since it marks its records.
+    pub(super) fn compressible(parameters: &Parameters) -> Filling {
+        Filling { compressible: parameters.fraction("compressible"), duplicate: 0.0 }
+    }
+
+    /// Fills a block: random bytes, and at the end of each page its share of zeros.
+    pub(super) fn fill(self, draw: &mut Draw, block: &mut [u8]) {
+        draw.fill(block);
+        for page in block.chunks_mut(PAGE) {
+            let random = (page.len() as f64 * (1.0 - self.compressible)).round() as usize;
+            page[random..].fill(0);
+        }
+    }
+
+    /// Marks each page of `bytes`, of which the first has this number: as its own, or as a
+    /// duplicate.
+    #[inline]
+    fn mark(self, first: u64, step: u64, bytes: &mut [u8]) {
+        let mut place = first;
+        for page in bytes.chunks_mut(PAGE) {
+            let mark = if self.duplicate > 0.0 && self.is_duplicate(place) {
+                DUPLICATE_MARK
+            } else {
+                place
+            };
+            let mark = mark.to_le_bytes();
+            let fits = mark.len().min(page.len());
+            page[..fits].copy_from_slice(&mark[..fits]);
+            place = place.wrapping_add(step);
+        }
+    }
+
+    /// Decided by the place alone, so that a file can be checked without keeping it.
+    fn is_duplicate(self, place: u64) -> bool {
+        let mut mixed = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) as f64) < self.duplicate * 2f64.powi(64)
+    }
+}
+
+/// A block of one file. In a file every 4 KiB begin with their own place, so that no two are
+/// equal unless they are to be.
 pub(super) struct Contents {
     block: Vec<u8>,
     mark: u64,
+    filling: Filling,
 }
-
-/// Distance of marks.
-const PAGE: usize = 4096;
 
 impl Contents {
     /// A block of this length for one file; touched, so that no clock sees its page faults.
-    pub(super) fn new(seed: Seed, file: &str, length: usize) -> Contents {
+    pub(super) fn new(seed: Seed, file: &str, length: usize, filling: Filling) -> Contents {
         let mut block = vec![0; length];
-        let mut draw = seed.stream("file contents");
-        draw.fill(&mut block);
-        Contents { block, mark: seed.stream(file).bits() }
+        filling.fill(&mut seed.stream("file contents"), &mut block);
+        Contents { block, mark: seed.stream(file).bits(), filling }
     }
 
     /// The first `length` bytes of what belongs at `offset`, a multiple of the block.
     #[inline]
     pub(super) fn at(&mut self, offset: u64, length: usize) -> &[u8] {
         let length = length.min(self.block.len());
-        for (page, bytes) in self.block[..length].chunks_mut(PAGE).enumerate() {
-            let place = self.mark.wrapping_add(offset + (page * PAGE) as u64).to_le_bytes();
-            let fits = place.len().min(bytes.len());
-            bytes[..fits].copy_from_slice(&place[..fits]);
-        }
+        let first = self.mark.wrapping_add(offset);
+        self.filling.mark(first, PAGE as u64, &mut self.block[..length]);
         &self.block[..length]
     }
 
@@ -51,5 +124,80 @@ impl Contents {
     /// Length of a whole block.
     pub(super) fn block(&self) -> usize {
         self.block.len()
+    }
+}
+
+/// Marks what a thread writes again and again out of one buffer.
+pub(super) struct Marker {
+    filling: Filling,
+    next: u64,
+}
+
+impl Marker {
+    /// For one thread, by its name.
+    pub(super) fn new(seed: Seed, thread: &str, filling: Filling) -> Marker {
+        Marker { filling, next: seed.stream(thread).bits() }
+    }
+
+    /// Makes the pages of `bytes` new ones, but for the share of duplicates.
+    #[inline]
+    pub(super) fn mark(&mut self, bytes: &mut [u8]) {
+        self.filling.mark(self.next, 1, bytes);
+        self.next = self.next.wrapping_add(bytes.len().div_ceil(PAGE) as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::io::Write;
+
+    use super::*;
+
+    fn filling(compressible: f64, duplicate: f64) -> Filling {
+        Filling { compressible, duplicate }
+    }
+
+    /// Share of pages that were there before, and size after compression as a share.
+    fn measured(filling: Filling) -> (f64, f64) {
+        let mut contents = Contents::new(Seed(1), "f", 64 << 10, filling);
+        let mut whole = Vec::new();
+        for block in 0..32u64 {
+            whole.extend_from_slice(contents.at(block * (64 << 10), 64 << 10));
+        }
+        let pages: HashSet<&[u8]> = whole.chunks(PAGE).collect();
+        let again = 1.0 - pages.len() as f64 / (whole.len() / PAGE) as f64;
+        // Page by page, as a filesystem's compression does not see far either.
+        let compressed: usize = whole
+            .chunks(PAGE)
+            .map(|page| {
+                let mut encoder =
+                    flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+                encoder.write_all(page).unwrap();
+                encoder.finish().unwrap().len().min(PAGE)
+            })
+            .sum();
+        (again, compressed as f64 / whole.len() as f64)
+    }
+
+    #[test]
+    fn contents_compress_and_repeat_as_asked_for() {
+        assert_eq!(measured(filling(0.0, 0.0)), (0.0, 1.0));
+        let (again, size) = measured(filling(0.75, 0.0));
+        assert!(again == 0.0 && (0.24..0.29).contains(&size), "{again} {size}");
+        let (again, _) = measured(filling(0.0, 0.5));
+        assert!((0.35..0.6).contains(&again), "{again}");
+        assert_eq!(measured(filling(0.0, 1.0)).0, 1.0 - 16.0 / 512.0, "one block, again and again");
+    }
+
+    #[test]
+    fn what_a_thread_writes_is_new_each_time() {
+        let mut marker = Marker::new(Seed(1), "thread 0", filling(0.0, 0.0));
+        let mut buffer = vec![7; 10_000];
+        let mut seen = HashSet::new();
+        for _ in 0..50 {
+            marker.mark(&mut buffer);
+            assert!(buffer.chunks(PAGE).all(|page| seen.insert(page.to_vec())));
+        }
     }
 }

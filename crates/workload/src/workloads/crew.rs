@@ -1,12 +1,13 @@
 //! Several threads in one phase: started before its clock, let go together, joined within it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use measure::now;
 use units::Nanos;
 
+use crate::recorder::PROGRESS_EVERY;
 use crate::{Context, Failure, OpError, PhaseDescription, PhaseResult, Recorder};
 
 /// What the threads of a phase share.
@@ -70,6 +71,38 @@ impl Gate {
     }
 }
 
+/// How many threads have ended.
+#[derive(Default)]
+struct Ended {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// Counts a thread as ended when it is dropped, also by a panic.
+struct Ending<'a>(&'a Ended);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Ended {
+    /// Waits for all of `count`, and calls `meanwhile` a few times a second.
+    fn wait_for(&self, count: usize, mut meanwhile: impl FnMut()) {
+        let mut ended = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        while *ended < count {
+            let waited = self.changed.wait_timeout(ended, PROGRESS_EVERY.into());
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            ended = guard;
+            if timeout.timed_out() {
+                meanwhile();
+            }
+        }
+    }
+}
+
 /// Runs a phase in which each of `hands` is worked by a thread of its own. `last` follows
 /// within the clock when all threads have ended. Recorders are merged in the order of
 /// `hands`, also when a thread failed, so that what was done is counted.
@@ -87,20 +120,24 @@ pub(super) fn phase_with_threads<H: Send, R: Send>(
 ) -> Result<Vec<R>, Failure> {
     let (gate, crew, work) = (&Gate::default(), &Crew::default(), &work);
     let count = hands.len();
+    let ended = &Ended::default();
+    let seen: Vec<Arc<AtomicU64>> = (0..count).map(|_| Arc::default()).collect();
     thread::scope(|scope| {
         let mut threads = Vec::with_capacity(count);
-        for hand in hands {
+        for (hand, seen) in hands.into_iter().zip(&seen) {
             let body = move || {
+                let _ending = Ending(ended);
                 let mut recorder = Recorder::for_thread(phase);
+                recorder.seen_at(seen.clone());
                 if !gate.pass() {
                     return None;
                 }
                 recorder.restart();
-                let ended = work(hand, crew, &mut recorder);
-                if ended.is_err() {
+                let done = work(hand, crew, &mut recorder);
+                if done.is_err() {
                     crew.stop();
                 }
-                Some((recorder.finish(), ended))
+                Some((recorder.finish(), done))
             };
             match thread::Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => threads.push(thread),
@@ -112,19 +149,22 @@ pub(super) fn phase_with_threads<H: Send, R: Send>(
             }
         }
         gate.wait_for(count);
-        let ended = context.phase_with(
+        let done = context.phase_with(
             phase,
             ops_planned,
             |recorder| {
                 crew.start.store(now().0, Ordering::Relaxed);
                 gate.open(true);
+                ended.wait_for(count, || {
+                    recorder.tell(seen.iter().map(|seen| seen.load(Ordering::Relaxed)).sum());
+                });
                 let mut results = Vec::with_capacity(count);
                 let mut failed = None;
                 for thread in threads {
                     match thread.join() {
-                        Ok(Some((theirs, ended))) => {
+                        Ok(Some((theirs, done))) => {
                             recorder.merge(theirs);
-                            match ended {
+                            match done {
                                 Ok(result) => results.push(result),
                                 Err(error) => _ = failed.get_or_insert(error),
                             }
@@ -144,6 +184,6 @@ pub(super) fn phase_with_threads<H: Send, R: Send>(
         );
         // Where the phase could not begin, its threads still wait.
         gate.open(false);
-        ended
+        done
     })
 }

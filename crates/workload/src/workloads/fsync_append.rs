@@ -6,6 +6,7 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
+use super::contents::{COMPRESSIBLE, Filling};
 use super::copying::{holds, open_target, write_all};
 use super::crew::{Crew, phase_with_threads};
 use super::{Space, Workload, walk};
@@ -105,6 +106,7 @@ is that of its sync alone; the write before it has a row of its own.",
             default: "1",
             scales: false,
         },
+        COMPRESSIBLE,
     ],
     phases: &[&PREPARE, &APPEND],
 };
@@ -223,8 +225,9 @@ fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
         })?;
     }
     let seed = context.seed();
+    let filling = Filling::compressible(context.parameters());
     let hands: Vec<(u64, Vec<u8>)> =
-        (0..writers).map(|writer| (writer, contents(seed, writer, record))).collect();
+        (0..writers).map(|writer| (writer, contents(seed, writer, record, filling))).collect();
     phase_with_threads(
         context,
         &APPEND,
@@ -237,14 +240,14 @@ fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
         |_, result| figures(&job, writers, result),
     )?;
     if context.verify() {
-        verify(&job, writers, seed)?;
+        verify(&job, writers, seed, filling)?;
     }
     Ok(())
 }
 
-fn contents(seed: Seed, writer: u64, record: u64) -> Vec<u8> {
+fn contents(seed: Seed, writer: u64, record: u64, filling: Filling) -> Vec<u8> {
     let mut contents = vec![1; record as usize];
-    seed.stream(&format!("log of writer {writer}")).fill(&mut contents);
+    filling.fill(&mut seed.stream(&format!("log of writer {writer}")), &mut contents);
     contents
 }
 
@@ -373,11 +376,11 @@ fn figures(job: &Job<'_>, writers: u64, result: &mut PhaseResult) {
     result.figures.insert("commits_per_sec".to_owned(), commits / seconds);
 }
 
-fn verify(job: &Job<'_>, writers: u64, seed: Seed) -> Result<(), Failure> {
+fn verify(job: &Job<'_>, writers: u64, seed: Seed, filling: Filling) -> Result<(), Failure> {
     let mut path = PathBuffer::new();
     let each = job.segment / job.record;
     for writer in 0..writers {
-        let mut contents = contents(seed, writer, job.record);
+        let mut contents = contents(seed, writer, job.record, filling);
         for segment in 0..job.segments() {
             let last = ((segment + 1) * each).min(job.records);
             let mut expected = Vec::with_capacity(job.segment as usize);

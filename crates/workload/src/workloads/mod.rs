@@ -8,6 +8,7 @@ mod contents;
 mod copying;
 mod course;
 mod crew;
+mod custom;
 mod direct;
 mod extents;
 mod ffsb;
@@ -41,6 +42,14 @@ use crate::{Context, Description, Failure, InputFacts, Parameters};
 pub trait Workload: Sync {
     /// Its fixed description.
     fn describe(&self) -> &'static Description;
+
+    /// Whether parameters that are each of their kind make sense, before anything runs.
+    ///
+    /// # Errors
+    /// What is wrong and what is accepted.
+    fn check(&self, _parameters: &Parameters) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Room it needs on the filesystem under test, before the filesystem's own overhead.
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
@@ -93,6 +102,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &scale::Scale,
     &boot::Boot,
     &age::Age,
+    &custom::Custom,
     &null::Null,
 ];
 

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Bytes;
 
+use super::contents::{COMPRESSIBLE, DUPLICATE, Filling, Marker};
 use super::copying::{open_target, read, write_all};
 use super::course::{Course, after_failure, not_comparable};
 use super::crew::phase_with_threads;
@@ -107,6 +108,8 @@ thread so many places after the one that made them.",
             default: "0",
             scales: false,
         },
+        COMPRESSIBLE,
+        DUPLICATE,
     ],
     phases: DESCRIBED,
 };
@@ -137,11 +140,12 @@ impl Workload for Scale {
 }
 
 /// What a thread needs for all its entries.
-struct Hand<'a> {
+struct Hand {
     /// Whose entries.
     of: u64,
     entries: u64,
-    contents: &'a [u8],
+    contents: Vec<u8>,
+    marker: Marker,
     buffer: Vec<u8>,
     path: PathBuffer,
 }
@@ -175,7 +179,8 @@ fn run(
         make(path.clear().text(DIRECTORY).text("/own").number(thread, 1))?;
     }
     let mut contents = vec![1; bytes as usize];
-    context.seed().stream("scale contents").fill(&mut contents);
+    let (seed, filling) = (context.seed(), Filling::of(context.parameters()));
+    filling.fill(&mut seed.stream("scale contents"), &mut contents);
 
     // Where a phase failed, kind and whether shared: nothing more is done with those entries.
     let mut missing: Option<(bool, bool)> = None;
@@ -186,11 +191,12 @@ fn run(
             context.skip(phase, "an earlier phase on the same entries failed");
             continue;
         }
-        let hands: Vec<Hand<'_>> = (0..threads)
+        let hands: Vec<Hand> = (0..threads)
             .map(|thread| Hand {
                 of: if makes { thread } else { (thread + neighbour) % threads },
                 entries,
-                contents: &contents,
+                contents: contents.clone(),
+                marker: Marker::new(seed, &format!("scale marks {thread}"), filling),
                 buffer: vec![1; contents.len().clamp(1, 1 << 20)],
                 path: PathBuffer::new(),
             })
@@ -250,7 +256,7 @@ fn clear(target: BorrowedFd<'_>, shared: bool, threads: u64) -> Result<(), Failu
     Ok(())
 }
 
-impl Hand<'_> {
+impl Hand {
     #[inline]
     fn perform(
         &mut self,
@@ -292,7 +298,8 @@ impl Hand<'_> {
                 let file = rustix::fs::openat(target, path.c_str(), flags, mode)
                     .map_err(path.failed("create"))?;
                 if !self.contents.is_empty() {
-                    write_all(&file, self.contents).map_err(path.failed("write"))?;
+                    self.marker.mark(&mut self.contents);
+                    write_all(&file, &self.contents).map_err(path.failed("write"))?;
                     recorder.wrote(self.contents.len() as u64);
                 }
             }

@@ -4,6 +4,7 @@
 mod age;
 mod bigfile;
 mod bonnie;
+mod custom;
 mod digests;
 mod ffsb;
 mod filebench;

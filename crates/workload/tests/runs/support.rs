@@ -82,12 +82,24 @@ pub(crate) fn corpus(directory: &Path) -> MailCorpus {
 
 /// Runs a workload in `target`.
 pub(crate) fn run(name: &str, target: &Path, inputs: &Inputs, seed: u64, settings: &str) -> Ran {
-    let workload = find(name).expect("a workload of this name");
-    let given: BTreeMap<String, String> = settings
+    let settings: Vec<_> = settings
         .split_whitespace()
         .map(|setting| setting.split_once('=').expect("NAME=VALUE"))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
+    run_with(name, target, inputs, seed, &settings)
+}
+
+/// Runs a workload in `target`, with values that have blanks.
+pub(crate) fn run_with(
+    name: &str,
+    target: &Path,
+    inputs: &Inputs,
+    seed: u64,
+    settings: &[(&str, &str)],
+) -> Ran {
+    let workload = find(name).expect("a workload of this name");
+    let given: BTreeMap<String, String> =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let parameters = Parameters::resolve(workload.describe(), &given, 1.0).unwrap();
     let host = FakeHost::default();
     let mut context = Context::new(

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use device::Ledger;
-use runner::{Request, TestbedRequest, parse_workload};
+use runner::{Request, TestbedRequest, WorkloadRequest, parse_workload};
 use serde::Deserialize;
 use stack::Contender;
 use testbed::{DeviceTestbed, DirectoryTestbed, Testbed};
 use trial::InputFiles;
 use units::Bytes;
 use workload::corpora::TreeChoice;
-use workload::{InputFacts, InputKind};
+use workload::{InputFacts, InputKind, Kind};
 
 use super::Prepared;
 use crate::arguments::{Clock, Place, Run, TestbedName};
@@ -30,7 +30,7 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let workloads = arguments
         .workloads
         .iter()
-        .map(|text| parse_workload(text).map_err(usage))
+        .map(|text| with_documents(parse_workload(text).map_err(usage)?))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Request {
         workloads,
@@ -67,6 +67,23 @@ pub(crate) fn testbed_and_contenders(
         _ => contenders(place)?,
     };
     Ok((testbed, contenders))
+}
+
+/// Puts the text of a file in the place of its path, where a parameter is one.
+fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure> {
+    let Some(workload) = workload::find(&asked.name) else { return Ok(asked) };
+    for parameter in workload.describe().parameters {
+        if let (Kind::Document, Some(value)) =
+            (parameter.kind, asked.parameters.get_mut(parameter.name))
+        {
+            let read = std::fs::read_to_string(&*value);
+            *value = read.map_err(|error| {
+                let message = format!("{}:{}={value}: {error}", asked.name, parameter.name);
+                Failure::new(Exit::Input, message)
+            })?;
+        }
+    }
+    Ok(asked)
 }
 
 fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {

@@ -4,12 +4,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
+use super::super::contents::{Filling, Marker};
 use super::super::copying::write_all;
 use super::super::direct::Aligned;
 use super::files::{DIRECTORY, Files};
 use super::profile::{Kind, Profile};
 use crate::path_buffer::PathBuffer;
-use crate::{Draw, Op, OpError, Recorder};
+use crate::{Draw, Op, OpError, Recorder, Seed};
 
 /// What all threads have in common.
 pub(super) struct Job<'a> {
@@ -19,6 +20,7 @@ pub(super) struct Job<'a> {
     pub(super) direct: bool,
     pub(super) align: bool,
     pub(super) fsync: bool,
+    pub(super) filling: Filling,
     pub(super) min: u64,
     pub(super) max: u64,
 }
@@ -28,6 +30,7 @@ pub(super) struct Hand<'a> {
     pub(super) number: u64,
     pub(super) draw: Draw,
     pub(super) buffer: Aligned,
+    marker: Marker,
     pub(super) path: PathBuffer,
     /// Calls for a block, and one for each delete and meta: the original's operations.
     pub(super) transactions: u64,
@@ -38,11 +41,13 @@ pub(super) struct Hand<'a> {
 const ALIGNMENT: u64 = 4096;
 
 impl<'a> Hand<'a> {
-    pub(super) fn new(job: &'a Job<'a>, number: u64, mut draw: Draw) -> Hand<'a> {
+    pub(super) fn new(job: &'a Job<'a>, number: u64, seed: Seed, name: &str) -> Hand<'a> {
+        let mut draw = seed.stream(name);
         let mut buffer = Aligned::new(job.profile.block, 1);
-        draw.fill(&mut buffer);
+        job.filling.fill(&mut draw, &mut buffer);
+        let marker = Marker::new(seed, &format!("{name} marks"), job.filling);
         let path = PathBuffer::new();
-        Hand { job, number, draw, buffer, path, transactions: 0, metas: 0 }
+        Hand { job, number, draw, buffer, marker, path, transactions: 0, metas: 0 }
     }
 
     /// One op of a drawn kind.
@@ -200,6 +205,7 @@ impl<'a> Hand<'a> {
         let (did, op) = if read {
             (rustix::io::pread(file, piece, at).map_err(self.path.failed("read"))?, "read")
         } else {
+            self.marker.mark(piece);
             (rustix::io::pwrite(file, piece, at).map_err(self.path.failed("write"))?, "write")
         };
         if did != length {
@@ -244,14 +250,16 @@ impl<'a> Hand<'a> {
         &mut self,
         place: usize,
         size: u64,
-        block: &[u8],
+        block: &mut [u8],
         recorder: &mut Recorder<'_>,
     ) -> Result<(), OpError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let opened = self.open(place, flags, false)?;
         let mut left = size;
         while left > 0 {
-            let piece = &block[..block.len().min(usize::try_from(left).unwrap_or(block.len()))];
+            let length = block.len().min(usize::try_from(left).unwrap_or(block.len()));
+            let piece = &mut block[..length];
+            self.marker.mark(piece);
             write_all(opened.as_fd(), piece).map_err(self.path.failed("write"))?;
             left -= piece.len() as u64;
         }

@@ -12,6 +12,7 @@ use units::Bytes;
 use self::files::{DIRECTORY, Files};
 use self::hand::{Hand, Job};
 use self::profile::Profile;
+use super::contents::{COMPRESSIBLE, DUPLICATE, Filling};
 use super::copying::open_target;
 use super::crew::phase_with_threads;
 use super::direct::open_direct;
@@ -187,6 +188,8 @@ is left out; ageing, delays and several filesystems are not offered; sync is syn
             default: "off",
             scales: false,
         },
+        COMPRESSIBLE,
+        DUPLICATE,
     ],
     phases: &[&CREATE, &RUN],
 };
@@ -239,6 +242,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         direct,
         align: parameters.switch("align"),
         fsync: parameters.switch("fsync"),
+        filling: Filling::of(parameters),
         min,
         max,
     };
@@ -266,15 +270,15 @@ fn phases(context: &mut Context<'_>, job: &Job<'_>) -> Result<(), Failure> {
     let (threads, ops) = (parameters.count("threads"), parameters.count("ops"));
     let time = parameters.time("time");
     let mut contents = vec![1; block];
-    seed.stream("ffsb contents").fill(&mut contents);
-    let mut maker = Hand::new(job, 0, seed.stream("ffsb maker"));
+    job.filling.fill(&mut seed.stream("ffsb contents"), &mut contents);
+    let mut maker = Hand::new(job, 0, seed, "ffsb maker");
     let count = (job.files.len() / 2) as u64;
     let sync =
         || rustix::fs::syncfs(job.target).map_err(|error| OpError::new("syncfs", DIRECTORY, error));
     context.phase(&CREATE, count, |recorder| {
         for place in 0..job.files.len() {
             if let Some(size) = *job.files.read(place) {
-                maker.fill(place, size, &contents, recorder)?;
+                maker.fill(place, size, &mut contents, recorder)?;
             }
         }
         sync()
@@ -294,7 +298,7 @@ fn phases(context: &mut Context<'_>, job: &Job<'_>) -> Result<(), Failure> {
         }
     }
     let hands: Vec<Hand<'_>> = (0..threads)
-        .map(|number| Hand::new(job, number, seed.stream(&format!("ffsb thread {number}"))))
+        .map(|number| Hand::new(job, number, seed, &format!("ffsb thread {number}")))
         .collect();
     phase_with_threads(
         context,

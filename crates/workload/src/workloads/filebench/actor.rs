@@ -4,6 +4,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
+use super::super::contents::Marker;
 use super::super::copying::{read, write_all};
 use super::Action;
 use super::set::{Place, Set};
@@ -16,8 +17,8 @@ pub(super) struct Actor<'a> {
     pub(super) log: BorrowedFd<'a>,
     pub(super) draw: Draw,
     /// One `io_size` of contents, and where reads go.
-    pub(super) contents: &'a [u8],
     pub(super) buffer: Vec<u8>,
+    pub(super) marker: Marker,
     pub(super) append: u64,
     pub(super) path: PathBuffer,
     pub(super) open: Option<(usize, Place, OwnedFd)>,
@@ -56,7 +57,9 @@ impl Actor<'_> {
             Action::Log => {
                 let bytes = 1 + self.draw.below(self.append);
                 fact = bytes;
-                let piece = &self.contents[..(bytes as usize).min(self.contents.len())];
+                let length = (bytes as usize).min(self.buffer.len());
+                let piece = &mut self.buffer[..length];
+                self.marker.mark(piece);
                 write_all(self.log, piece)
                     .map_err(|error| OpError::new("append to", "the log", error))?;
                 recorder.wrote(piece.len() as u64);
@@ -125,8 +128,9 @@ impl Actor<'_> {
         let Some((_, place, file)) = &mut self.open else { return Ok(false) };
         let mut left = bytes;
         while left > 0 {
-            let piece = (self.contents.len() as u64).min(left) as usize;
-            write_all(&*file, &self.contents[..piece]).map_err(self.path.failed("write"))?;
+            let piece = (self.buffer.len() as u64).min(left) as usize;
+            self.marker.mark(&mut self.buffer[..piece]);
+            write_all(&*file, &self.buffer[..piece]).map_err(self.path.failed("write"))?;
             place.size += piece as u64;
             left -= piece as u64;
         }

@@ -5,6 +5,7 @@ mod actor;
 pub(in crate::workloads) mod run;
 mod set;
 
+use super::contents::{COMPRESSIBLE, DUPLICATE};
 use crate::{Kind, OpDescription, Parameter, PhaseDescription};
 
 /// One entry of a personality's list.
@@ -85,7 +86,7 @@ pub(in crate::workloads) const fn parameters(
     mean_size: &'static str,
     threads: &'static str,
     preallocated: &'static str,
-) -> [Parameter; 9] {
+) -> [Parameter; 11] {
     [
         count("files", "Places for files in the set.", files, 10_000_000, true),
         count(
@@ -120,5 +121,7 @@ pub(in crate::workloads) const fn parameters(
             default: "0",
             scales: false,
         },
+        COMPRESSIBLE,
+        DUPLICATE,
     ]
 }

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Bytes;
 
+use super::super::contents::{Filling, Marker};
 use super::super::copying::{open_target, write_all};
 use super::super::crew::phase_with_threads;
 use super::super::{Space, walk};
@@ -69,8 +70,10 @@ fn phases(
     })
     .map_err(outside)?;
     let mut contents = vec![1; io];
-    seed.stream("filebench contents").fill(&mut contents);
-    create(context, target, &set, &contents)?;
+    let filling = Filling::of(parameters);
+    filling.fill(&mut seed.stream("filebench contents"), &mut contents);
+    let mut marker = Marker::new(seed, "filebench maker", filling);
+    create(context, target, &set, &mut contents, &mut marker)?;
 
     let mut log_path = PathBuffer::new();
     log_path.text(root).text("/log");
@@ -83,8 +86,8 @@ fn phases(
             set: &set,
             log: log.as_fd(),
             draw: seed.stream(&format!("filebench thread {number}")),
-            contents: &contents,
-            buffer: vec![1; io],
+            buffer: contents.clone(),
+            marker: Marker::new(seed, &format!("filebench marks {number}"), filling),
             append,
             path: PathBuffer::new(),
             open: None,
@@ -125,7 +128,8 @@ fn create(
     context: &mut Context<'_>,
     target: BorrowedFd<'_>,
     set: &Set,
-    contents: &[u8],
+    contents: &mut [u8],
+    marker: &mut Marker,
 ) -> Result<(), Failure> {
     let places = set.places();
     let present = places.iter().filter(|place| place.exists).count() as u64;
@@ -139,6 +143,7 @@ fn create(
             let mut left = place.planned;
             while left > 0 {
                 let piece = (contents.len() as u64).min(left) as usize;
+                marker.mark(&mut contents[..piece]);
                 write_all(&file, &contents[..piece]).map_err(path.failed("write"))?;
                 left -= piece as u64;
             }

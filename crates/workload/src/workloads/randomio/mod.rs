@@ -11,7 +11,7 @@ use units::Nanos;
 
 use self::draws::{Drand48, Drawn, Shared, Terms};
 use super::bigfile::ZEROS;
-use super::contents::Contents;
+use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use super::copying::{open_target, write_all};
 use super::crew::{Crew, phase_with_threads};
 use super::direct::{Aligned, open_direct};
@@ -130,6 +130,8 @@ phase after so many I/Os instead of a time, which a digest then covers.",
             default: "original",
             scales: false,
         },
+        COMPRESSIBLE,
+        DUPLICATE,
     ],
     phases: &[&PREPARE, &RANDOM],
 };
@@ -203,7 +205,7 @@ fn file(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(&'static s
         }
     }
     let size = context.parameters().size("size").0;
-    let mut contents = Contents::new(context.seed(), OWN, BLOCK);
+    let mut contents = Contents::new(context.seed(), OWN, BLOCK, Filling::of(context.parameters()));
     context.phase(&PREPARE, size.div_ceil(BLOCK as u64), |recorder| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(target, OWN, flags, Mode::from_raw_mode(0o644))
@@ -449,7 +451,7 @@ fn verify(
         .map_err(|error| wrong(error.to_string()))?;
     let mut file = File::from(opened);
     let io = terms.io as usize;
-    let mut contents = Contents::new(context.seed(), OWN, BLOCK);
+    let mut contents = Contents::new(context.seed(), OWN, BLOCK, Filling::of(context.parameters()));
     let (mut expected, mut found) = (vec![0; io], vec![0; io]);
     let mut at = 0;
     while at < terms.size {

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use md5::{Digest, Md5};
 
-use super::super::contents::Contents;
+use super::super::contents::{Contents, Filling};
 use super::super::copying::{read, write_all};
 use super::{BLOCK, CUTTED, Cuts, Maker, RAW, REMUXED, Sum, create, open};
 use crate::{Op, OpError, Recorder, Seed};
@@ -29,8 +29,8 @@ pub(super) struct Emulated {
 }
 
 impl Emulated {
-    pub(super) fn new(seed: Seed, size: u64, cuts: Cuts) -> Emulated {
-        Emulated { contents: Contents::new(seed, RAW, BLOCK), size, cuts }
+    pub(super) fn new(seed: Seed, size: u64, cuts: Cuts, filling: Filling) -> Emulated {
+        Emulated { contents: Contents::new(seed, RAW, BLOCK, filling), size, cuts }
     }
 
     /// Bytes of a recording without its packets' headers.

@@ -13,6 +13,7 @@ use units::{Bytes, Nanos};
 
 use self::emulated::Emulated;
 use self::real::Real;
+use super::contents::{COMPRESSIBLE, DUPLICATE, Filling};
 use super::copying::{open_target, read};
 use super::course::{after_failure, not_comparable};
 use super::{Space, Workload, walk};
@@ -121,6 +122,8 @@ of the other. Assumed: 2 GiB, three quarters kept, blocks of 32 KiB as `cp` and 
             default: "4",
             scales: false,
         },
+        COMPRESSIBLE,
+        DUPLICATE,
     ],
     phases: PHASES,
 };
@@ -173,7 +176,10 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let cuts = Cuts { keep, count: parameters.count("cuts") };
     let mut maker: Box<dyn Maker> = match parameters.text("mode") {
         "real" => Box::new(Real::make(context.target(), size, cuts)?),
-        _ => Box::new(Emulated::new(context.seed(), size, cuts)),
+        _ => {
+            let filling = Filling::of(parameters);
+            Box::new(Emulated::new(context.seed(), size, cuts, filling))
+        }
     };
     let target = open_target(context.target())?;
     rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))

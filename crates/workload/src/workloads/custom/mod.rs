@@ -1,0 +1,223 @@
+//! Phases and ops of one's own, from a file.
+
+mod hand;
+mod script;
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::Mode;
+use units::Bytes;
+
+use self::hand::{Share, Worker};
+use self::script::{Kind as Do, Phase, Script};
+use super::contents::{COMPRESSIBLE, DUPLICATE, Filling};
+use super::copying::open_target;
+use super::course::{Course, after_failure, not_comparable};
+use super::crew::phase_with_threads;
+use super::{Space, Workload, walk};
+use crate::{
+    Context, Description, Failure, InputFacts, Kind, OpDescription, OpError, Parameter, Parameters,
+    PhaseDescription, PhaseResult,
+};
+
+/// See the module's own words.
+pub(super) struct Custom;
+
+/// In the order of [`Do`].
+const OPS: &[OpDescription] = &[
+    OpDescription { name: "mkdir", span: "one mkdir" },
+    OpDescription { name: "create", span: "create, writes of `block`, fsync if asked, close" },
+    OpDescription { name: "write", span: "open, writes at a random place, fsync if asked, close" },
+    OpDescription { name: "append", span: "open, writes at the end, fsync if asked, close" },
+    OpDescription { name: "read", span: "open, reads from the start, close" },
+    OpDescription { name: "stat", span: "one stat" },
+    OpDescription { name: "list", span: "open, getdents, close of a directory" },
+    OpDescription { name: "rename", span: "one rename" },
+    OpDescription { name: "link", span: "one link" },
+    OpDescription { name: "symlink", span: "one symlink" },
+    OpDescription { name: "unlink", span: "one unlink" },
+    OpDescription { name: "fsync", span: "open, fsync, close" },
+    OpDescription { name: "truncate", span: "open, ftruncate, fsync if asked, close" },
+    OpDescription { name: "think", span: "waiting" },
+];
+
+static DESCRIPTION: Description = Description {
+    name: "custom",
+    summary: "phases and ops of one's own, from a TOML file",
+    origin: "Our own. The file has phases, each with threads and a list of ops that every thread \
+goes through `repeat` times; docs/howto/custom.md shows one. Its text, not its name, is kept \
+with the results, so that a run can be repeated.\n\n\
+Each thread has files of its own, in directories of its own: what is done depends on the seed \
+alone, not on which thread is faster. Files stay from phase to phase and are removed at the \
+end, outside the clocks. An op for which no file is there is left out and counted.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "file",
+            help: "The file with the phases.",
+            kind: Kind::Document,
+            default: "",
+            scales: false,
+        },
+        Parameter {
+            name: "permille",
+            help: "Thousandths of each phase's `repeat` that are done.",
+            kind: Kind::Count { min: 1, max: 1_000_000 },
+            default: "1000",
+            scales: true,
+        },
+        COMPRESSIBLE,
+        DUPLICATE,
+    ],
+    // They come from the file.
+    phases: &[],
+};
+
+const DIRECTORY: &str = "custom";
+
+impl Workload for Custom {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        Script::read(parameters.text("file"))
+            .map(drop)
+            .map_err(|problem| format!("file: {problem}"))
+    }
+
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        let Ok(script) = Script::read(parameters.text("file")) else { return Space::default() };
+        let mut space = Space { bytes: Bytes::ZERO, inodes: 1 };
+        for phase in &script.phase {
+            let times = phase.threads.saturating_mul(repeat(phase, parameters));
+            for step in &phase.op {
+                let count = times.saturating_mul(step.count);
+                let size = step.size.map_or(0, script::Size::mean);
+                match step.kind {
+                    Do::Create | Do::Append | Do::Truncate => {
+                        space.bytes += Bytes(size + 2048) * count;
+                        space.inodes += count;
+                    }
+                    Do::Mkdir | Do::Symlink => space.inodes += count,
+                    _ => {}
+                }
+            }
+        }
+        space
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let script = Script::read(context.parameters().text("file")).map_err(Failure::Input)?;
+        let target = open_target(context.target())?;
+        let outside = |error| Failure::Op { phase: "outside the phases", error };
+        rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
+            .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
+        drop(target);
+        let done = phases(context, &script);
+        let target = open_target(context.target())?;
+        walk::remove(target.as_fd(), DIRECTORY, || ()).map_err(outside)?;
+        done
+    }
+}
+
+fn repeat(phase: &Phase, parameters: &Parameters) -> u64 {
+    let permille = u128::from(parameters.count("permille"));
+    u64::try_from(u128::from(phase.repeat) * permille / 1000).unwrap_or(u64::MAX).max(1)
+}
+
+/// The phase as the harness knows it. Leaked: a trial's process runs a handful of them.
+fn described(script: &Script, phase: &Phase) -> &'static PhaseDescription {
+    let clock = format!(
+        "from the moment the threads are let go until each has gone through its list{}; {}",
+        if phase.sync { ", and a sync" } else { "; no sync" },
+        if phase.cold { "begins cold where that can be done" } else { "no cache drop before" }
+    );
+    Box::leak(Box::new(PhaseDescription {
+        name: Box::leak(phase.name.clone().into_boxed_str()),
+        summary: Box::leak(script.summary.clone().into_boxed_str()),
+        clock: Box::leak(clock.into_boxed_str()),
+        ops: OPS,
+        disk_bound: false,
+    }))
+}
+
+fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
+    let parameters = context.parameters().clone();
+    let (seed, filling) = (context.seed(), Filling::of(&parameters));
+    let hands = script.phase.iter().map(|phase| phase.threads).max().unwrap_or(1);
+    let root = context.target().to_owned();
+    let mut shares: Vec<Share> =
+        (0..hands).map(|number| Share::new(number, seed, filling)).collect();
+    {
+        let target = open_target(&root)?;
+        for share in &mut shares {
+            share
+                .begin(target.as_fd())
+                .map_err(|error| Failure::Op { phase: "before the first", error })?;
+        }
+    }
+    let mut course = Course::default();
+    for phase in &script.phase {
+        let description = described(script, phase);
+        if phase.cold {
+            context.make_cold();
+        }
+        let target = open_target(&root)?;
+        let repeat = repeat(phase, &parameters);
+        let each: u64 = phase.op.iter().map(|step| step.count).sum();
+        let block = phase.op.iter().map(|step| step.block.0).max().unwrap_or(1);
+        // Every thread takes the files of each hand whose number is its own, modulo threads.
+        let mut workers: Vec<Worker> =
+            (0..phase.threads).map(|_| Worker::new(seed, filling, block)).collect();
+        for (number, share) in shares.drain(..).enumerate() {
+            workers[number % phase.threads as usize].shares.push(share);
+        }
+        let workers: Vec<_> = workers.into_iter().map(std::sync::Mutex::new).collect();
+        let after = after_failure(context);
+        let ended = phase_with_threads(
+            context,
+            description,
+            phase.threads.saturating_mul(repeat).saturating_mul(each),
+            workers.iter().collect(),
+            |worker, crew, recorder| {
+                let mut worker = worker.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                worker.work(target.as_fd(), &phase.op, repeat, crew, recorder)
+            },
+            |_| if phase.sync { sync(target.as_fd()) } else { Ok(()) },
+            |left_out, result| {
+                note(left_out, result);
+                not_comparable(result, after);
+            },
+        );
+        shares = workers
+            .into_iter()
+            .flat_map(|worker| {
+                worker.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).shares
+            })
+            .collect();
+        shares.sort_by_key(|share| share.number);
+        course.take(ended)?;
+    }
+    if context.verify() && context.phases_failed().is_empty() {
+        let target = open_target(&root)?;
+        shares.iter_mut().try_for_each(|share| share.verify(target.as_fd()))?;
+    }
+    course.end()
+}
+
+fn sync(target: BorrowedFd<'_>) -> Result<(), OpError> {
+    rustix::fs::syncfs(target).map_err(|error| OpError::new("syncfs", DIRECTORY, error))
+}
+
+fn note(left_out: &[hand::LeftOut], result: &mut PhaseResult) {
+    let empty: u64 = left_out.iter().map(|left| left.no_file).sum();
+    let links: u64 = left_out.iter().map(|left| left.no_links).sum();
+    if empty > 0 {
+        result.notes.push(format!("{empty} ops were left out: there was no file"));
+    }
+    if links > 0 {
+        let reason = format!("this filesystem has no such links: {links} were left out");
+        not_comparable(result, Some(reason));
+    }
+}
