@@ -78,6 +78,10 @@ pub struct Part {
     pub workloads: Vec<NamedWorkload>,
     /// Contenders of the original that cannot be had.
     pub absent: Vec<Absent>,
+    /// Names of contenders and of workloads as written, those that are wrong among them: a
+    /// mistake in one is told once.
+    #[serde(skip)]
+    pub(crate) written: [Vec<String>; 2],
 }
 
 /// A contender as written.

@@ -115,6 +115,7 @@ pub(super) fn read(
         contenders,
         workloads,
         absent,
+        written: [names, ids],
     }
 }
 

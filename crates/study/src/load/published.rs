@@ -49,9 +49,7 @@ fn table(
     for column in &columns {
         keys.unique(&mut seen, column, "column");
         let Some(part) = part else { continue };
-        let present = part.contenders.iter().map(|known| known.contender.name.as_str());
-        let absent = part.absent.iter().map(|known| known.contender.as_str());
-        let known: Vec<&str> = present.chain(absent).collect();
+        let known: Vec<&str> = part.written[0].iter().map(String::as_str).collect();
         if !known.contains(&column.value.as_str()) {
             let message = format!("part `{}` has no contender `{}`", part.id, column.value);
             let suggestion = suggest(&column.value, known);
@@ -190,7 +188,10 @@ fn measured(keys: &Keys<'_, '_>, part: Option<&Part>, unit: Option<RowUnit>) -> 
     };
     let (Some(part), Some(named), Some(metric)) = (part, named, metric) else { return measured };
     let Some(asked) = part.workloads.iter().find(|known| known.id == named.value) else {
-        let known = part.workloads.iter().map(|known| known.id.as_str());
+        if part.written[1].contains(&named.value) {
+            return measured;
+        }
+        let known = part.written[1].iter().map(String::as_str);
         let message = format!("part `{}` has no workload `{}`", part.id, named.value);
         let suggestion = suggest(&named.value, known);
         reading.note_with(named.at, message, suggestion);

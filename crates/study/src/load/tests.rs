@@ -133,6 +133,9 @@ fn all_problems_of_all_files_are_told_at_once() {
     .unwrap_err();
     let about = |file: &str| problems.iter().filter(|problem| problem.starts_with(file)).count();
     assert_eq!((about("study.toml"), about("published.toml"), about("claims.toml")), (2, 1, 2));
+    // What is wrong with a contender or a workload is not told again where it is named.
+    let once = loaded(&[("ext3@2004", "ext5@2004"), ("maildir-write", "maildir")]).unwrap_err();
+    assert_eq!(once.len(), 2, "{once:#?}");
     let broken = loaded(&[("[[table.row]]", "[[table.row]"), ("[[claim]]", "[claim")]).unwrap_err();
     assert!(broken.iter().filter(|problem| problem.contains("not TOML")).count() >= 2);
 }
