@@ -88,7 +88,7 @@ pub(crate) fn a_battery_answers_before_the_disks(labs: &Labs) {
 /// A missing disk is not asked; a new one is filled beginning with the first workload.
 pub(crate) fn arrays_that_lost_a_disk(labs: &Labs) {
     let rows = [
-        ("ext4:layout=raid5x3+state=degraded", "State : clean, degraded"),
+        ("ext4:layout=raid5x3+state=degraded", "degraded"),
         ("ext4:layout=raid5x3+state=rebuilding", "recovering"),
         ("ext4:layout=raid1x2+state=degraded", "degraded"),
         ("ext4:layout=raid10x4+state=rebuilding", "recovering"),
@@ -123,7 +123,7 @@ pub(crate) fn the_options_of_2004(labs: &Labs) {
     let indexed = format!("{EXT3}:dir_index=on");
     let xfs = format!("{XFS}:layout=hw-raid5x3+journal");
     let rows = [
-        (EXT3, "Journal size: 256M"),
+        (EXT3, "-J size=256 /dev"),
         (indexed.as_str(), "dir_index"),
         (xfs.as_str(), "= sunit=16 swidth=48 blks"),
         ("reiserfs@2004:layout=hw-raid5x3+journal", "jdev"),

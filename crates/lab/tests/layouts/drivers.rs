@@ -27,10 +27,11 @@ pub(crate) fn every_driver(labs: &Labs) {
     for pair in seen.chunks(2) {
         assert_eq!(pair[0].phases, pair[1].phases, "{}", pair[0].name);
         assert_eq!(pair[0].digest, pair[1].digest, "{}", pair[0].name);
+        // Nine in ten of a thousand places, drawn from the seed: the same for every filesystem.
         let create = pair[0].phases.iter().find(|(phase, ..)| phase == "create");
         assert_eq!(
             create.map(|(_, _, ops)| *ops),
-            Some(900),
+            Some(898),
             "{}: {:?}",
             pair[0].name,
             pair[0].phases
