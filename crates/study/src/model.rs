@@ -223,6 +223,14 @@ pub enum Test {
     Untestable(String),
 }
 
+impl NamedWorkload {
+    /// Its parameters at a scale; nothing where a value is out of range there.
+    pub fn at_scale(&self, scale: f64) -> Option<Parameters> {
+        let description = workload::find(&self.request.name)?.describe();
+        Parameters::resolve(description, &self.request.parameters, scale).ok()
+    }
+}
+
 impl Study {
     /// The part of this name.
     pub fn part(&self, id: &str) -> Option<&Part> {

@@ -249,15 +249,25 @@ impl Session<'_> {
             let repeats = u32::try_from(most).unwrap_or(u32::MAX);
             let more = Request { repeats, size: size.or(request.size), ..request };
             let mut prepared = prepare(more, &self.ledger)?;
+            if part.sequence {
+                // What --only left out of a sequence stays out.
+                let length = own.first().map_or(usize::MAX, |spec| spec.workloads.len());
+                prepared.trials.iter_mut().for_each(|spec| spec.workloads.truncate(length));
+            }
+            let scale = prepared.request.scale;
             prepared.trials.retain(|spec| {
+                let does = |known: &study::NamedWorkload| {
+                    let parameters = known.at_scale(scale);
+                    spec.workloads.iter().any(|choice| {
+                        choice.name == known.request.name
+                            && Some(&choice.parameters) == parameters.as_ref()
+                    })
+                };
                 let wants = |need: &study::Need| {
                     let named = part.workloads.iter().find(|known| known.id == need.workload);
                     need.contender == spec.contender.name
                         && (spec.block as usize) < need.seeds
-                        && named.is_some_and(|known| {
-                            part.sequence
-                                || spec.workloads.iter().any(|c| c.name == known.request.name)
-                        })
+                        && named.is_some_and(does)
                 };
                 wanted.iter().any(wants) && !own.contains(&spec)
             });
