@@ -32,6 +32,7 @@ pub const STUDIES: &[Shipped] = &[
     folder!("seminar-2001"),
     folder!("maildir-2004", "server.toml", "raid.toml"),
     folder!("boot-2005"),
+    folder!("zfs-2007", "array.toml"),
     folder!("video-2011", "server.toml"),
 ];
 
