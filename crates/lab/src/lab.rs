@@ -18,6 +18,7 @@ use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
 use crate::machine::{Inherited, Machine, Qemu, Use};
+use crate::offer::Offer;
 use crate::optional::{self, PartDescription};
 use crate::profile::MachineProfile;
 use crate::session::{self, Carried};
@@ -73,6 +74,7 @@ pub struct Lab {
     key: String,
     id: String,
     missing: Vec<String>,
+    offer: Offer,
     front_end: FrontEndKind,
     qemu_version: String,
     request_logs: Option<PathBuf>,
@@ -108,6 +110,7 @@ impl Lab {
         profile: MachineProfile,
         files: &InputFiles,
     ) -> Result<Lab, LabError> {
+        let offer = Offer::of(&parts)?;
         let inputs = Inputs::of(files)?;
         let program = std::fs::read(binary).map_err(LabError::at("read", binary))?;
         let program = loaded_part(&program);
@@ -170,6 +173,7 @@ impl Lab {
             key,
             id: id[..12].to_owned(),
             missing: image.missing,
+            offer,
             front_end: image.front_end,
             qemu_version,
             request_logs: None,
@@ -221,6 +225,11 @@ impl Lab {
     /// Whether workloads that boot a system find one.
     pub(crate) fn has_system(&self) -> bool {
         self.inputs.has_system()
+    }
+
+    /// What it has of what filesystems need.
+    pub fn offer(&self) -> &Offer {
+        &self.offer
     }
 
     /// Whether a program is missing in the guest.

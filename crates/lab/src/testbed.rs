@@ -13,7 +13,7 @@ use crate::disks;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab};
 use crate::memory::{self, Peak};
-use crate::optional::part_with;
+use crate::offer::lacking;
 use crate::record;
 
 impl Lab {
@@ -26,8 +26,8 @@ impl Lab {
     fn refusal(&self, spec: &TrialSpec, room: Bytes) -> Option<Refusal> {
         let name = spec.contender.name.as_str();
         let filesystem = stack::filesystems::find(&spec.contender.filesystem)?.describe();
-        if let Some(program) = filesystem.programs.iter().find(|program| self.lacks(program)) {
-            return Some(lacking(name, program));
+        if let Some(refusal) = self.offer().refusal(name, filesystem) {
+            return Some(refusal);
         }
         if filesystem.needs_device {
             let layout = stack::layouts::find(&spec.contender.layout.name)?.describe();
@@ -177,20 +177,6 @@ impl Testbed for Lab {
         };
         sink(Event::Ended(outcome));
         Ok(())
-    }
-}
-
-/// The refusal of what needs a program the lab does not have, with the command that gets it.
-fn lacking(name: &str, program: &str) -> Refusal {
-    match part_with(program) {
-        Some(part) => {
-            let part = part.describe();
-            let rule = format!("it needs the lab's optional part `{}`", part.name);
-            let next = format!("`fstrial lab build --with {}` ({})", part.name, part.summary);
-            Refusal::new(name, rule).with_next(next)
-        }
-        None => Refusal::new(name, format!("this lab has no {program}"))
-            .with_next("`fstrial lab build --refresh`"),
     }
 }
 

@@ -16,6 +16,10 @@ pub struct Command {
     /// Exit codes that mean success. Output is checked beside them by the caller where a
     /// program is known to exit 0 after errors.
     pub success: Vec<i32>,
+    /// What it must print to have succeeded, for a program that exits with 0 whatever it
+    /// found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prints: Option<String>,
     /// Whether it overwrites a device: then the guard checks the device once more
     /// immediately before.
     pub destructive: bool,
@@ -29,6 +33,7 @@ impl Command {
             args: args.into_iter().map(Into::into).collect(),
             env: Vec::new(),
             success: vec![0],
+            prints: None,
             destructive: false,
         }
     }
@@ -47,6 +52,11 @@ impl Command {
     /// The same, with other exit codes that mean success.
     pub fn succeeding_with(self, codes: &[i32]) -> Command {
         Command { success: codes.to_vec(), ..self }
+    }
+
+    /// The same, which must print this to have succeeded.
+    pub fn printing(self, words: &str) -> Command {
+        Command { prints: Some(words.to_owned()), ..self }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// Nothing survives a power failure (tmpfs).
+    /// Nothing: what was synced need not survive a power failure (tmpfs, `fsync=ignored`).
     None,
     /// Cache flushes are switched off: what is synced may be lost or torn.
     NoBarriers,

@@ -86,6 +86,11 @@ impl DeviceTestbed {
         if let Some(refusal) = missing_program(spec, &self.tool_path) {
             return Some(refusal);
         }
+        if spec.contender.filesystem == "zfs" {
+            // The kernel would go on holding the devices after a trial that was killed.
+            let rule = "a pool outlives the process that made it";
+            return Some(Refusal::new(name, rule).with_next("run it in the lab: --testbed lab"));
+        }
         let size = spec.size.filter(|_| self.uses_loops());
         if let Some(refusal) = size.and_then(|size| spec.contender.fits(size).err()) {
             return Some(refusal);

@@ -153,6 +153,10 @@ fn missing_packages() -> Vec<&'static str> {
         .map(|filesystem| filesystem.describe())
         .filter(|description| description.programs.iter().any(|name| find_program(name).is_none()))
         .filter_map(|description| description.package)
+        // Those take more than an installation.
+        .filter(|package| {
+            !lab::OPTIONAL_PARTS.iter().any(|part| part.describe().packages.contains(package))
+        })
         .collect();
     packages.sort_unstable();
     packages.dedup();

@@ -60,7 +60,14 @@ fn workloads() -> String {
     text
 }
 
+/// What the lab has, if there is one.
+fn lab_offer() -> Option<lab::Offer> {
+    let software = lab::current(&lab::cache_directory().ok()?).ok()?;
+    lab::Offer::of(&software.parts().ok()?).ok()
+}
+
 fn filesystems() -> String {
+    let lab = lab_offer();
     let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let mut text = String::new();
     for filesystem in FILESYSTEMS {
@@ -78,6 +85,13 @@ fn filesystems() -> String {
         let kernel = if kernel { "in this kernel" } else { "not in this kernel, or not loaded" };
         text += &format!("{}\n    {}\n", description.name, description.summary);
         text += &format!("    here: {kernel}; {tools}\n");
+        text += &match &lab {
+            None => "    lab: not built: `fstrial lab build`\n".to_owned(),
+            Some(lab) => match lab.refusal("lab", description) {
+                None => "    lab: yes\n".to_owned(),
+                Some(refusal) => format!("    {refusal}\n"),
+            },
+        };
         for option in description.options {
             text += &described(&format!("{}={}", option.name, option.values), option.help);
         }

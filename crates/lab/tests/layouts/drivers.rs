@@ -11,12 +11,16 @@ use crate::{Labs, carry_out, each};
 /// written down in the catalogue's tests.)
 pub(crate) fn every_driver(labs: &Labs) {
     let lab = &labs.mail;
-    let able = |program: &&'static str| !lab.missing_tools().iter().any(|tool| tool == *program);
     let names: Vec<&str> = FILESYSTEMS
         .iter()
         .map(|filesystem| filesystem.describe())
-        .filter(|description| {
-            description.needs_device && description.programs.iter().all(|p| able(&p))
+        .filter(|description| description.needs_device)
+        .filter(|description| match lab.offer().refusal(description.name, description) {
+            None => true,
+            Some(refusal) => {
+                println!("skipped: {refusal}");
+                false
+            }
         })
         .map(|description| description.name)
         .collect();

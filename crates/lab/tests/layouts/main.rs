@@ -7,6 +7,7 @@
 
 mod arrays;
 mod drivers;
+mod pools;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,13 +35,15 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, fn(&Labs)); 7] = [
+    let tests: [(&str, fn(&Labs)); 9] = [
         ("eight arrays of 2007", arrays::eight_arrays_of_2007),
         ("a journal's disk gets the journal's flushes", arrays::a_journals_disk_gets_its_flushes),
         ("a battery answers before the disks", arrays::a_battery_answers_before_the_disks),
         ("arrays that lost a disk", arrays::arrays_that_lost_a_disk),
         ("the options of 2004 as printed", arrays::the_options_of_2004),
         ("repeats on every layout are identical", arrays::repeats_are_identical),
+        ("four pools of 2007", pools::four_pools_of_2007),
+        ("pools repeat and keep their promise", pools::pools_repeat_and_keep_their_promise),
         ("every driver from mkfs to check", drivers::every_driver),
     ];
     let only = std::env::args().nth(1).unwrap_or_default();
@@ -63,7 +66,9 @@ pub(crate) struct Labs {
 
 impl Labs {
     fn open(cache: &Path) -> Result<Labs, LabError> {
-        let built = lab::build(cache, &BuildOptions::default(), &mut |step| println!("{step:?}"))?;
+        let with = if pools::wanted() { vec!["zfs".to_owned()] } else { Vec::new() };
+        let options = BuildOptions { with, ..BuildOptions::default() };
+        let built = lab::build(cache, &options, &mut |step| println!("{step:?}"))?;
         let binary = std::env::current_exe().expect("this program has a path");
         let open = |name: &str| {
             let profile = MachineProfile::find(name)?;

@@ -189,8 +189,9 @@ impl Filesystem for Btrfs {
                 options: mount,
             },
             settle: Vec::new(),
-            check: Some(Command::new("btrfs", ["check", "--readonly", device])),
+            check: vec![Command::new("btrfs", ["check", "--readonly", device])],
             inspect: vec![Command::new("btrfs", ["inspect-internal", "dump-super", device])],
+            attachment: None,
             served_by: "btrfs.ko".to_owned(),
         })
     }

@@ -76,8 +76,9 @@ impl Filesystem for Exfat {
                 options: mount,
             },
             settle: Vec::new(),
-            check: Some(Command::new("fsck.exfat", ["-n", device])),
+            check: vec![Command::new("fsck.exfat", ["-n", device])],
             inspect: Vec::new(),
+            attachment: None,
             served_by: "exfat.ko".to_owned(),
         })
     }

@@ -180,8 +180,9 @@ impl Member {
             // Present even where mkfs has written every inode table: since 5.13 the same
             // thread reads the block bitmaps ahead after each mount.
             settle: vec![Settle::KernelThreadGone("ext4lazyinit".to_owned())],
-            check: Some(Command::new("e2fsck", check)),
+            check: vec![Command::new("e2fsck", check)],
             inspect,
+            attachment: None,
             served_by: match (name, options.text(&FEATURE_SET)) {
                 ("ext4", None | Some("today")) => "ext4.ko".to_owned(),
                 (name, None | Some("today")) => format!("ext4.ko, feature set of {name}"),

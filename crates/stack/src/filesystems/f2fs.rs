@@ -120,8 +120,9 @@ impl Filesystem for F2fs {
                 options: mount,
             },
             settle: Vec::new(),
-            check: Some(Command::new("fsck.f2fs", ["--dry-run", "-f", device])),
+            check: vec![Command::new("fsck.f2fs", ["--dry-run", "-f", device])],
             inspect: vec![Command::new("dump.f2fs", [device])],
+            attachment: None,
             served_by: "f2fs.ko".to_owned(),
         })
     }

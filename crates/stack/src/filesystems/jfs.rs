@@ -104,9 +104,10 @@ impl Filesystem for Jfs {
                 options: options.mount(Vec::new()),
             },
             settle: Vec::new(),
-            check: Some(Command::new("fsck.jfs", check)),
+            check: vec![Command::new("fsck.jfs", check)],
             inspect: vec![Command::new("jfs_tune", ["-l", device])],
             durability: Durability::NoBarriers,
+            attachment: None,
             served_by: "jfs.ko".to_owned(),
         })
     }

@@ -12,10 +12,12 @@ mod jfs;
 mod nilfs2;
 mod ntfs3;
 mod options;
+mod reiser4;
 mod reiserfs;
 mod tmpfs;
 pub mod vocabulary;
 mod xfs;
+mod zfs;
 
 use std::path::PathBuf;
 
@@ -33,11 +35,13 @@ pub static FILESYSTEMS: &[&dyn Filesystem] = &[
     &xfs::Xfs,
     &btrfs::Btrfs,
     &reiserfs::Reiserfs,
+    &reiser4::Reiser4,
     &jfs::Jfs,
     &f2fs::F2fs,
     &nilfs2::Nilfs2,
     &exfat::Exfat,
     &ntfs3::Ntfs3,
+    &zfs::Zfs,
     &tmpfs::Tmpfs,
 ];
 
@@ -163,14 +167,29 @@ pub struct Plan {
     pub mount: Mount,
     /// What to wait for after mounting, before any clock starts.
     pub settle: Vec<Settle>,
+    /// How the kernel is told of it before it can be mounted, where a mount alone does not do
+    /// (a pool).
+    pub attachment: Option<Attachment>,
     /// How it is checked after unmounting, without repairing.
-    pub check: Option<Command>,
+    pub check: Vec<Command>,
     /// Commands that print its geometry and features, for the record.
     pub inspect: Vec<Command>,
     /// What an fsync promises.
     pub durability: Durability,
     /// What serves it, for every table: `ext4.ko, feature set of ext2`.
     pub served_by: String,
+}
+
+/// What stands between devices and mount. Making it attaches it; each cold cache detaches
+/// and attaches it again; the check finds it attached, and at the end it is taken away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Lets go of the devices. The filesystem is unmounted.
+    pub detach: Command,
+    /// Takes them up again.
+    pub attach: Command,
+    /// Takes it away for good, after the check.
+    pub remove: Command,
 }
 
 /// Arguments of mount(2).

@@ -82,8 +82,9 @@ impl Filesystem for Nilfs2 {
             },
             settle: Vec::new(),
             // There is no checker. Reading the superblock shows that there still is one.
-            check: Some(Command::new("nilfs-tune", ["-l", device])),
+            check: vec![Command::new("nilfs-tune", ["-l", device])],
             inspect: vec![Command::new("nilfs-tune", ["-l", device])],
+            attachment: None,
             served_by: "nilfs2.ko".to_owned(),
         })
     }

@@ -83,9 +83,10 @@ impl Filesystem for Ntfs3 {
                 options: mount,
             },
             settle: Vec::new(),
-            check: Some(Command::new("ntfsfix", ["-n", device])),
+            check: vec![Command::new("ntfsfix", ["-n", device])],
             // It refuses a mounted volume unless told that reading is all it does.
             inspect: vec![Command::new("ntfsinfo", ["-f", "-m", device])],
+            attachment: None,
             served_by: "ntfs3.ko".to_owned(),
         })
     }

@@ -229,7 +229,7 @@ impl<'a> Options<'a> {
         minimum: Bytes,
     ) -> Result<&'r str, Refusal> {
         let name = self.description.name;
-        if !request.members.is_empty() && name != "btrfs" {
+        if !request.members.is_empty() && !matches!(name, "btrfs" | "zfs") {
             let what = format!("{name} on layout {}", self.contender.layout);
             return Err(Refusal::new(what, format!("{name} takes one device"))
                 .with_next("an md layout makes one of several: layout=raid1"));

@@ -142,8 +142,9 @@ impl Filesystem for Reiserfs {
                 options: mount,
             },
             settle: Vec::new(),
-            check: Some(Command::new("reiserfsck", check)),
+            check: vec![Command::new("reiserfsck", check)],
             inspect: vec![Command::new("debugreiserfs", [device])],
+            attachment: None,
             served_by: "reiserfs.ko".to_owned(),
         })
     }

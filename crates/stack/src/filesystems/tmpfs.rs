@@ -54,8 +54,9 @@ impl Filesystem for Tmpfs {
                 options: mount,
             },
             settle: Vec::new(),
-            check: None,
+            check: Vec::new(),
             inspect: Vec::new(),
+            attachment: None,
             served_by: "tmpfs, built in".to_owned(),
         })
     }

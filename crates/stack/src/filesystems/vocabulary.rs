@@ -48,6 +48,8 @@ vocabulary! {
         "whether reading updates the access time; noatime unless said, for everyone alike";
     SYNC "sync" "on|off"
         "on: every write is synchronous, as with `mount -o sync`";
+    FSYNC "fsync" "honoured|ignored"
+        "ignored: fsync returns at once and promises nothing; the filesystem stays whole";
     BARRIER "barrier" "on|off"
         "off: no cache flush is sent to the disk, and what was synced can be lost";
     JOURNAL "journal" "internal|external|none"
@@ -60,6 +62,10 @@ vocabulary! {
         "seconds after which what is not synced is written anyway";
     BLOCK_SIZE "block_size" "SIZE"
         "unit of allocation";
+    RECORD_SIZE "record_size" "SIZE"
+        "the largest piece of a file that is written, checksummed and compressed as one";
+    SECTOR_SIZE "sector_size" "SIZE"
+        "the smallest piece that is ever written to a disk";
     INODE_SIZE "inode_size" "SIZE"
         "size of an inode on disk";
     INODE_RATIO "inode_ratio" "SIZE"

@@ -190,12 +190,13 @@ impl Filesystem for Xfs {
                 options: mount,
             },
             settle: Vec::new(),
-            check: Some(Command::new("xfs_repair", check)),
+            check: vec![Command::new("xfs_repair", check)],
             // What the script xfs_info runs, without its need for a shell.
             inspect: vec![Command::new(
                 "xfs_db",
                 ["-r", "-c", "info", "-c", "version", "-c", "uuid", device],
             )],
+            attachment: None,
             served_by: if geometry.v4 { "xfs.ko, format v4" } else { "xfs.ko" }.to_owned(),
         })
     }

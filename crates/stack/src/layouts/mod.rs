@@ -9,6 +9,7 @@ mod identity;
 mod md;
 mod single;
 mod thin;
+mod zfs_pool;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,9 @@ pub static LAYOUTS: &[&dyn Layout] = &[
     &btrfs_profile::RAID0,
     &btrfs_profile::RAID1,
     &btrfs_profile::RAID10,
+    &zfs_pool::STRIPE,
+    &zfs_pool::MIRROR,
+    &zfs_pool::RAIDZ,
     &crypt::Crypt,
     &thin::Thin,
 ];
@@ -213,7 +217,7 @@ pub struct Plan {
     pub assemble: Vec<Command>,
     /// The device the filesystem is made on.
     pub data: PathBuf,
-    /// Further devices that the filesystem itself joins to the first (btrfs).
+    /// Further devices that the filesystem itself joins to the first (btrfs, zfs).
     pub members: Vec<PathBuf>,
     /// The device of its journal, if external.
     pub journal: Option<PathBuf>,

@@ -34,6 +34,8 @@ fn samples(option: &str) -> &'static [&'static str] {
     match option {
         "journal_size" => &["64M", "256M"],
         "block_size" => &["1K", "2K", "4K"],
+        "record_size" => &["4K", "1M"],
+        "sector_size" => &["4K"],
         "inode_size" => &["128", "512", "1K"],
         "inode_ratio" => &["4K", "1M"],
         "node_size" => &["4K", "64K"],

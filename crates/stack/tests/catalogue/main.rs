@@ -68,7 +68,8 @@ fn whatever_writes_to_a_device_says_so_and_never_discards() {
                 "mkfs.f2fs" => command.args.windows(2).any(|pair| pair == ["-t", "0"]),
                 // These have no discard in them.
                 "mkfs.reiserfs" | "mkfs.jfs" | "mkfs.exfat" | "mkfs.ntfs" | "tune2fs"
-                | "wipefs" | "jfs_tune" | "nilfs-tune" | "tune.exfat" | "ntfslabel" => true,
+                | "mkfs.reiser4" | "wipefs" | "jfs_tune" | "nilfs-tune" | "tune.exfat"
+                | "ntfslabel" | "zpool" => true,
                 _ => false,
             };
             assert!(keeps, "{text}: {command}");
@@ -142,6 +143,7 @@ fn durability_is_lowered_by_meaning_and_by_raw_options_alike() {
         assert_eq!(durability(lowered), Durability::NoBarriers, "{lowered}");
     }
     assert_eq!(durability("tmpfs"), Durability::None);
+    assert_eq!(durability("zfs:fsync=ignored"), Durability::None);
 }
 
 #[test]
@@ -169,6 +171,9 @@ fn refusals_name_the_rule_and_what_is_taken_instead() {
         ("btrfs:layout=single+journal", &["cannot keep its journal elsewhere"]),
         ("ext2:layout=single+journal", &["cannot keep its journal elsewhere"]),
         ("ext4:layout=btrfs-raid1", &["only btrfs can"]),
+        ("xfs:layout=zfs-mirror", &["only zfs can"]),
+        ("zfs:compression=lz4:compression_level=3", &["only zlib and zstd have levels"]),
+        ("zfs:sync=on:fsync=ignored", &["asked to be synchronous"]),
         ("tmpfs:layout=raid0", &["it sits on no disk"]),
         ("tmpfs:mkfs=-x", &["tmpfs has no mkfs"]),
         ("jfs:journal_size=8M:layout=single+journal", &["takes all of it"]),
@@ -229,4 +234,30 @@ fn inodes_are_counted_where_mkfs_fixes_them() {
     assert_eq!(inodes("ext3:inode_ratio=4K", size), Some(262_144 - 11));
     assert_eq!(inodes("xfs", size), None);
     assert_eq!(inodes("btrfs", size), None);
+}
+
+#[test]
+fn the_documented_way_to_add_a_filesystem_is_the_one_that_was_taken() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let page = read("../../docs/howto/add-a-filesystem.md");
+    let driver = read("src/filesystems/reiser4.rs");
+    assert!(page.contains(&driver), "the page shows another reiser4.rs");
+    let table = read("src/filesystems/mod.rs");
+    let mut inside = false;
+    let mut added = 0;
+    for line in page.lines() {
+        match line.strip_prefix("```") {
+            Some(kind) => inside = kind == "diff",
+            None if inside => {
+                let shown = line.get(1..).unwrap_or_default();
+                assert!(table.lines().any(|line| line == shown), "no such line: {shown}");
+                added += usize::from(line.starts_with('+'));
+            }
+            None => {}
+        }
+    }
+    assert_eq!(added, 2, "the module and its line in the table");
+    let others = FILESYSTEMS.iter().filter(|one| one.describe().name == "reiser4").count();
+    assert_eq!(others, 1);
 }

@@ -23,6 +23,11 @@ fn steps(text: &str) -> Vec<String> {
     let options = mount.options.join(",");
     steps.push(format!("mount    -t {} {} {options}", mount.kernel_type, mount.source));
     steps.extend(plan.settle.iter().map(|settle| format!("settle   {settle:?}")));
+    if let Some(attachment) = &plan.attachment {
+        for command in [&attachment.detach, &attachment.attach, &attachment.remove] {
+            steps.push(format!("attach   {command}"));
+        }
+    }
     steps.extend(plan.check.iter().map(|command| format!("check    {command}")));
     steps.extend(plan.inspect.iter().map(|command| format!("inspect  {command}")));
     steps.push(format!("served   {}; {:?}; from {minimum}", plan.served_by, plan.durability));

@@ -108,7 +108,7 @@ impl Staged {
 
     /// Carries out the check.
     pub(crate) fn check(&self) {
-        if let Some(command) = &self.plan.check {
+        for command in &self.plan.check {
             run(command);
         }
     }
@@ -199,4 +199,14 @@ fn mount_options_of(point: &Path) -> String {
     let generic = line.split(' ').nth(5).unwrap();
     let own = line.rsplit(' ').next().unwrap();
     format!("{generic},{own}")
+}
+
+/// The filesystems that can be made without their kernel module: a pool is made by the kernel,
+/// and its module is not everyone's.
+pub(crate) fn makeable() -> impl Iterator<Item = &'static dyn Filesystem> {
+    let makeable = |filesystem: &&'static dyn Filesystem| {
+        let description = filesystem.describe();
+        description.needs_device && description.name != "zfs"
+    };
+    stack::FILESYSTEMS.iter().copied().filter(makeable)
 }

@@ -1,10 +1,9 @@
 //! What can be seen without mounting: every mkfs, check and inspection runs, at the minimum
 //! size too, and no mkfs gives allocated blocks of the loop file back.
 
-use stack::FILESYSTEMS;
 use units::Bytes;
 
-use crate::contender::stage;
+use crate::contender::{makeable, stage};
 use crate::machine::able;
 
 /// A size on which every filesystem can be made with its defaults.
@@ -15,7 +14,7 @@ fn every_filesystem_is_made_checked_and_inspected() {
     if !able() {
         return;
     }
-    for filesystem in FILESYSTEMS.iter().filter(|filesystem| filesystem.describe().needs_device) {
+    for filesystem in makeable() {
         let name = filesystem.describe().name;
         let staged = stage(name, ROOMY);
         let before = staged.devices[0].allocated();
@@ -39,8 +38,7 @@ fn each_can_be_made_on_its_minimum() {
     if !able() {
         return;
     }
-    let plain = FILESYSTEMS.iter().map(|filesystem| filesystem.describe());
-    let plain = plain.filter(|description| description.needs_device).map(|plain| plain.name);
+    let plain = makeable().map(|filesystem| filesystem.describe().name);
     let optioned = [
         "ext2:block_size=1K:inode_ratio=1K",
         "ext2:inode_size=4K:inode_ratio=8K",

@@ -1,10 +1,9 @@
 //! One request makes one image. Where clock or chance remain in it, no more of it differs
 //! than the driver says.
 
-use stack::FILESYSTEMS;
 use units::Bytes;
 
-use crate::contender::stage;
+use crate::contender::{makeable, stage};
 use crate::machine::{LoopDevice, able, differing_bytes};
 
 /// The most bytes in which two images of a filesystem differ that `varies`.
@@ -50,7 +49,7 @@ fn a_filesystem_is_made_again_over_itself() {
     if !able() {
         return;
     }
-    for filesystem in FILESYSTEMS.iter().filter(|filesystem| filesystem.describe().needs_device) {
+    for filesystem in makeable() {
         let staged = stage(filesystem.describe().name, roomy(filesystem.describe().name));
         staged.make();
         // No question asked, no UUID refused: trials of one seed follow on one device.
@@ -64,7 +63,7 @@ fn the_same_request_makes_the_same_image() {
     if !able() {
         return;
     }
-    for filesystem in FILESYSTEMS.iter().filter(|filesystem| filesystem.describe().needs_device) {
+    for filesystem in makeable() {
         let description = filesystem.describe();
         let name = description.name;
         let differing = differing(name, roomy(name));

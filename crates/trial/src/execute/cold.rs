@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
+use stack::Command;
 use stack::filesystems::Plan;
 use workload::Cache;
 
@@ -27,23 +28,41 @@ impl Cooling<'_> {
         }
     }
 
-    /// Empties the cache and says how, or says why it stays warm.
-    pub(super) fn make_cold(&self, target: &mut Target, settle: &dyn Fn(&Plan) -> bool) -> Cache {
+    /// Empties the cache and says how, or says why it stays warm. `run` runs a command,
+    /// `settle` waits until what mounting left running has ended.
+    pub(super) fn make_cold(
+        &self,
+        target: &mut Target,
+        run: &dyn Fn(&Command) -> Result<(), String>,
+        settle: &dyn Fn(&Plan) -> bool,
+    ) -> Cache {
         let warm = |why: String| Cache::Warm { why };
         match self {
             Cooling::Remount { devices, .. } if devices.is_empty() => {
                 warm("the filesystem lives in memory".to_owned())
             }
             Cooling::Remount { mounted, plan, devices } => {
-                let drop_buffers = || devices.iter().for_each(drop_device_buffers);
-                if let Err(error) = mounted.remount(&plan.mount, drop_buffers) {
+                // A pool keeps its own cache until it is let go of.
+                let between = || {
+                    if let Some(attachment) = &plan.attachment {
+                        run(&attachment.detach)?;
+                    }
+                    devices.iter().for_each(drop_device_buffers);
+                    plan.attachment.as_ref().map_or(Ok(()), |attachment| run(&attachment.attach))
+                };
+                if let Err(error) = mounted.remount(&plan.mount, between) {
                     return warm(format!("it could not be mounted again: {error}"));
                 }
                 if !settle(plan) {
                     return warm("it did not settle after it was mounted again".to_owned());
                 }
                 match target.refresh() {
-                    Ok(()) => Cache::Cold { how: "unmounted and mounted again".to_owned() },
+                    Ok(()) => Cache::Cold {
+                        how: match plan.attachment {
+                            None => "unmounted and mounted again".to_owned(),
+                            Some(_) => "exported and imported again".to_owned(),
+                        },
+                    },
                     Err(found) => warm(found),
                 }
             }

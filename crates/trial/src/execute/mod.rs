@@ -236,15 +236,33 @@ impl Execution<'_> {
         for command in &plan.make {
             self.run_command(command, record)?;
         }
+        let ended = self.run_made(filesystem, &plan, place, inputs, record);
+        if let Some(attachment) = &plan.attachment {
+            // However it ended: a pool outlives the process that made it.
+            self.run_command(&attachment.remove, record)?;
+        }
+        ended
+    }
+
+    fn run_made(
+        &self,
+        filesystem: &dyn stack::Filesystem,
+        plan: &Plan,
+        place: &Place<'_>,
+        inputs: &Inputs,
+        record: &mut Vec<(String, String)>,
+    ) -> Result<(), Outcome> {
         self.step(Step::Mount);
         let mounted = Mounted::mount(&plan.mount, place.mount_point)
             .map_err(|error| self.failed(error.to_string()))?;
-        let ended = self.work_on_mounted(filesystem, &plan, place, &mounted, inputs, record);
+        let ended = self.work_on_mounted(filesystem, plan, place, &mounted, inputs, record);
         self.step(Step::Unmount);
         mounted.unmount().map_err(|error| self.failed(error.to_string()))?;
         // A filesystem that a failed workload filled is checked too: damage is a finding.
-        if let Some(check) = &plan.check {
+        if !plan.check.is_empty() {
             self.step(Step::Check);
+        }
+        for check in &plan.check {
             self.run_command(check, record)?;
         }
         ended
@@ -507,7 +525,11 @@ struct TrialHost<'a, 'j> {
 impl Host for TrialHost<'_, '_> {
     fn make_cold(&self) -> workload::Cache {
         let settle = |plan: &Plan| self.execution.settle(plan, self.disks).is_ok();
-        self.cooling.make_cold(&mut self.target.borrow_mut(), &settle)
+        let run = |command: &Command| match self.execution.programs.run(command) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        };
+        self.cooling.make_cold(&mut self.target.borrow_mut(), &run, &settle)
     }
 
     fn mount_took(&self) -> Option<units::Nanos> {

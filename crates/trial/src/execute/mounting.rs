@@ -32,6 +32,8 @@ pub(super) enum MountError {
     },
     #[error("umount {path}: {error}")]
     Unmount { path: String, error: io::Error },
+    #[error("while it was unmounted: {0}")]
+    Between(String),
 }
 
 impl Mounted {
@@ -88,9 +90,14 @@ impl Mounted {
     }
 
     /// Unmounts and mounts again in the same place: its caches are empty then.
-    pub(super) fn remount(&self, what: &Mount, between: impl FnOnce()) -> Result<(), MountError> {
+    /// `between` does what is to be done while it is unmounted.
+    pub(super) fn remount(
+        &self,
+        what: &Mount,
+        between: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), MountError> {
         unmount(&self.path)?;
-        between();
+        between().map_err(MountError::Between)?;
         let again = Mounted::mount(what, &self.path)?;
         self.took.set(again.took.get());
         std::mem::forget(again);

@@ -24,6 +24,8 @@ pub(super) enum ProgramError {
     Start { program: String, source: io::Error },
     #[error("`{command}` {status}: {said}")]
     Status { command: String, status: String, said: String },
+    #[error("`{command}` did not say `{words}` but: {said}")]
+    Unsaid { command: String, words: String, said: String },
 }
 
 impl Programs {
@@ -55,7 +57,14 @@ impl Programs {
         let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
         said.push_str(&String::from_utf8_lossy(&output.stderr));
         match output.status.code() {
-            Some(code) if command.success.contains(&code) => Ok(said),
+            Some(code) if command.success.contains(&code) => match &command.prints {
+                Some(words) if !said.contains(words.as_str()) => Err(ProgramError::Unsaid {
+                    command: command.to_string(),
+                    words: words.clone(),
+                    said: last_lines(&said),
+                }),
+                _ => Ok(said),
+            },
             _ => Err(ProgramError::Status {
                 command: command.to_string(),
                 status: output.status.to_string(),
@@ -101,6 +110,17 @@ mod tests {
         let error = programs().run(&command).unwrap_err().to_string();
         assert!(error.contains("exit status: 3") && error.contains("no room"), "{error}");
         assert!(programs().run(&command.succeeding_with(&[0, 3])).is_ok());
+    }
+
+    #[test]
+    fn success_without_the_words_that_mean_it_is_a_failure() {
+        let says = |words| {
+            let command = Command::new("sh", ["-c", "echo the pool is degraded"]).printing(words);
+            programs().run(&command).map_err(|error| error.to_string())
+        };
+        assert!(says("degraded").is_ok());
+        let error = says("healthy").unwrap_err();
+        assert!(error.contains("`healthy`") && error.contains("is degraded"), "{error}");
     }
 
     #[test]

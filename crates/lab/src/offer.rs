@@ -1,0 +1,144 @@
+//! What a lab has of what a filesystem needs: its programs and its kernel module.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use stack::Refusal;
+use stack::filesystems::Description;
+
+use crate::error::LabError;
+use crate::lab::Parts;
+use crate::modules::ModuleTree;
+use crate::optional::part_with;
+use crate::tools::{PROGRAM_DIRECTORIES, find};
+
+/// What the trees of a lab hold.
+#[derive(Debug)]
+pub struct Offer {
+    modules: ModuleTree,
+    /// Names of modules that are part of the kernel; `None` where it does not say.
+    built_in: Option<BTreeSet<String>>,
+    trees: Vec<PathBuf>,
+}
+
+impl Offer {
+    /// Looks through a lab's trees.
+    ///
+    /// # Errors
+    /// When the modules cannot be read.
+    pub fn of(parts: &Parts) -> Result<Offer, LabError> {
+        let optional = |what: &str| -> Vec<PathBuf> {
+            let places = parts.optional.iter().map(|part| part.join(what));
+            places.filter(|place| place.is_dir()).collect()
+        };
+        let mut modules = vec![parts.modules.clone()];
+        modules.extend(optional("modules"));
+        let mut trees = vec![parts.tools.clone()];
+        trees.extend(optional("tools"));
+        let listed = std::fs::read_to_string(parts.modules.join("modules.builtin"));
+        let built_in = listed.ok().map(|list| {
+            let names = list.lines().filter_map(|line| line.rsplit('/').next());
+            names.map(|name| name.trim_end_matches(".ko").replace('-', "_")).collect()
+        });
+        Ok(Offer { modules: ModuleTree::read(modules)?, built_in, trees })
+    }
+
+    /// Why `name`, which sits on this filesystem, cannot run in the lab, with what helps;
+    /// `None` where nothing is missing.
+    pub fn refusal(&self, name: &str, filesystem: &Description) -> Option<Refusal> {
+        let has = |program: &str| {
+            self.trees.iter().any(|tree| find(tree, &PROGRAM_DIRECTORIES, program).is_some())
+        };
+        if let Some(program) = filesystem.programs.iter().find(|program| !has(program)) {
+            return Some(lacking(name, program));
+        }
+        let module = filesystem.module;
+        if !filesystem.needs_device || self.modules.has(module) {
+            return None;
+        }
+        let built_in = self.built_in.as_ref().is_none_or(|names| names.contains(module));
+        (!built_in).then(|| {
+            Refusal::new(name, format!("this lab's kernel has no {module}")).with_next(
+                "give it one that has: `fstrial lab build --kernel FILE --modules DIR` \
+                 (docs/howto/lab.md)",
+            )
+        })
+    }
+}
+
+/// The refusal of what needs a program the lab does not have, with the command that gets it.
+pub(crate) fn lacking(name: &str, program: &str) -> Refusal {
+    match part_with(program) {
+        Some(part) => {
+            let part = part.describe();
+            let rule = format!("it needs the lab's optional part `{}`", part.name);
+            let next = format!("`fstrial lab build --with {}` ({})", part.name, part.summary);
+            Refusal::new(name, rule).with_next(next)
+        }
+        None => Refusal::new(name, format!("this lab has no {program}")).with_next(
+            "`fstrial lab build --refresh` gets it where this machine's archives have it",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Qemu;
+
+    fn offer(root: &std::path::Path, module: Option<&str>, program: Option<&str>) -> Offer {
+        let place = |path: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+        };
+        place("modules/modules.order");
+        place("tools/sbin/other");
+        place("part/modules/other.ko");
+        std::fs::write(root.join("modules/modules.builtin"), "kernel/fs/ext4/ext4.ko\n").unwrap();
+        if let Some(module) = module {
+            place(&format!("part/modules/{module}.ko"));
+        }
+        if let Some(program) = program {
+            place(&format!("part/tools/sbin/{program}"));
+        }
+        let parts = Parts {
+            kernel: root.join("kernel"),
+            modules: root.join("modules"),
+            tools: root.join("tools"),
+            qemu: Qemu::Host { path: "qemu".into() },
+            optional: vec![root.join("part")],
+        };
+        Offer::of(&parts).unwrap()
+    }
+
+    fn refused(module: Option<&str>, programs: &[&str], filesystem: &str) -> Option<String> {
+        let root = tempfile::tempdir().unwrap();
+        let mut offered = offer(root.path(), module, None);
+        for program in programs {
+            offered = offer(root.path(), module, Some(program));
+        }
+        let filesystem = stack::filesystems::find(filesystem).unwrap().describe();
+        offered.refusal("it", filesystem).map(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_gets_it() {
+        let zfs = refused(None, &[], "zfs").unwrap();
+        assert!(zfs.contains("fstrial lab build --with zfs"), "{zfs}");
+        assert_eq!(refused(Some("zfs"), &["zpool", "zfs"], "zfs"), None);
+        let tools = ["mkfs.reiser4", "fsck.reiser4", "debugfs.reiser4"];
+        let reiser4 = refused(None, &tools, "reiser4").unwrap();
+        assert!(reiser4.contains("no reiser4") && reiser4.contains("--kernel"), "{reiser4}");
+        assert_eq!(refused(Some("reiser4"), &tools, "reiser4"), None);
+        let refresh = refused(None, &[], "reiser4").unwrap();
+        assert!(refresh.contains("no mkfs.reiser4") && refresh.contains("--refresh"), "{refresh}");
+        assert_eq!(refused(None, &[], "tmpfs"), None);
+    }
+
+    #[test]
+    fn a_module_that_is_part_of_the_kernel_is_there() {
+        let programs = stack::filesystems::find("ext4").unwrap().describe().programs;
+        assert_eq!(refused(None, programs, "ext4"), None);
+    }
+}
