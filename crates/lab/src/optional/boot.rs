@@ -15,6 +15,7 @@ use workload::Seed;
 
 use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
+use crate::checkpoint::key;
 use crate::error::LabError;
 use crate::profile::MachineProfile;
 
@@ -61,7 +62,6 @@ const PACKAGES: &[&str] = &[
     "l3afpad",
     "parcellite",
     "dillo",
-    "firefox-esr",
 ];
 
 /// Left out: what the display's packages bring along for graphics hardware, which a display
@@ -80,11 +80,6 @@ const LEFT_OUT: &[&str] = &[
 /// Files of ours: place in the tree, mode, contents.
 const OURS: &[(&str, u32, &str)] = &[
     ("configure", 0o755, include_str!("../../system/configure.sh")),
-    (
-        "usr/lib/firefox-esr/defaults/pref/desktop.js",
-        0o644,
-        include_str!("../../system/desktop.js"),
-    ),
     ("page.html", 0o644, include_str!("../../system/page.html")),
     ("usr/local/bin/desktop-session", 0o755, include_str!("../../system/desktop-session")),
     (
@@ -112,17 +107,33 @@ impl OptionalPart for Boot {
 
     fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError> {
         let packages = workshop.packages(PACKAGES)?;
-        workshop.tell("putting the packages together");
-        let tree = workshop.scratch().join("packages.tar");
-        let result = assemble(&packages, &tree);
+        let made = made(workshop, &packages);
         for package in &packages {
             std::fs::remove_file(package).map_err(LabError::at("remove", package))?;
         }
-        result?;
-        workshop.tell("configuring and booting it in a guest, which takes a while");
-        let system = workshop.directory().join(SYSTEM);
-        workshop.prepare_system(&tree, &system)
+        let (from, to) = (made?.join(SYSTEM), workshop.directory().join(SYSTEM));
+        std::fs::hard_link(&from, &to).map_err(LabError::at("link", &to))
     }
+}
+
+/// The directory with the system of these packages, made if there is none.
+fn made(workshop: &mut Workshop<'_>, packages: &[PathBuf]) -> Result<PathBuf, LabError> {
+    let names: Vec<&[u8]> =
+        packages.iter().filter_map(|path| Some(path.file_name()?.as_encoded_bytes())).collect();
+    let ours = OURS.iter().flat_map(|(path, _, text)| [path.as_bytes(), text.as_bytes()]);
+    let name = format!("boot-{}", key(&names.into_iter().chain(ours).collect::<Vec<_>>()));
+    let kept = workshop.kept(&name);
+    if kept.join(SYSTEM).is_file() {
+        return Ok(kept);
+    }
+    workshop.tell("putting the packages together");
+    let tree = workshop.scratch().join("packages.tar");
+    assemble(packages, &tree)?;
+    workshop.tell("configuring and booting it in a guest, which takes a while");
+    let directory = workshop.scratch().join("made");
+    std::fs::create_dir_all(&directory).map_err(LabError::at("create", &directory))?;
+    workshop.prepare_system(&tree, &directory.join(SYSTEM))?;
+    workshop.keep(&directory, &name)
 }
 
 /// The machine a system is made on: room for the packages beside the tree.

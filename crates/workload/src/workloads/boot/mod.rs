@@ -55,7 +55,7 @@ static DESCRIPTION: Description = Description {
     origin: "After the boot times of 2005 (SUSE Linux 10.0 with KDE on a laptop, uptime when the \
 desktop was ready). Here it is Debian with systemd: udev, journal, syslog, cron, network, ssh, \
 avahi, dbus and a login session; then a display in memory (Xvfb), a window manager (jwm), a \
-clipboard manager, a terminal, an editor (l3afpad) and a browser, all started at once, as a \
+clipboard manager, a terminal, an editor (l3afpad) and a browser (dillo), all started at once, as a \
 desktop that restores its session does. What is booted is a real tree of packages; `fstrial \
 lab build --with boot` makes it.\n\n\
 The system runs in namespaces of its own for processes, mounts and names, beside the process \
@@ -80,16 +80,6 @@ the figure, since it does not read the filesystem.",
                 ("no-preload", "trimmed, and nothing is read ahead"),
             ]),
             default: "default",
-            scales: false,
-        },
-        Parameter {
-            name: "browser",
-            help: "The browser that is started with the desktop.",
-            kind: Kind::Choice(&[
-                ("dillo", "small: what an old laptop can carry"),
-                ("firefox", "Firefox ESR with a profile that was used before"),
-            ]),
-            default: "dillo",
             scales: false,
         },
         Parameter {

@@ -15,7 +15,7 @@ use super::machine::Machine;
 use super::opened::Opened;
 use super::preload::{LISTS, lines};
 use super::unpack::{pack, unpack};
-use super::variant::{LOGIN_LIST, Variant};
+use super::variant::{DESKTOP_LIST, LOGIN_LIST, Variant};
 use super::watch::{What, watch};
 
 /// The script in the tree that configures it; it is not kept.
@@ -40,11 +40,8 @@ pub fn prepare_system(
     unpack(archive, root).map_err(|error| format!("{error}: {}", error.source))?;
     tell("configuring the packages");
     configure(root)?;
-    for firefox in [true, false] {
-        let variant = Variant::recorded(firefox);
-        tell(&format!("booting it, with {}", if firefox { "firefox" } else { "dillo" }));
-        record(root, variant).map_err(|error| format!("booting it: {error}"))?;
-    }
+    tell("booting it");
+    record(root, Variant::recorded()).map_err(|error| format!("booting it: {error}"))?;
     tell("packing");
     pack(root, to).map_err(|error| format!("packing: {error}"))
 }
@@ -117,7 +114,7 @@ fn record(root: &Path, variant: Variant) -> io::Result<()> {
         opened.take()?.into_iter().filter(|path| !until_login.contains(path)).collect();
     let lists = root.join(LISTS);
     fs::create_dir_all(&lists)?;
-    for (list, paths) in [(LOGIN_LIST, &until_login), (variant.desktop(), &desktop)] {
+    for (list, paths) in [(LOGIN_LIST, &until_login), (DESKTOP_LIST, &desktop)] {
         fs::write(lists.join(list), lines(paths.iter().map(Vec::as_slice)))?;
     }
     // What a boot leaves is no part of the tree that others begin with.

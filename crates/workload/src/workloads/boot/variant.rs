@@ -26,8 +26,7 @@ const WINDOW_MANAGER: Program = program(Some("jwm"), "jwm");
 const CLIPBOARD: Program = program(None, "parcellite");
 const TERMINAL: Program = program(Some("xterm"), "xterm");
 const EDITOR: Program = program(Some("l3afpad"), "l3afpad /home/user/notes.txt");
-const DILLO: Program = program(Some("dillo"), "dillo /home/user/page.html");
-const FIREFOX: Program = program(Some("firefox-esr"), "firefox-esr /home/user/page.html");
+const BROWSER: Program = program(Some("dillo"), "dillo /home/user/page.html");
 
 /// Where the session finds the commands to start, one a line.
 const COMMANDS: &str = "home/user/.desktop";
@@ -42,9 +41,8 @@ const TRIMMED: [&str; 4] = [
 ];
 /// The list of files opened until login, and the service that reads it ahead.
 pub(super) const LOGIN_LIST: &str = "login";
-/// The lists of files opened from then on, with either browser.
+/// The list of files opened from then on.
 pub(super) const DESKTOP_LIST: &str = "desktop";
-pub(super) const FIREFOX_LIST: &str = "desktop-firefox";
 
 /// What one boot starts and reads ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +50,6 @@ pub(super) struct Variant {
     trimmed: bool,
     login_list: bool,
     desktop_list: bool,
-    firefox: bool,
 }
 
 impl Variant {
@@ -64,18 +61,12 @@ impl Variant {
             "no-preload" => (true, false, false),
             _ => (false, true, false),
         };
-        let firefox = parameters.text("browser") == "firefox";
-        Variant { trimmed, login_list, desktop_list, firefox }
+        Variant { trimmed, login_list, desktop_list }
     }
 
     /// A boot from which lists are made: everything is started and nothing read ahead.
-    pub(super) fn recorded(firefox: bool) -> Variant {
-        Variant { trimmed: false, login_list: false, desktop_list: false, firefox }
-    }
-
-    /// The list of what its desktop opens.
-    pub(super) fn desktop(self) -> &'static str {
-        if self.firefox { FIREFOX_LIST } else { DESKTOP_LIST }
+    pub(super) fn recorded() -> Variant {
+        Variant { trimmed: false, login_list: false, desktop_list: false }
     }
 
     /// The lists it reads ahead, each with the service that does it.
@@ -85,7 +76,7 @@ impl Variant {
             lists.push((LOGIN_LIST, "preload-login.service"));
         }
         if self.desktop_list {
-            lists.push((self.desktop(), "preload-desktop.service"));
+            lists.push((DESKTOP_LIST, "preload-desktop.service"));
         }
         lists
     }
@@ -96,7 +87,7 @@ impl Variant {
         if !self.trimmed {
             programs.push(CLIPBOARD);
         }
-        programs.extend([TERMINAL, EDITOR, if self.firefox { FIREFOX } else { DILLO }]);
+        programs.extend([TERMINAL, EDITOR, BROWSER]);
         programs
     }
 
