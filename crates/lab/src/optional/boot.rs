@@ -291,8 +291,7 @@ fn add_files(
         for entry in archive.entries().map_err(damaged)? {
             let mut entry = entry.map_err(damaged)?;
             let path = entry.path().map_err(damaged)?.into_owned();
-            let shown: PathBuf = path.components().filter(|c| c.as_os_str() != ".").collect();
-            list.push_str(&format!("/{}\n", shown.display()));
+            list.push_str(&listed(&path));
             let Some(place) = place_of(&path) else { continue };
             let mut header = entry.header().clone();
             let kind = header.entry_type();
@@ -314,6 +313,12 @@ fn add_files(
         }
         Ok(list)
     })
+}
+
+/// A line of the list that dpkg keeps: the root is `/.`, an empty name damages the database.
+fn listed(path: &Path) -> String {
+    let path: PathBuf = path.components().filter(|part| part.as_os_str() != ".").collect();
+    if path.as_os_str().is_empty() { "/.\n".to_owned() } else { format!("/{}\n", path.display()) }
 }
 
 /// The files of a package's control archive.
@@ -384,6 +389,12 @@ mod tests {
         assert_eq!(place("./"), None);
         assert_eq!(place("./usr/share/doc/dash/copyright"), None);
         assert_eq!(place("./etc/passwd").as_deref(), Some("etc/passwd"));
+    }
+
+    #[test]
+    fn the_list_of_a_package_names_the_root_as_dpkg_does() {
+        assert_eq!(listed(Path::new("./")), "/.\n");
+        assert_eq!(listed(Path::new("./lib64/")), "/lib64\n");
     }
 
     #[test]
