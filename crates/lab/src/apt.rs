@@ -60,6 +60,14 @@ impl Apt {
             std::fs::create_dir_all(&path).map_err(LabError::at("create", &path))?;
         }
         let apt = Apt { directory: directory.to_owned(), config: directory.join("apt.conf") };
+        // What an interrupted build has left: a package that lies here is no part of a plan.
+        let left = apt.archives();
+        for entry in std::fs::read_dir(&left).map_err(LabError::at("read", &left))?.flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "deb") {
+                let path = entry.path();
+                std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
+            }
+        }
         let status = directory.join("state/status");
         std::fs::write(&status, "").map_err(LabError::at("write", &status))?;
         // How to reach the archives (proxies, timeouts) is the machine's own setting; its
