@@ -72,8 +72,12 @@ pub(super) fn factors(better: Direction, values: &[Option<f64>]) -> Vec<Option<f
         .collect()
 }
 
-/// Published figures that can be compared.
+/// Published figures that can be compared: none where one of them is only a bound, since
+/// that one may be the best.
 pub(super) fn published_values(row: &RowResults) -> Vec<Option<f64>> {
+    if row.row.values.iter().any(|cell| matches!(cell, Cell::Above(_) | Cell::Below(_))) {
+        return vec![None; row.row.values.len()];
+    }
     let value = |cell: &Cell| match cell {
         Cell::Value(value) => Some(*value),
         _ => None,
