@@ -65,7 +65,7 @@ reports none. It syncs the whole machine when files have been created or deleted
     parameters: &[
         Parameter {
             name: "size",
-            help: "Size of the large file in whole MiB; 0 leaves its phases out.",
+            help: "Size of the large file, rounded down to MiB; 0 leaves its phases out.",
             kind: Kind::Size,
             default: "2G",
             scales: true,
@@ -197,7 +197,7 @@ struct Asked {
 impl Asked {
     fn of(parameters: &Parameters) -> Result<Asked, String> {
         let asked = Asked {
-            size: parameters.size("size").0,
+            size: parameters.size("size").0 >> 20 << 20,
             chunk: parameters.size("chunk").0,
             fast: parameters.switch("fast"),
             files: parameters.count("files"),
@@ -206,11 +206,8 @@ impl Asked {
             directories: parameters.count("directories"),
             fsync: parameters.switch("fsync"),
         };
-        if !asked.size.is_multiple_of(1 << 20) {
-            return Err(format!(
-                "size={} is not in whole MiB, as bonnie++ takes it",
-                Bytes(asked.size)
-            ));
+        if asked.size == 0 && parameters.size("size").0 > 0 {
+            return Err("size is below 1 MiB, the unit in which bonnie++ takes it".to_owned());
         }
         if asked.size > 0 && !asked.fast && asked.size < CHARS {
             return Err(
