@@ -8,8 +8,8 @@ use crate::wording;
 
 pub(super) fn table(check: &Crosscheck) -> String {
     let mut text = format!(
-        "{} against {} (run {}): ratio of times, ours to the original's; {} % are taken for \
-         equal\n",
+        "{} against {} (run {}): times, ours to the original's;\n\
+         within {} % they are taken for equal\n",
         check.ours,
         check.original,
         check.run,
@@ -40,10 +40,8 @@ fn contender(text: &mut String, held: &Held) {
             let name = if nth == 0 { phase.name.as_str() } else { "" };
             row(text, name, time);
         }
-        let verdict = verdict(phase);
-        let _ = writeln!(text, "  {:<18} {verdict}", "");
-        for remark in &phase.remarks {
-            let _ = writeln!(text, "  {:<18} {remark}", "");
+        for line in verdict(phase).iter().chain(&phase.remarks) {
+            let _ = writeln!(text, "  {:<18} {line}", "");
         }
     }
 }
@@ -70,15 +68,25 @@ fn row(text: &mut String, name: &str, time: &HeldTime) {
     );
 }
 
-fn verdict(phase: &HeldPhase) -> String {
+/// The verdict in words, then the counts, as many to a line as go there.
+fn verdict(phase: &HeldPhase) -> Vec<String> {
+    const WIDTH: usize = 78;
     let words = match phase.verdict {
         Verdict::Equivalent => "equivalent",
         Verdict::OwnCode => "equivalent but for the original's own code",
         Verdict::Departs => "DEPARTS",
         Verdict::Undecided => "undecided: more or longer pairs may tell",
     };
-    let counts: Vec<String> = phase.counts.iter().map(count).collect();
-    if counts.is_empty() { words.to_owned() } else { format!("{words}; {}", counts.join(", ")) }
+    let mut lines = vec![words.to_owned()];
+    for count in phase.counts.iter().map(count) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + count.chars().count() + 2 <= WIDTH => {
+                *line += &format!("; {count}");
+            }
+            _ => lines.push(count),
+        }
+    }
+    lines
 }
 
 fn count(count: &HeldCount) -> String {

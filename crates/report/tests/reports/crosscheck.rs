@@ -85,7 +85,8 @@ fn a_count_that_differs_in_one_pair_departs_and_is_shown() {
     trial.unwrap().phases[0].write_bytes = Bytes(17);
     let check = held(&run);
     assert_eq!(only(&check).verdict, Verdict::Departs);
-    assert!(check.to_text().contains("bytes written DIFFER in 1 of 12: 2,650,000 and 17"));
+    let text = check.to_text();
+    assert!(text.contains("bytes written DIFFER in 1 of 12: 2,650,000 and 17"), "{text}");
 }
 
 #[test]

@@ -153,3 +153,57 @@ fn file_tests_make_the_calls_of_the_original() {
     assert_eq!(theirs["create"], 2048);
     assert_eq!(ours, theirs);
 }
+
+/// How often each call on the large file is made. Every read and write is of one chunk.
+fn calls_on_the_large_file(command: &Command) -> BTreeMap<String, usize> {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("strace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-y", "-s", "4", "-e", "trace=read,write,lseek,fsync", "-o"]).arg(&log);
+    strace.arg(command.get_program()).args(command.get_args());
+    let status = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(status.expect("strace is installed").success(), "{:?}", command.get_program());
+    let mut counts = BTreeMap::new();
+    for line in std::fs::read_to_string(log).unwrap().lines() {
+        let Some((_, line)) = line.split_once(' ') else { continue };
+        let (call, arguments) = line.trim_start().split_once('(').unwrap_or_default();
+        if !arguments.contains("/Bonnie.") || line.contains("resumed>") {
+            continue;
+        }
+        let result = line.rsplit("= ").next().unwrap_or("");
+        let chunk = line.ends_with("<unfinished ...>") || result == "8192";
+        assert!(!matches!(call, "read" | "write") || chunk, "{line}");
+        *counts.entry(call.to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn the_large_file_sees_the_calls_of_the_original() {
+    let home = scratch();
+    let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
+    std::fs::create_dir(&ours).unwrap();
+    std::fs::create_dir(&theirs).unwrap();
+    let mut command = Command::new("bonnie++");
+    command.arg("-d").arg(&theirs).args(["-s", "2", "-n", "0", "-r", "0", "-f", "-q"]);
+    if rustix::process::geteuid().is_root() {
+        command.args(["-u", "0:0"]);
+    }
+    let theirs = calls_on_the_large_file(&command);
+    let mut command = Command::new(program());
+    command.arg("bonnie").arg(&ours).arg(corpus(home.path()).path());
+    command.args(["size=2M", "files=0", "fast=on"]);
+    let ours = calls_on_the_large_file(&command);
+    let chunks = 256;
+    // Written, rewritten, and a tenth of the seeks, which each draws for itself.
+    let rewritten = |counts: &BTreeMap<String, usize>| counts["write"] - 2 * chunks;
+    for counts in [&ours, &theirs] {
+        assert_eq!(counts["read"], 2 * chunks + 8192, "{counts:?}");
+        assert!((600..1050).contains(&rewritten(counts)), "{counts:?}");
+    }
+    let seeks = |counts: &BTreeMap<String, usize>| counts["lseek"] - rewritten(counts);
+    assert_eq!(seeks(&ours), chunks + 8192);
+    // With -f it makes, syncs and removes an empty file first, and rewinds where it is.
+    assert_eq!(seeks(&theirs), seeks(&ours) + 2);
+    assert_eq!(theirs["fsync"], ours["fsync"] + 1);
+}

@@ -1,7 +1,7 @@
 //! Bonnie's large file: by byte, by block, rewritten, at random places.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
 
@@ -301,6 +301,7 @@ pub(super) struct Seeks {
     /// Block, and whether 2.00 rewrites it.
     places: Vec<(u64, bool)>,
     next: AtomicUsize,
+    begun: AtomicBool,
 }
 
 impl Seeks {
@@ -308,7 +309,7 @@ impl Seeks {
         let mut draw = seed.stream("bonnie seeks");
         let places =
             (0..count).map(|_| (draw.below(large.chunks().max(1)), draw.below(10) == 0)).collect();
-        Seeks { places, next: AtomicUsize::new(0) }
+        Seeks { places, next: AtomicUsize::new(0), begun: AtomicBool::new(false) }
     }
 
     /// One seeker's share. Returns how many blocks it rewrote.
@@ -321,6 +322,13 @@ impl Seeks {
         recorder: &mut Recorder<'_>,
     ) -> Result<u64, OpError> {
         let (mut own, mut rewritten) = (0, 0);
+        // The parent of the seekers syncs the file, which is clean, as it lets them go.
+        if large.manner == Manner::V200a && !self.begun.swap(true, Ordering::Relaxed) {
+            for file in &files.files {
+                rustix::fs::fsync(file).map_err(files.path.failed("fsync"))?;
+            }
+            recorder.part(Op(2));
+        }
         while !crew.is_stopped() {
             let Some((chunk, drawn)) = self.places.get(self.next.fetch_add(1, Ordering::Relaxed))
             else {

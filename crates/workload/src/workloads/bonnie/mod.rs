@@ -79,7 +79,7 @@ static SEEKS: PhaseDescription = PhaseDescription {
     name: "seeks",
     summary: "several seekers read random chunks and rewrite a tenth of them",
     clock: "from the moment all seekers are let go until the last has closed the file; no cache \
-            drop before. 2.00a: each seeker ends with fsync",
+            drop before. 2.00a: one fsync at the start, each seeker ends with one",
     ops: &[
         OpDescription { name: "read", span: "lseek, read of a chunk" },
         OpDescription { name: "rewrite", span: "lseek, read, lseek, write of a chunk" },
