@@ -332,6 +332,9 @@ pub(crate) enum LabAction {
     Verify(LabVerify),
     /// Measure how long a trial takes to start and how much virtual time a core gives
     Bench(LabBench),
+    /// Compare two stored runs, one of the lab and one of a real device: do they agree on
+    /// who is faster?
+    Agreement(LabAgreement),
     /// Write the lab into a file, since distributions drop old kernels
     Export {
         /// The file to write
@@ -346,6 +349,20 @@ pub(crate) enum LabAction {
     },
     /// Boot a guest under KVM to find out whether it truly works here
     Kvm,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabAgreement {
+    /// One run: its id, or latest
+    #[arg(value_name = "RUN")]
+    pub(crate) one: String,
+
+    /// The other: the same workloads and contenders on another testbed
+    #[arg(value_name = "RUN")]
+    pub(crate) other: String,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
 }
 
 #[derive(Debug, Args)]

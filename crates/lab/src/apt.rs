@@ -1,6 +1,7 @@
 //! Debian packages without root: apt with a state directory of our own. Nothing of the
 //! machine's own package state is read or changed but its list of sources and its keys.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -60,14 +61,9 @@ impl Apt {
             std::fs::create_dir_all(&path).map_err(LabError::at("create", &path))?;
         }
         let apt = Apt { directory: directory.to_owned(), config: directory.join("apt.conf") };
-        // What an interrupted build has left: a package that lies here is no part of a plan.
-        let left = apt.archives();
-        for entry in std::fs::read_dir(&left).map_err(LabError::at("read", &left))?.flatten() {
-            if entry.path().extension().is_some_and(|extension| extension == "deb") {
-                let path = entry.path();
-                std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
-            }
-        }
+        // A file that an interrupted build left: apt would take it for what it planned by
+        // its name and size alone, and leave it out of its plan.
+        sweep(&apt.archives())?;
         let status = directory.join("state/status");
         std::fs::write(&status, "").map_err(LabError::at("write", &status))?;
         // How to reach the archives (proxies, timeouts) is the machine's own setting; its
@@ -142,7 +138,7 @@ impl Apt {
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> Result<String, LabError> {
-        let output = Command::new(program)
+        let output = ends_with_us(&mut Command::new(program))
             .args(arguments)
             .env("APT_CONFIG", &self.config)
             .env("LC_ALL", "C")
@@ -215,12 +211,32 @@ impl Apt {
 pub(crate) fn unpack(package: &Path, root: &Path) -> Result<(), LabError> {
     let (from, to) = (package.display().to_string(), root.display().to_string());
     let arguments = ["--extract", from.as_str(), to.as_str()];
-    let output = Command::new("dpkg-deb")
+    let output = ends_with_us(&mut Command::new("dpkg-deb"))
         .args(arguments)
         .env("LC_ALL", "C")
         .output()
         .map_err(|error| not_debian("dpkg-deb", &error))?;
     checked("dpkg-deb", &arguments, &output).map(drop)
+}
+
+/// Has a program end when this process does, whatever ends it.
+fn ends_with_us(command: &mut Command) -> &mut Command {
+    // SAFETY: prctl is async-signal-safe and touches no memory of ours.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            Ok(())
+        })
+    }
+}
+
+/// Removes the files of a directory, but not those in directories below it.
+fn sweep(directory: &Path) -> Result<(), LabError> {
+    let entries = std::fs::read_dir(directory).map_err(LabError::at("read", directory))?;
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| !path.is_dir()) {
+        std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
+    }
+    Ok(())
 }
 
 fn not_debian(program: &str, error: &std::io::Error) -> LabError {
@@ -294,17 +310,18 @@ fn sources(listed: &[Vec<&str>], archives: &Archives) -> Vec<(String, String, St
     sources.into_iter().map(joined).collect()
 }
 
-/// A line of `--print-uris`: `'URI' file size HASH`. The hash may be missing; the file's own
-/// is taken when it is there.
+/// A line of `--print-uris`: `'URI' file size HASH`. The hash is left out where it is none
+/// of SHA-256.
 fn planned(line: &str) -> Option<Package> {
     let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split_whitespace();
     let file = words.next()?.strip_suffix(".deb")?;
     let size = words.next()?.parse().ok()?;
+    let sha256 = words.next().and_then(|hash| hash.strip_prefix("SHA256:")).unwrap_or_default();
     let mut parts = file.split('_');
     Some(Package {
         name: parts.next()?.to_owned(),
         version: parts.next()?.replace("%3a", ":"),
-        sha256: String::new(),
+        sha256: sha256.to_owned(),
         size,
     })
 }
@@ -318,7 +335,7 @@ mod tests {
         let line = "'http://archive/pool/main/m/mdadm_4.2-5_amd64.deb' mdadm_4.2-5_amd64.deb 445732 SHA256:ab12";
         let package = planned(line).unwrap();
         assert_eq!((package.name.as_str(), package.version.as_str()), ("mdadm", "4.2-5"));
-        assert_eq!(package.size, 445_732);
+        assert_eq!((package.size, package.sha256.as_str()), (445_732, "ab12"));
         let epoch = "'x' ntfs-3g_1%3a2022.10.3-1_amd64.deb 1 SHA256:0";
         assert_eq!(planned(epoch).unwrap().version, "1:2022.10.3-1");
         assert_eq!(planned("Reading package lists..."), None);
@@ -345,6 +362,16 @@ mod tests {
                 "http://a/debian/ bookworm-updates main contrib",
             ]
         );
+    }
+
+    #[test]
+    fn what_an_interrupted_build_left_is_swept() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("partial")).unwrap();
+        std::fs::write(directory.path().join("mdadm_4.2-5_amd64.deb"), "half").unwrap();
+        sweep(directory.path()).unwrap();
+        let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().flatten().collect();
+        assert!(left.len() == 1 && left[0].path().is_dir());
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(crate) const KERNEL_SERIES: &str = "6.12";
 const QEMU: &str = "qemu-system-x86_64";
 const QEMU_PACKAGE: &str = "qemu-system-x86";
 pub(crate) const MANIFEST: &str = "manifest.toml";
+const MANIFEST_VERSION: u32 = 1;
 const CURRENT: &str = "current";
 
 /// What to build.
@@ -116,9 +117,21 @@ pub fn current(cache: &Path) -> Result<Software, LabError> {
     let directory = cache.join("software").join(name.trim());
     let path = directory.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(|_| LabError::NotBuilt(cache.to_owned()))?;
-    let manifest =
-        toml::from_str(&text).map_err(|error| LabError::damaged(&path, error.to_string()))?;
+    let manifest = read_manifest(&path, &text)?;
     Ok(Software { directory, manifest })
+}
+
+/// Reads a manifest, which has to be of this version.
+fn read_manifest(path: &Path, text: &str) -> Result<Manifest, LabError> {
+    let manifest: Manifest =
+        toml::from_str(text).map_err(|error| LabError::damaged(path, error.to_string()))?;
+    match manifest.version {
+        MANIFEST_VERSION => Ok(manifest),
+        other => Err(LabError::damaged(
+            path,
+            format!("it is of version {other}, this program reads {MANIFEST_VERSION}"),
+        )),
+    }
 }
 
 impl Software {
@@ -304,7 +317,15 @@ fn build_in(
     let mut packages = source.packages;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     packages.dedup();
-    Ok(Manifest { version: 1, kernel, modules, tools, qemu, with: BTreeSet::new(), packages })
+    Ok(Manifest {
+        version: MANIFEST_VERSION,
+        kernel,
+        modules,
+        tools,
+        qemu,
+        with: BTreeSet::new(),
+        packages,
+    })
 }
 
 /// A program on the PATH.
@@ -369,6 +390,13 @@ mod tests {
         assert_eq!(std::fs::read_to_string(plain.directory.join(MANIFEST)).unwrap(), text);
         assert!(grown.directory.join("modules/6.12/ublk_drv.ko").is_file());
         assert!(grown.directory.join("link").is_symlink());
+    }
+
+    #[test]
+    fn a_lab_of_another_version_is_refused_with_both() {
+        let text = "version = 7\nkernel = \"k\"\nmodules = \"m\"\ntools = \"t\"\n";
+        let error = read_manifest(Path::new("manifest.toml"), text).unwrap_err().to_string();
+        assert!(error.contains("version 7") && error.contains("reads 1"), "{error}");
     }
 
     #[test]

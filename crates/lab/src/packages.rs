@@ -149,7 +149,7 @@ impl<'a> Source<'a> {
         let mut files = Vec::new();
         for package in &mut planned {
             let file = find_package(&archives, package)?;
-            package.sha256 = digest_of(&file)?;
+            check_digest(&file, package)?;
             files.push(file);
         }
         self.packages.extend(planned);
@@ -170,6 +170,21 @@ impl<'a> Source<'a> {
         }
         Ok(())
     }
+}
+
+/// Notes a package's digest; one that is not what the package lists say is refused.
+fn check_digest(file: &Path, package: &mut Package) -> Result<(), LabError> {
+    let found = digest_of(file)?;
+    if !package.sha256.is_empty() && package.sha256 != found {
+        let (listed, _) = (package.sha256.clone(), std::fs::remove_file(file));
+        let problem = format!(
+            "its SHA-256 is {found}, the package lists say {listed} of {} {}",
+            package.name, package.version
+        );
+        return Err(LabError::damaged(file, problem));
+    }
+    package.sha256 = found;
+    Ok(())
 }
 
 fn digest_of(path: &Path) -> Result<String, LabError> {
@@ -211,6 +226,28 @@ fn newest_kernel(names: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_that_is_not_the_listed_one_is_refused_and_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("mdadm_4.2-5_amd64.deb");
+        let mut package = Package {
+            name: "mdadm".to_owned(),
+            version: "4.2-5".to_owned(),
+            sha256: String::new(),
+            size: 3,
+        };
+        std::fs::write(&file, "abc").unwrap();
+        check_digest(&file, &mut package).unwrap();
+        assert!(package.sha256.starts_with("ba7816bf"));
+        std::fs::write(&file, "abd").unwrap();
+        let error = check_digest(&file, &mut package).unwrap_err().to_string();
+        assert!(error.contains("ba7816bf") && error.contains("mdadm 4.2-5"), "{error}");
+        assert!(!file.exists());
+        let other = Package { version: "4.2-6".to_owned(), ..package };
+        let error = find_package(directory.path(), &other).unwrap_err().to_string();
+        assert!(error.contains("4.2-6"), "{error}");
+    }
 
     #[test]
     fn the_newest_plain_kernel_is_taken() {

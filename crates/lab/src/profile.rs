@@ -165,6 +165,8 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("array-2007", include_str!("../profiles/array-2007.toml")),
     ("raid-2011", include_str!("../profiles/raid-2011.toml")),
     ("today", include_str!("../profiles/today.toml")),
+    ("today-ssd", include_str!("../profiles/today-ssd.toml")),
+    ("server-ssd", include_str!("../profiles/server-ssd.toml")),
 ];
 
 impl MachineProfile {

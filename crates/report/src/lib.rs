@@ -5,6 +5,7 @@
 //! read or written, no clock is asked, and the same run gives the same text.
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod analysis;
 mod charts;
 mod crosscheck;
@@ -13,6 +14,7 @@ mod redaction;
 mod repeat;
 mod wording;
 
+pub use agreement::{Agreement, Verdict as AgreementVerdict, agreement_table, agreements};
 pub use analysis::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
     MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, TrialCounts, TrialFigure, Unit,

@@ -1,5 +1,6 @@
 //! `fstrial lab`: building the lab, saying what it is, and checking what it promises.
 
+mod agreement;
 mod bench;
 mod verify;
 
@@ -19,6 +20,7 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
     match arguments.action {
         LabAction::Build(build) => self::build(build),
         LabAction::Show => show(),
+        LabAction::Agreement(arguments) => agreement::agreement(&arguments),
         LabAction::Bench(arguments) => bench::bench(&arguments),
         LabAction::Verify(arguments) => verify::verify(&arguments),
         LabAction::Export { file } => {

@@ -6,5 +6,6 @@ mod device;
 mod directory;
 mod documentation;
 mod interrupted;
+mod lab;
 mod sandbox;
 mod study;

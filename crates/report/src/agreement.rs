@@ -1,0 +1,195 @@
+//! Do two runs of the same workloads agree on who is faster? For each phase and each pair of
+//! contenders: what either run says, and whether the two can both be right.
+
+use std::fmt::Write;
+
+use crate::{Analysis, MetricTable, PairResult};
+
+/// What two runs say together of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Both separate it, the same way round.
+    Agree,
+    /// Both separate it, opposite ways.
+    Discordant,
+    /// At least one does not separate it: no contradiction.
+    Open,
+}
+
+/// One pair of contenders in one phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreement {
+    /// The workload.
+    pub workload: String,
+    /// The phase.
+    pub phase: String,
+    /// The two contenders.
+    pub pair: (String, String),
+    /// The first one's time divided by the second's, in either run.
+    pub runs: [PairResult; 2],
+    /// What they say together.
+    pub verdict: Verdict,
+}
+
+/// Compares two runs by the wall times of the phases both have. Pairs that one of them does
+/// not compare (too few repeats, a phase that is not comparable) are left out.
+pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
+    let mut found = Vec::new();
+    for workload in &one.workloads {
+        let same = other.workloads.iter().filter(|candidate| {
+            candidate.name == workload.name && candidate.parameters == workload.parameters
+        });
+        for (theirs, phase) in
+            same.flat_map(|theirs| workload.phases.iter().map(move |p| (theirs, p)))
+        {
+            let table = phase.table("wall");
+            let other_phase = theirs.phases.iter().find(|theirs| theirs.name == phase.name);
+            let (Some(table), Some(other_table)) =
+                (table, other_phase.and_then(|phase| phase.table("wall")))
+            else {
+                continue;
+            };
+            for pair in &table.pairs {
+                let name =
+                    |analysis: &Analysis, index: usize| analysis.contenders[index].name.clone();
+                let names = (name(one, pair.a), name(one, pair.b));
+                if let Some(counterpart) = pair_of(other, other_table, &names) {
+                    let verdict = verdict(pair, &counterpart);
+                    found.push(Agreement {
+                        workload: workload.title.clone(),
+                        phase: phase.name.clone(),
+                        pair: names,
+                        runs: [pair.clone(), counterpart],
+                        verdict,
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The pair of these names, the same way round.
+fn pair_of(
+    analysis: &Analysis,
+    table: &MetricTable,
+    names: &(String, String),
+) -> Option<PairResult> {
+    let index = |name: &String| analysis.contenders.iter().position(|one| one.name == *name);
+    let (a, b) = (index(&names.0)?, index(&names.1)?);
+    table.pairs.iter().find_map(|pair| match (pair.a, pair.b) {
+        found if found == (a, b) => Some(pair.clone()),
+        found if found == (b, a) => Some(PairResult {
+            a,
+            b,
+            ratio: 1.0 / pair.ratio,
+            low: pair.high.map(|high| 1.0 / high),
+            high: pair.low.map(|low| 1.0 / low),
+            effect: pair.effect.map(|effect| -effect),
+            ..pair.clone()
+        }),
+        _ => None,
+    })
+}
+
+fn verdict(one: &PairResult, other: &PairResult) -> Verdict {
+    if !one.separated || !other.separated {
+        Verdict::Open
+    } else if (one.ratio < 1.0) == (other.ratio < 1.0) {
+        Verdict::Agree
+    } else {
+        Verdict::Discordant
+    }
+}
+
+/// The table in Markdown, with the number of pairs of each kind; `names` are those of the
+/// two runs.
+pub fn agreement_table(found: &[Agreement], names: [&str; 2]) -> String {
+    let mut text = String::new();
+    let [first, second] = names;
+    let count = |verdict| found.iter().filter(|one| one.verdict == verdict).count();
+    let (agree, discordant) = (count(Verdict::Agree), count(Verdict::Discordant));
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "| workload | phase | pair | ratio of times, {first} | n | {second} | n | both |\n\
+         |---|---|---|---|---|---|---|---|"
+    );
+    for one in found {
+        let cell = |pair: &PairResult| {
+            let interval = match (pair.low, pair.high) {
+                (Some(low), Some(high)) => format!(" ({low:.2} to {high:.2})"),
+                _ => String::new(),
+            };
+            let mark = if pair.separated { "" } else { " ≈" };
+            format!("{:.2}{interval}{mark} | {}", pair.ratio, pair.n)
+        };
+        let verdict = match one.verdict {
+            Verdict::Agree => "agree",
+            Verdict::Discordant => "**discordant**",
+            Verdict::Open => "–",
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} / {} | {} | {} | {verdict} |",
+            one.workload,
+            one.phase,
+            one.pair.0,
+            one.pair.1,
+            cell(&one.runs[0]),
+            cell(&one.runs[1]),
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\n{} pairs; both runs separate {} of them: {agree} agree, {discordant} are discordant. \
+         ≈: not separated.",
+        found.len(),
+        agree + discordant,
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(ratio: f64, separated: bool) -> PairResult {
+        PairResult {
+            a: 0,
+            b: 1,
+            ratio,
+            low: Some(ratio * 0.9),
+            high: Some(ratio * 1.1),
+            p: 0.01,
+            p_adjusted: 0.01,
+            effect: None,
+            paired: true,
+            n: 5,
+            separated,
+            equivalent: false,
+        }
+    }
+
+    #[test]
+    fn only_what_both_separate_can_agree_or_not() {
+        assert_eq!(verdict(&pair(0.5, true), &pair(0.9, true)), Verdict::Agree);
+        assert_eq!(verdict(&pair(0.5, true), &pair(1.2, true)), Verdict::Discordant);
+        assert_eq!(verdict(&pair(0.5, true), &pair(1.2, false)), Verdict::Open);
+    }
+
+    #[test]
+    fn the_table_counts_and_marks() {
+        let one = |verdict, second| Agreement {
+            workload: "w".to_owned(),
+            phase: "io".to_owned(),
+            pair: ("ext4".to_owned(), "xfs".to_owned()),
+            runs: [pair(0.5, true), second],
+            verdict,
+        };
+        let found = [one(Verdict::Agree, pair(0.7, true)), one(Verdict::Open, pair(1.1, false))];
+        let text = agreement_table(&found, ["device", "lab"]);
+        assert!(text.contains("2 pairs; both runs separate 1 of them: 1 agree, 0"), "{text}");
+        assert!(text.contains("1.10 (0.99 to 1.21) ≈ | 5 | – |"), "{text}");
+    }
+}
