@@ -44,6 +44,9 @@ impl<'a> Source<'a> {
 
     fn apt(&mut self) -> Result<&Apt, LabError> {
         if self.apt.is_none() {
+            // apt-get waits for ever when the disk fills while it fetches its lists: seen
+            // with a cache of 24 MiB.
+            self.check_room(LISTS)?;
             let directory = self.cache.join("apt");
             std::fs::create_dir_all(&directory).map_err(LabError::at("create", &directory))?;
             let apt = Apt::set_up(&directory, &self.archives)?;
@@ -208,6 +211,10 @@ fn find_package(archives: &Path, package: &Package) -> Result<PathBuf, LabError>
             why: format!("version {} was planned and not downloaded; try again", package.version),
         })
 }
+
+/// What the package lists of a distribution take, fetched and unpacked being counted as for
+/// packages.
+const LISTS: Bytes = Bytes::from_mib(64);
 
 /// The newest plain kernel among package names (`linux-image-6.12.117+deb12-amd64`).
 fn newest_kernel(names: &[String]) -> Option<String> {
