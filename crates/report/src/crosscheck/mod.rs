@@ -207,7 +207,7 @@ fn held(
         .iter()
         .filter_map(|(block, ours)| {
             let original = originals.get(block)?;
-            (done(ours) && done(original)).then(|| Pair { block: *block, ours, original })
+            (done(ours) && done(original)).then_some(Pair { block: *block, ours, original })
         })
         .collect();
     let mut phases: Vec<HeldPhase> = Vec::new();
