@@ -475,14 +475,13 @@ impl Place<'_> {
         let (roles, share) = (layout.disks(choice).ok()?, layout.share(choice).ok()?);
         let mut raw = Bytes::ZERO;
         for (role, disk) in roles.iter().zip(self.disks) {
-            raw = raw
-                + match role {
-                    Role::Journal => Bytes::ZERO,
-                    Role::Data => machine::device_size(disk).ok()?,
-                    Role::Controller(_) => {
-                        Bytes(machine::device_size(disk).ok()?.0 / share.usable * share.of)
-                    }
-                };
+            raw += match role {
+                Role::Journal => Bytes::ZERO,
+                Role::Data => machine::device_size(disk).ok()?,
+                Role::Controller(_) => {
+                    Bytes(machine::device_size(disk).ok()?.0 / share.usable * share.of)
+                }
+            };
         }
         Some(raw)
     }
