@@ -70,11 +70,11 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
         }
         if let Some(phase) = starts {
             // Not before: mkfs and mounting may need more than is left to the trial.
-            if let Some(left) = order.available.filter(|_| phases == 0) {
-                if let Err(error) = held::all_but(left) {
-                    port::say(&format!("holding memory back: {error}"));
-                    std::process::exit(1);
-                }
+            if let Some(left) = order.available.filter(|_| phases == 0)
+                && let Err(error) = held::all_but(left)
+            {
+                port::say(&format!("holding memory back: {error}"));
+                std::process::exit(1);
             }
             phases += 1;
             words.set(Word::Phase, phases);

@@ -59,7 +59,7 @@ pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
                         workload: workload.title.clone(),
                         phase: phase.name.clone(),
                         pair: names,
-                        runs: [pair.clone(), counterpart],
+                        runs: [*pair, counterpart],
                         verdict,
                     });
                 }
@@ -78,7 +78,7 @@ fn pair_of(
     let index = |name: &String| analysis.contenders.iter().position(|one| one.name == *name);
     let (a, b) = (index(&names.0)?, index(&names.1)?);
     table.pairs.iter().find_map(|pair| match (pair.a, pair.b) {
-        found if found == (a, b) => Some(pair.clone()),
+        found if found == (a, b) => Some(*pair),
         found if found == (b, a) => Some(PairResult {
             a,
             b,
@@ -86,7 +86,7 @@ fn pair_of(
             low: pair.high.map(|high| 1.0 / high),
             high: pair.low.map(|low| 1.0 / low),
             effect: pair.effect.map(|effect| -effect),
-            ..pair.clone()
+            ..*pair
         }),
         _ => None,
     })

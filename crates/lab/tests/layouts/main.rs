@@ -21,6 +21,9 @@ use trial::{Event, InputFiles, Made, Outcome, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
+/// A test's name and what it does.
+type Test = (&'static str, fn(&Labs));
+
 fn main() {
     if guest::is_guest() {
         guest::run();
@@ -35,7 +38,7 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, fn(&Labs)); 9] = [
+    let tests: [Test; 9] = [
         ("eight arrays of 2007", arrays::eight_arrays_of_2007),
         ("a journal's disk gets the journal's flushes", arrays::a_journals_disk_gets_its_flushes),
         ("a battery answers before the disks", arrays::a_battery_answers_before_the_disks),
