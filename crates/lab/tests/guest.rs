@@ -13,7 +13,7 @@ use guest::Sabotage;
 use lab::{BuildOptions, Extras, Lab, LabError, MachineProfile};
 use stack::Contender;
 use testbed::{Stop, Testbed};
-use trial::{Event, InputFiles, Outcome, TrialSpec, WorkloadChoice};
+use trial::{Event, InputFiles, Outcome, Step, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, Seed};
 
@@ -33,13 +33,15 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 9] = [
         ("one specification gives one result", repeats_are_identical),
         ("another seed gives another", seeds_differ),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
         ("a trial's process that is killed is an outcome", a_kill_is_an_outcome),
         ("waiting for ever ends in virtual time", waiting_ends),
         ("a hang is called by its instructions", a_hang_is_an_outcome),
+        ("an emulator that is killed is an outcome", a_killed_emulator_is_an_outcome),
+        ("disks that are full are an outcome", full_disks_are_an_outcome),
         ("a damaged checkpoint is made again", a_damaged_checkpoint_is_made_again),
     ];
     for (name, test) in tests {
@@ -137,6 +139,49 @@ fn a_hang_is_an_outcome(lab: &Lab, _: &Path) {
             assert!(reason.contains("million instructions"), "{reason}");
             assert!(kernel_log.contains("NMI"), "{kernel_log}");
         }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Processes this one has started and that run.
+fn children() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("proc is there").flatten();
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn a_killed_emulator_is_an_outcome(lab: &Lab, _: &Path) {
+    // As the kernel does to a process when the host has no memory left.
+    let mut ends = Vec::new();
+    let extras = Extras::default();
+    lab.carry_out(&spec(1), &extras, &Stop::new(), &mut |event| match event {
+        Event::Step(Step::Mkfs) => {
+            for child in children() {
+                let child = rustix::process::Pid::from_raw(child).expect("a process has a number");
+                rustix::process::kill_process(child, rustix::process::Signal::KILL)
+                    .expect("it is ours");
+            }
+        }
+        Event::Ended(outcome) => ends.push(outcome),
+        _ => {}
+    })
+    .expect("a guest starts");
+    assert!(
+        matches!(&ends[..], [Outcome::GuestDied { reason, .. }] if reason.contains("emulator")),
+        "{ends:?}"
+    );
+    assert_eq!(children(), [0; 0], "nothing is left running");
+}
+
+fn full_disks_are_an_outcome(lab: &Lab, _: &Path) {
+    let extras = Extras { store_limit: Some(Bytes::from_kib(64)), ..Extras::default() };
+    match outcome(lab, &extras) {
+        Outcome::Failed { reason, .. } => assert!(reason.contains("admitted"), "{reason}"),
         other => panic!("{other:?}"),
     }
 }
