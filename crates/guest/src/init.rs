@@ -25,6 +25,8 @@ use crate::{inputs, models, modules, port, random, transport, working};
 pub const REGION_OPTION: &str = "fstrial.region=";
 /// Where the trial's filesystem is mounted.
 pub const MOUNT_POINT: &str = "/mnt";
+/// The last file of the initramfs: where it is missing, so are others.
+pub const WHOLE_FILE: &str = "/whole";
 const HEARTBEAT: Nanos = Nanos::from_secs(1);
 
 /// Does everything; the host ends the machine.
@@ -53,6 +55,10 @@ fn rest() {
 }
 
 fn prepare() -> Result<(), String> {
+    if !Path::new(WHOLE_FILE).exists() {
+        let reason = "the initramfs was unpacked in part: the machine has too little memory for it";
+        return Err(reason.to_owned());
+    }
     let mount = |source: &str, at: &str, kind: &str| {
         std::fs::create_dir_all(at).map_err(|error| format!("{at}: {error}"))?;
         rustix::mount::mount(source, at, kind, rustix::mount::MountFlags::empty(), None)

@@ -28,7 +28,7 @@ mod transport;
 mod ublk;
 mod working;
 
-pub use init::{MOUNT_POINT, REGION_OPTION};
+pub use init::{MOUNT_POINT, REGION_OPTION, WHOLE_FILE};
 pub use modules::MODULES_DIRECTORY;
 pub use order::{ArrayOrder, DiskOrder, FrontEndKind, Input, Order, QueueOrder, Sabotage};
 pub use port::DOORBELL;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES};
-use guest::{FrontEndKind, MODULES_DIRECTORY};
+use guest::{FrontEndKind, MODULES_DIRECTORY, WHOLE_FILE};
 use stack::filesystems::FILESYSTEMS;
 use stack::layouts::LAYOUTS;
 use workload::ORIGINALS;
@@ -138,6 +138,8 @@ pub(crate) fn initramfs(
             missing.push((*module).to_owned());
         }
     }
+    // The last of all: where it is, everything is.
+    archive.file(WHOLE_FILE.trim_start_matches('/'), false, b"");
     Ok(Initramfs { bytes: archive.finish(), resident, missing, front_end })
 }
 

@@ -216,6 +216,9 @@ impl Machine {
     fn kernel_options(&self) -> String {
         let base = self.region_base();
         let mut options = format!("{REGION_OPTION}{base}:{REGION_BYTES} mem={base}");
+        // On a tmpfs, the kernel's default, the initramfs would have half of the memory and
+        // what does not fit would be missing without a word.
+        options.push_str(" rootfstype=ramfs");
         options.push_str(
             " numa=off console=null quiet panic=-1 oops=panic unknown_nmi_panic nokaslr \
              norandmaps random.trust_bootloader=on reboot=t mitigations=off nosmp tsc=reliable \
