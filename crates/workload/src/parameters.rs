@@ -42,7 +42,7 @@ pub enum ParameterError {
 
 impl Parameters {
     /// Fills in defaults, checks every value and multiplies what scales by `scale`
-    /// (a scaled count never falls below its minimum).
+    /// (a scaled count never falls below its minimum, nor to 0 if it was not 0).
     ///
     /// # Errors
     /// On an unknown name or a value outside its kind.
@@ -147,7 +147,9 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
             if !(min..=max).contains(&count) {
                 return Err(format!("a whole number from {min} to {max} is expected"));
             }
-            Ok(scaled(count).clamp(min, max).to_string())
+            // 0 often means that something is left out, which a smaller scale does not ask for.
+            let least = min.max(u64::from(count > 0));
+            Ok(scaled(count).clamp(least, max).to_string())
         }
         Kind::Size => {
             let size: Bytes = value.parse().map_err(quantity)?;
@@ -206,6 +208,13 @@ mod tests {
                 default: "10_000",
                 scales: true,
             },
+            Parameter {
+                name: "dirs",
+                help: "",
+                kind: Kind::Count { min: 0, max: 10 },
+                default: "3",
+                scales: true,
+            },
             Parameter { name: "block", help: "", kind: Kind::Size, default: "4K", scales: false },
             Parameter {
                 name: "fsync",
@@ -237,6 +246,8 @@ mod tests {
         assert_eq!(values.size("block"), Bytes(4096));
         assert_eq!(values.text("fsync"), "none");
         assert_eq!(resolve(&[], 1e-9).unwrap().count("ops"), 10, "never below the minimum");
+        assert_eq!(resolve(&[], 1e-9).unwrap().count("dirs"), 1, "nor to what means none");
+        assert_eq!(resolve(&[("dirs", "0")], 2.0).unwrap().count("dirs"), 0);
     }
 
     #[test]
@@ -244,7 +255,7 @@ mod tests {
         let message = |given| resolve(given, 1.0).unwrap_err().to_string();
         assert_eq!(
             message(&[("opps", "3")]),
-            "workload sample has no parameter `opps`; it has: ops, block, fsync, parts"
+            "workload sample has no parameter `opps`; it has: ops, dirs, block, fsync, parts"
         );
         assert_eq!(
             message(&[("fsync", "all")]),

@@ -37,9 +37,19 @@ static DESCRIPTION: Description = Description {
     presets: &[Preset {
         name: "2007",
         help: "Solaris Express build 70 (the study of August 2007): pool version 8, filesystem \
-               version 2, no compression, checksum fletcher2",
+               version 2, no compression, checksum fletcher2, direct I/O through the cache",
         options: &[("compression", "off")],
-        mkfs: &["-o", "version=8", "-O", "version=2", "-O", "checksum=fletcher2"],
+        // What was opened for direct I/O went through ZFS's own cache until OpenZFS 2.3.
+        mkfs: &[
+            "-o",
+            "version=8",
+            "-O",
+            "version=2",
+            "-O",
+            "checksum=fletcher2",
+            "-O",
+            "direct=disabled",
+        ],
     }],
     varies: Some(
         "the numbers of the pool and its devices, which the kernel draws, and time stamps",
