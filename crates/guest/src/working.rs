@@ -43,8 +43,11 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
             if sabotage == Sabotage::Hang {
                 init::schedule_before_others(99);
             }
+            // Without a pause instruction: at each of them the emulator leaves its loop, so that
+            // the instructions that make a hang would take minutes.
+            let mut turns = 0_u64;
             loop {
-                std::hint::spin_loop();
+                turns = std::hint::black_box(turns.wrapping_add(1));
             }
         }
         None => {}
