@@ -316,7 +316,7 @@ impl<'h> Context<'h> {
     ) -> Result<R, Failure> {
         let phase = begun.phase;
         let target = self.host.check_target();
-        result.not_comparable = self.tainted.clone();
+        result.not_comparable = self.tainted.clone().or(result.not_comparable.take());
         if result.not_comparable.is_none()
             && phase.disk_bound
             && result.device.is_some_and(|used| used.reads + used.writes == 0)
