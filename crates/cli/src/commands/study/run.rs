@@ -64,7 +64,7 @@ struct Session<'a> {
     named: String,
     key: String,
     began: Instant,
-    /// Trials this session has run.
+    /// Trials this command has run.
     trials_done: usize,
 }
 
