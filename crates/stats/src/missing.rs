@@ -12,7 +12,7 @@ pub enum Missing {
         need: usize,
     },
     /// A ratio or a logarithm of nothing.
-    #[error("{value} has no ratio to anything")]
+    #[error("a figure is 0 or less")]
     NotPositive {
         /// The first such figure.
         value: f64,

@@ -43,7 +43,7 @@ static STATE: Parameter = Parameter {
     name: "state",
     values: "clean|degraded|rebuilding",
     help: "clean (default); degraded: the last disk is missing; rebuilding: it is new and being \
-           filled from the others, beginning with the first workload, at the kernel's own pace",
+           filled from the others, beginning before the first clock, at the kernel's own pace",
 };
 
 static PLAIN: &[&Parameter] = &[&DISKS, &CHUNK, &JOURNAL];
