@@ -33,7 +33,10 @@ fn same(comparisons: u32, task: &CalibrateTask) -> Ended {
     let (mut store, runs) = open(task, 1)?;
     let id = match &runs[..] {
         [id] => id.clone(),
-        _ => measure(&mut store, task, comparisons.saturating_mul(2 * task.seeds), &[])?,
+        _ => {
+            let repeats = comparisons.saturating_mul(task.seeds).saturating_mul(2);
+            measure(&mut store, task, &prepare(task, repeats, &[])?)?
+        }
     };
     let figures = figures(&store, &id, task)?;
     let answers = stats::compare_with_itself(&figures, task.seeds as usize, ALPHA);
@@ -63,9 +66,11 @@ fn slower(share: &str, batches: u32, task: &CalibrateTask) -> Ended {
     let (plain, slowed) = match &runs[..] {
         [plain, slowed] => (plain.clone(), slowed.clone()),
         _ => {
-            let plain = measure(&mut store, task, repeats, &[])?;
+            // Both before either runs: a share that is none is found out at once.
             let change = ("disk.options.slower".to_owned(), share.to_owned());
-            (plain, measure(&mut store, task, repeats, &[change])?)
+            let plain = prepare(task, repeats, &[])?;
+            let slowed = prepare(task, repeats, &[change])?;
+            (measure(&mut store, task, &plain)?, measure(&mut store, task, &slowed)?)
         }
     };
     let (first, second) = (figures(&store, &plain, task)?, figures(&store, &slowed, task)?);
@@ -109,12 +114,11 @@ fn open(task: &CalibrateTask, wanted: usize) -> Result<(Store, Vec<String>), Fai
 }
 
 /// One contender, many seeds: a run like any other.
-fn measure(
-    store: &mut Store,
+fn prepare(
     task: &CalibrateTask,
     repeats: u32,
     changes: &[(String, String)],
-) -> Result<String, Failure> {
+) -> Result<run::Prepared, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let contenders = Contender::parse_list(&task.fs).map_err(Failure::from(Exit::Usage))?;
     if contenders.len() != 1 {
@@ -145,7 +149,16 @@ fn measure(
     if let Some((_, refusal)) = prepared.refused.first() {
         return Err(Failure::new(Exit::Refused, refusal.to_string()));
     }
-    let id = run::create(store, &prepared)?;
+    Ok(prepared)
+}
+
+/// Runs it to its end; the run's id.
+fn measure(
+    store: &mut Store,
+    task: &CalibrateTask,
+    prepared: &run::Prepared,
+) -> Result<String, Failure> {
+    let id = run::create(store, prepared)?;
     let stop = run::stop_on_signals()?;
     match run::carry_on(store, &id, prepared.testbed.as_ref(), &stop, task.quiet)? {
         RunEnd::Complete => Ok(id),
