@@ -190,14 +190,17 @@ fn chips(results: &Results) -> Vec<Chip> {
         results.claims.iter().filter(of).count()
     };
     [
-        ("holds", "hold", count(Some(Verdict::Holds))),
-        ("fails", "do not hold", count(Some(Verdict::DoesNotHold))),
-        ("open", "undecided", count(Some(Verdict::Undecided))),
-        ("none", "not tested", count(None)),
+        ("holds", "holds", "hold", count(Some(Verdict::Holds))),
+        ("fails", "does not hold", "do not hold", count(Some(Verdict::DoesNotHold))),
+        ("open", "undecided", "undecided", count(Some(Verdict::Undecided))),
+        ("none", "not tested", "not tested", count(None)),
     ]
     .into_iter()
-    .filter(|(_, _, count)| *count > 0)
-    .map(|(class, word, count)| Chip { class, text: format!("{count} {word}") })
+    .filter(|(.., count)| *count > 0)
+    .map(|(class, one, many, count)| {
+        let word = if count == 1 { one } else { many };
+        Chip { class, text: format!("{count} {word}") }
+    })
     .collect()
 }
 
