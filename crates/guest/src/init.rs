@@ -6,7 +6,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc;
 
+use measure::ProgramCpu;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use trial::{Event, Outcome, Step, protocol};
@@ -28,6 +30,8 @@ pub const MOUNT_POINT: &str = "/mnt";
 /// The last file of the initramfs: where it is missing, so are others.
 pub const WHOLE_FILE: &str = "/whole";
 const HEARTBEAT: Nanos = Nanos::from_secs(1);
+/// Exit code of the trial's process when its disks are gone.
+const SERVER_ENDED: i32 = 100;
 
 /// Does everything; the host ends the machine.
 pub(crate) fn run() -> ! {
@@ -124,8 +128,8 @@ fn read_order(region: &Region, len: u64) -> Result<Order, String> {
     Ok(order)
 }
 
-/// Makes the disks, runs the trial in a process of its own and waits for its end. `None`
-/// when that process has told the outcome itself.
+/// Runs the trial in a process of its own and waits for its end. `None` when that process
+/// has told the outcome itself.
 fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     random::seed_kernel(order.job.spec.seed).map_err(|error| format!("random seed: {error}"))?;
     if !order.inputs.is_empty() {
@@ -136,40 +140,48 @@ fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
             .map_err(|error| format!("input {}: {error}", input.path.display()))?;
     }
     let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
-    let server = if order.disks.is_empty() {
-        None
-    } else {
-        let server = make_disks(order)?;
-        for (nth, disk) in order.disks.iter().enumerate() {
-            configure(order.front_end, nth, disk)?;
+    let worker = fork(|| match disks(order, &words) {
+        Ok(server) => working::work(order, region, server),
+        Err(reason) => {
+            let outcome = Outcome::Failed { step: Step::Prepare, reason };
+            working::tell(region, &Event::Ended(outcome));
         }
-        transport::calibrate(&words, &order.front_end.device_path(0))
-            .map_err(|error| format!("measuring the transport: {error}"))?;
-        Some(server)
-    };
-    let worker = fork(|| working::work(order, region, server))?;
+    })?;
     if order.sabotage == Some(Sabotage::Kill) {
         let _ = rustix::process::kill_process(worker, Signal::KILL);
     }
-    wait(order, &words, worker, server)
+    wait(order, &words, worker)
 }
 
-/// Makes the disks and the process that serves them.
-fn make_disks(order: &Order) -> Result<Pid, String> {
-    match order.front_end {
+/// Makes the disks and measures what their transport costs. Their server is a thread of the
+/// trial's process: switching to another process empties the emulator's tables of addresses,
+/// which made half of what a small request cost. Its processor time is no part of the
+/// workload's.
+fn disks(order: &Order, words: &Words) -> Result<Option<ProgramCpu>, String> {
+    if order.disks.is_empty() {
+        return Ok(None);
+    }
+    let server = match order.front_end {
         FrontEndKind::Ublk => make_ublk_disks(order),
         FrontEndKind::Nbd => make_nbd_disks(order),
+    }?;
+    measure::leave_out(server);
+    for (nth, disk) in order.disks.iter().enumerate() {
+        configure(order.front_end, nth, disk)?;
     }
+    transport::calibrate(words, &order.front_end.device_path(0))
+        .map_err(|error| format!("measuring the transport: {error}"))?;
+    Ok(Some(server))
 }
 
-fn make_nbd_disks(order: &Order) -> Result<Pid, String> {
+fn make_nbd_disks(order: &Order) -> Result<ProgramCpu, String> {
     let (mut ours, mut kernels) = (Vec::new(), Vec::new());
     for disk in &order.disks {
         let (server, kernel) = UnixStream::pair().map_err(|error| format!("nbd: {error}"))?;
         ours.push((server, disk.queue.depth));
         kernels.push(kernel);
     }
-    let server = start_server(order, || Ok(Sockets::new(ours)))?;
+    let server = start_server(order, move || Ok(Sockets::new(ours)))?;
     for (nth, (disk, socket)) in order.disks.iter().zip(&kernels).enumerate() {
         nbd::connect(nth as u32, disk, socket.as_fd())
             .map_err(|error| format!("making disk {nth} (nbd): {error}"))?;
@@ -177,34 +189,45 @@ fn make_nbd_disks(order: &Order) -> Result<Pid, String> {
     Ok(server)
 }
 
-fn make_ublk_disks(order: &Order) -> Result<Pid, String> {
+fn make_ublk_disks(order: &Order) -> Result<ProgramCpu, String> {
     let mut control =
         Control::open().map_err(|error| format!("this kernel serves no ublk devices: {error}"))?;
     for (nth, disk) in order.disks.iter().enumerate() {
         control.add(nth as u32, disk).map_err(|error| format!("making disk {nth}: {error}"))?;
     }
     let depths: Vec<_> = order.disks.iter().map(|disk| disk.queue.depth).collect();
-    let server = start_server(order, || Queues::open(&depths))?;
+    let server = start_server(order, move || Queues::open(&depths))?;
     for (nth, _) in order.disks.iter().enumerate() {
         control
-            .start(nth as u32, server.as_raw_nonzero().get() as u32)
+            .start(nth as u32, std::process::id())
             .map_err(|error| format!("starting disk {nth}: {error}"))?;
     }
     Ok(server)
 }
 
-/// Starts the process that serves the disks, behind a front end it opens itself.
+/// Starts the thread that serves the disks, behind a front end it opens itself. When it
+/// ends, so does the process.
 fn start_server<F: FrontEnd>(
     order: &Order,
-    open: impl FnOnce() -> io::Result<F>,
-) -> Result<Pid, String> {
-    fork(|| {
-        let reason = match serve_disks(order, open) {
-            Ok(()) => "its devices are gone".to_owned(),
-            Err(reason) => reason,
+    open: impl FnOnce() -> io::Result<F> + Send + 'static,
+) -> Result<ProgramCpu, String> {
+    let order = order.clone();
+    let (tell, told) = mpsc::sync_channel(1);
+    let serve = move || {
+        let _ = tell.send(ProgramCpu::of_this_thread());
+        let serving = std::panic::AssertUnwindSafe(|| serve_disks(&order, open));
+        let reason = match std::panic::catch_unwind(serving) {
+            Ok(Ok(())) => "its devices are gone".to_owned(),
+            Ok(Err(reason)) => reason,
+            Err(_) => "it panicked".to_owned(),
         };
         port::say(&format!("disk server: {reason}"));
-    })
+        // SAFETY: ends this process, which can do nothing without its disks.
+        unsafe { libc::_exit(SERVER_ENDED) }
+    };
+    let thread = std::thread::Builder::new().name("disks".to_owned());
+    thread.spawn(serve).map_err(|error| format!("starting the disks' server: {error}"))?;
+    told.recv().map_err(|error| format!("starting the disks' server: {error}"))
 }
 
 fn serve_disks<F: FrontEnd>(
@@ -229,8 +252,9 @@ const SET_IO_FLUSHER: libc::c_int = 57;
 /// Works as a device does: at once when something arrives, on time, and never waiting for
 /// memory that only its own work would free.
 fn become_a_device() {
-    // SAFETY: the calls change attributes of this process only. Failures leave the ordinary
-    // attributes, with which the server works, only less evenly.
+    // SAFETY: the calls change attributes of this thread, and keep the process's memory where
+    // it is. Failures leave the ordinary attributes, with which the server works, only less
+    // evenly.
     unsafe {
         libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
@@ -239,7 +263,7 @@ fn become_a_device() {
     schedule_before_others(50);
 }
 
-/// Gives this process a real-time priority, which every ordinary process yields to.
+/// Gives this thread a real-time priority, which every ordinary one yields to.
 pub(crate) fn schedule_before_others(priority: libc::c_int) {
     let priority = libc::sched_param { sched_priority: priority };
     // SAFETY: the pointer is to a value that outlives the call.
@@ -285,23 +309,15 @@ fn fork(child: impl FnOnce()) -> Result<Pid, String> {
     }
 }
 
-/// Waits for the end of the trial's process, the disk server's, or virtual time.
-fn wait(
-    order: &Order,
-    words: &Words,
-    worker: Pid,
-    server: Option<Pid>,
-) -> Result<Option<Outcome>, String> {
+/// Waits for the end of the trial's process, or of virtual time.
+fn wait(order: &Order, words: &Words, worker: Pid) -> Result<Option<Outcome>, String> {
     // Before the trial and behind the disks: a heartbeat that stops means that the kernel
     // no longer schedules.
     schedule_before_others(40);
-    let open = |pid| pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string());
-    let worker_file = open(worker)?;
-    let server_file = server.map(open).transpose()?;
+    let ended = pidfd_open(worker, PidfdFlags::empty()).map_err(|error| error.to_string())?;
     let end = measure::now() + order.virtual_limit;
     loop {
-        let mut files = vec![PollFd::new(&worker_file, PollFlags::IN)];
-        files.extend(server_file.as_ref().map(|file| PollFd::new(file, PollFlags::IN)));
+        let mut files = [PollFd::new(&ended, PollFlags::IN)];
         words.add(Word::Heartbeat, 1);
         let left = end.saturating_sub(measure::now()).min(HEARTBEAT);
         let timeout = rustix::event::Timespec {
@@ -320,13 +336,7 @@ fn wait(
             // The host has seen every step begin and puts the right one in.
             return Ok(Some(Outcome::TimedOut { step: Step::Work, after: order.virtual_limit }));
         }
-        if !files[0].revents().is_empty() {
-            return ended_by_itself(worker);
-        }
-        return Ok(Some(Outcome::GuestDied {
-            reason: "the process that serves the simulated disks ended".to_owned(),
-            kernel_log: String::new(),
-        }));
+        return ended_by_itself(worker);
     }
 }
 
@@ -337,6 +347,7 @@ fn ended_by_itself(worker: Pid) -> Result<Option<Outcome>, String> {
         Some((_, status)) if status.exit_status() == Some(0) => None,
         Some((_, status)) => Some(Outcome::GuestDied {
             reason: match (status.exit_status(), status.terminating_signal()) {
+                (Some(SERVER_ENDED), _) => "what serves the simulated disks ended".to_owned(),
                 (Some(code), _) => format!("the trial's process ended with status {code}"),
                 (_, Some(signal)) => format!("the trial's process was killed by signal {signal}"),
                 _ => "the trial's process ended".to_owned(),

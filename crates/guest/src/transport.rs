@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use measure::ProgramCpu;
 use units::Nanos;
 use workload::PhaseResult;
 
@@ -70,12 +71,12 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Reads now; `server` is the process that serves the disks.
-    pub(crate) fn take(words: &Words, server: libc::pid_t) -> Reading {
+    /// Reads now; `server` is the thread that serves the disks.
+    pub(crate) fn take(words: &Words, server: ProgramCpu) -> Reading {
         Reading {
             excess: words.get(Word::Excess),
             requests: words.get(Word::Requests),
-            server: processor_time(server),
+            server: server.total().unwrap_or(Nanos::ZERO),
             idle: idle_time(),
         }
     }
@@ -104,21 +105,6 @@ impl Reading {
             );
             result.not_comparable.get_or_insert(why);
         }
-    }
-}
-
-/// Processor time of a process, to the nanosecond; zero when it is gone.
-fn processor_time(process: libc::pid_t) -> Nanos {
-    // SAFETY: both calls write only into the values passed to them.
-    unsafe {
-        let mut clock = 0;
-        let mut time: libc::timespec = std::mem::zeroed();
-        if libc::clock_getcpuclockid(process, &mut clock) != 0
-            || libc::clock_gettime(clock, &mut time) != 0
-        {
-            return Nanos::ZERO;
-        }
-        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 }
 

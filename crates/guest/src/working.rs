@@ -1,7 +1,7 @@
 //! The process of the trial: [`trial::execute`], with the transport's tax added to what it
 //! tells.
 
-use rustix::process::Pid;
+use measure::ProgramCpu;
 use trial::{Event, Outcome, Step, Unguarded};
 use workload::PhaseEvent;
 
@@ -11,8 +11,16 @@ use crate::region::{Region, Word};
 use crate::transport::Reading;
 use crate::{held, init, output, port};
 
+/// Tells the host one event, where no more is to be told.
+pub(crate) fn tell(region: &Region, event: &Event) {
+    let told = Channel::open(region).and_then(|mut channel| channel.send(event));
+    if let Err(error) = told {
+        port::say(&format!("events: {error}"));
+    }
+}
+
 /// Executes the order's job; the last event it sends is [`Event::Ended`].
-pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
+pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
     let (mut channel, words) = match (Channel::open(region), region.words()) {
         (Ok(channel), Ok(words)) => (channel, words),
         (Err(error), _) | (_, Err(error)) => {
@@ -52,7 +60,6 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<Pid>) {
         }
         None => {}
     }
-    let server = server.map(|pid| pid.as_raw_nonzero().get());
     let mut phases = 0;
     let mut readings = Readings::default();
     trial::execute(&order.job, &Unguarded, &mut |mut event| {

@@ -1,6 +1,8 @@
 //! CPU time: of this process and its children, and of the whole machine beside it, since a
 //! filesystem's kernel threads and daemons appear in no process's own account.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -28,14 +30,27 @@ impl CpuTime {
     }
 }
 
+/// The thread that [`leave_out`] named.
+static LEFT_OUT: OnceLock<ProgramCpu> = OnceLock::new();
+
+/// Takes a thread out of this process's account: one that serves what is measured and is no
+/// part of it. There is one at most; of several calls the first counts.
+pub fn leave_out(thread: ProgramCpu) {
+    let _ = LEFT_OUT.set(thread);
+}
+
 /// CPU of this process, its threads and the children it has waited for.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessCpu(CpuTime);
 
 impl ProcessCpu {
-    /// Reads `getrusage`, precise to the microsecond.
+    /// Reads `getrusage`, precise to the microsecond; without the thread that is left out.
     pub fn read() -> ProcessCpu {
-        let (own, children) = (usage(libc::RUSAGE_SELF), ProcessCpu::read_children().0);
+        let children = ProcessCpu::read_children().0;
+        let mut own = usage(libc::RUSAGE_SELF);
+        if let Some(other) = LEFT_OUT.get().and_then(|thread| thread.read()) {
+            own = own.since(other);
+        }
         ProcessCpu(CpuTime { user: own.user + children.user, sys: own.sys + children.sys })
     }
 
@@ -63,21 +78,36 @@ fn usage(who: libc::c_int) -> CpuTime {
     CpuTime { user: nanos(usage.ru_utime), sys: nanos(usage.ru_stime) }
 }
 
-/// CPU of another program while it runs: all its threads, none of its children.
+/// CPU of another program while it runs (all its threads, none of its children), or of one
+/// thread.
 #[derive(Debug, Clone, Copy)]
-pub struct ProgramCpu(libc::pid_t);
+pub struct ProgramCpu {
+    id: libc::pid_t,
+    thread: bool,
+}
 
 impl ProgramCpu {
     /// The program with this process id.
     pub fn of(process: u32) -> ProgramCpu {
-        ProgramCpu(process as libc::pid_t)
+        ProgramCpu { id: process as libc::pid_t, thread: false }
+    }
+
+    /// The thread that calls.
+    pub fn of_this_thread() -> ProgramCpu {
+        ProgramCpu { id: rustix::thread::gettid().as_raw_nonzero().get(), thread: true }
     }
 
     /// What it has used so far: the total to the nanosecond, divided into user and system as
     /// its ticks are, which is how the kernel divides it too. `None` when it is gone.
     pub fn read(self) -> Option<CpuTime> {
         let total = self.total()?;
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
+        let id = self.id;
+        let path = if self.thread {
+            format!("/proc/self/task/{id}/stat")
+        } else {
+            format!("/proc/{id}/stat")
+        };
+        let stat = std::fs::read_to_string(path).ok()?;
         let (user, sys) = ticks(&stat)?;
         let user = match user + sys {
             0 => Nanos::ZERO,
@@ -86,18 +116,24 @@ impl ProgramCpu {
         Some(CpuTime { user, sys: total - user })
     }
 
-    fn total(self) -> Option<Nanos> {
-        // SAFETY: both calls write only into the values passed to them.
+    /// The total alone; `None` when it is gone.
+    pub fn total(self) -> Option<Nanos> {
+        // SAFETY: the call writes only into the value passed to it.
         unsafe {
-            let mut clock = 0;
             let mut time: libc::timespec = std::mem::zeroed();
-            if libc::clock_getcpuclockid(self.0, &raw mut clock) != 0
-                || libc::clock_gettime(clock, &raw mut time) != 0
-            {
+            if libc::clock_gettime(self.clock(), &raw mut time) != 0 {
                 return None;
             }
             Some(Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
         }
+    }
+
+    /// The clock of its processor time: the kernel's `MAKE_PROCESS_CPUCLOCK` and
+    /// `MAKE_THREAD_CPUCLOCK` with `CPUCLOCK_SCHED` (linux/posix-timers_types.h).
+    fn clock(self) -> libc::clockid_t {
+        const SCHED: libc::clockid_t = 2;
+        const PER_THREAD: libc::clockid_t = 4;
+        (!self.id << 3) | SCHED | if self.thread { PER_THREAD } else { 0 }
     }
 }
 
@@ -162,6 +198,15 @@ mod tests {
         let own = ProgramCpu::of(std::process::id()).read().unwrap();
         assert!(own.total() > Nanos::ZERO);
         assert!(ProgramCpu::of(u32::MAX >> 1).read().is_none());
+    }
+
+    #[test]
+    fn a_thread_has_an_account_of_its_own() {
+        let own = ProgramCpu::of_this_thread();
+        let other = std::thread::spawn(|| ProgramCpu::of_this_thread().read()).join().unwrap();
+        assert!(other.unwrap().total() > Nanos::ZERO);
+        let (one, all) = (own.total().unwrap(), ProgramCpu::of(std::process::id()).total());
+        assert!(one > Nanos::ZERO && one <= all.unwrap());
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod latencies;
 mod tally;
 
 pub use clock::now;
-pub use cpu::{CpuTime, MachineCpu, ProcessCpu, ProgramCpu};
+pub use cpu::{CpuTime, MachineCpu, ProcessCpu, ProgramCpu, leave_out};
 pub use device::{DeviceCounters, DeviceId, DeviceUse};
 pub use latencies::{DecodeLatenciesError, Latencies, Percentiles};
 pub use tally::Tally;
