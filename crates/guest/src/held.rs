@@ -1,43 +1,66 @@
 //! Memory taken away from a machine, so that it has as little for a trial's files as an old
 //! one had: today's kernel does not boot in 16 MB, but can be left with that much.
 
+use std::ffi::c_void;
 use std::io;
+use std::ptr::NonNull;
 
-use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags, madvise, mlock_with, mmap_anonymous};
+use rustix::mm::{
+    Advice, MapFlags, MlockFlags, ProtFlags, madvise, mlock_with, mmap_anonymous, munmap,
+};
 use units::Bytes;
 
-/// Holds what is available beyond `left`, for as long as this process lives. Nothing where
-/// less is available anyway.
+/// Memory that is held back; given back when dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Held(Vec<(NonNull<c_void>, usize)>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for (start, len) in self.0.drain(..) {
+            // SAFETY: the mapping is this value's own, and nothing was ever made of its bytes.
+            let _ = unsafe { munmap(start.as_ptr(), len) };
+        }
+    }
+}
+
+/// Holds what is available beyond `left`. Nothing where less is available anyway.
 ///
 /// # Errors
 /// When the kernel does not tell how much there is, or does not give it away.
-pub(crate) fn all_but(left: Bytes) -> io::Result<()> {
+pub(crate) fn all_but(left: Bytes) -> io::Result<Held> {
+    let mut held = Held::default();
     // Page tables for a piece come out of what is to be left: in steps.
     for _ in 0..4 {
         let excess = available()?.0.saturating_sub(left.0) >> 12 << 12;
         if excess < 1 << 20 {
             break;
         }
-        hold(excess as usize)?;
+        held.more(excess as usize)?;
     }
-    Ok(())
+    Ok(held)
 }
 
-fn hold(len: usize) -> io::Result<()> {
-    // SAFETY: a new private mapping at an address of the kernel's choice touches no memory
-    // of ours; it is never unmapped.
-    unsafe {
-        let at = mmap_anonymous(
-            std::ptr::null_mut(),
-            len,
-            ProtFlags::READ | ProtFlags::WRITE,
-            MapFlags::PRIVATE,
-        )?;
-        // The process of the trial is a fork of this one and need not copy its tables.
-        madvise(at, len, Advice::LinuxDontFork)?;
-        mlock_with(at, len, MlockFlags::empty())?;
+impl Held {
+    fn more(&mut self, len: usize) -> io::Result<()> {
+        // SAFETY: a new private mapping at an address of the kernel's choice touches no memory
+        // of ours.
+        let start = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )?
+        };
+        self.0.extend(NonNull::new(start).map(|start| (start, len)));
+        // SAFETY: advice on, and locking of, a mapping of this value's own. Programs started
+        // from this process need not copy its tables.
+        unsafe {
+            madvise(start, len, Advice::LinuxDontFork)?;
+            mlock_with(start, len, MlockFlags::empty())?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// What the kernel could give to programs and files without swapping.

@@ -62,6 +62,7 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
     }
     let mut phases = 0;
     let mut readings = Readings::default();
+    let mut held = None;
     trial::execute(&order.job, &Unguarded, &mut |mut event| {
         let mut starts = None;
         match &mut event {
@@ -73,6 +74,9 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
                 }
             }
             Event::Phase(PhaseEvent::Started { phase, .. }) => starts = Some(phase.clone()),
+            // What is measured is over, and a check may need more: with 96 MB left a scrub of
+            // ZFS was seen to go on without end.
+            Event::Step(Step::Unmount) => held = None,
             _ => {}
         }
         if let Err(error) = channel.send(&event) {
@@ -80,11 +84,11 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
         }
         if let Some(phase) = starts {
             // Not before: mkfs and mounting may need more than is left to the trial.
-            if let Some(left) = order.available.filter(|_| phases == 0)
-                && let Err(error) = held::all_but(left)
-            {
-                port::say(&format!("holding memory back: {error}"));
-                std::process::exit(1);
+            if let Some(left) = order.available.filter(|_| phases == 0) {
+                held = Some(held::all_but(left).unwrap_or_else(|error| {
+                    port::say(&format!("holding memory back: {error}"));
+                    std::process::exit(1);
+                }));
             }
             phases += 1;
             words.set(Word::Phase, phases);
