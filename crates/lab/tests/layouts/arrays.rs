@@ -3,59 +3,10 @@
 use disk::Operation;
 use units::{Bytes, Nanos};
 
-use crate::{Labs, Seen, carry_out, each};
+use crate::{Labs, carry_out, each};
 
 const MEMBER: Bytes = Bytes::from_mib(512);
 const WORK: &str = "fsync-append:records=40";
-
-/// The line of a dump that says the geometry, blanks squeezed.
-fn line(seen: &Seen, part: &str) -> String {
-    let record = seen.record();
-    let line = record.lines().find(|line| line.contains(part)).unwrap_or("none");
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// XFS and ext4, journal inside and outside, software and hardware RAID 10 of six disks: the
-/// matrix of the comparison of 2007. ZFS joins it with its driver.
-pub(crate) fn eight_arrays_of_2007(labs: &Labs) {
-    const XFS_SW: &str = "= sunit=128 swidth=384 blks, 6 disks";
-    const XFS_HW: &str = "= sunit=0 swidth=0 blks, 1 disks";
-    let rows = [
-        ("xfs/int/sw=xfs:layout=raid10x6", XFS_SW),
-        ("xfs/ext/sw=xfs:layout=raid10x6+journal", "= sunit=128 swidth=384 blks, 7 disks"),
-        ("xfs/int/hw=xfs:layout=hw-raid10x6", XFS_HW),
-        ("xfs/ext/hw=xfs:layout=hw-raid10x6+journal", "= sunit=0 swidth=0 blks, 2 disks"),
-        ("ext4/int/sw=ext4:layout=raid10x6", "RAID stripe width: 384, 6 disks"),
-        ("ext4/ext/sw=ext4:layout=raid10x6+journal", "RAID stripe width: 384, 7 disks"),
-        ("ext4/int/hw=ext4:layout=hw-raid10x6", "none, 1 disks"),
-        ("ext4/ext/hw=ext4:layout=hw-raid10x6+journal", "none, 2 disks"),
-    ];
-    let seen = each(&rows, |(contender, _)| carry_out(&labs.array, contender, WORK, MEMBER));
-    for (seen, (contender, geometry)) in seen.into_iter().zip(rows) {
-        let seen = seen.expect_done();
-        let part = if contender.starts_with("xfs") { "sunit=" } else { "RAID stripe width" };
-        let found = format!("{}, {} disks", line(&seen, part), seen.logs.len());
-        assert_eq!(found, geometry, "{}", seen.name);
-        if contender.contains("ext4") && contender.contains("=ext4:layout=raid") {
-            assert_eq!(line(&seen, "RAID stride"), "RAID stride: 128", "{}", seen.name);
-        }
-        let appended: u64 = seen.phases.iter().map(|(_, _, ops)| ops).sum();
-        assert!(appended >= 40, "{}: {:?}", seen.name, seen.phases);
-        // Six gigabytes of RAID 10 hold three, whoever does it.
-        let made = seen.made.as_ref().expect("it was made");
-        let size = made.size.expect("statfs says it");
-        assert!(size > Bytes(MEMBER.0 * 27 / 10) && size <= Bytes(MEMBER.0 * 3), "{size}");
-        // Nothing here is volatile, and the kernel knows: no disk is ever told to flush.
-        for disk in 0..seen.logs.len() {
-            assert_eq!(seen.served(disk, Operation::Flush), 0, "{} disk {disk}", seen.name);
-        }
-        let last = seen.logs.len() - 1;
-        if contender.contains("/ext/") {
-            let journal = seen.served(last, Operation::Write);
-            assert!(journal >= 40, "{}: {journal} writes to the journal", seen.name);
-        }
-    }
-}
 
 /// Flushes of a disk for the data and one for the journal, both with volatile caches, for
 /// each fsync: as counted at real devices.
