@@ -38,7 +38,8 @@ static CHURN: PhaseDescription = PhaseDescription {
 };
 static SCORE: PhaseDescription = PhaseDescription {
     name: "score",
-    summary: "asks in how many pieces each file lies (FIEMAP)",
+    summary: "asks in how many pieces each file lies (FIEMAP, or FIBMAP where there is no \
+              other)",
     clock: "open, FIEMAP, close of every file that is left",
     ops: &[OpDescription { name: "map", span: "open, FIEMAP, close of one file" }],
     disk_bound: false,
@@ -402,7 +403,7 @@ fn score(context: &mut Context<'_>, aging: &Aging<'_>) -> Result<(), Failure> {
     if let Some((number, _)) = aging.files.first()
         && let Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) = map(&name(*number))
     {
-        context.skip(&SCORE, "this filesystem does not tell where files lie (FIEMAP)");
+        context.skip(&SCORE, "this filesystem does not tell where files lie (FIEMAP, FIBMAP)");
         return Ok(());
     }
     let count = aging.files.len() as u64;

@@ -67,16 +67,64 @@ pub(super) fn first_place(file: BorrowedFd<'_>) -> Option<u64> {
     if let Ok(request) = ask(file, 0) {
         return (request.mapped > 0).then_some(request.extents[0].physical);
     }
-    let mut block: libc::c_int = 0;
-    // SAFETY: the kernel reads and writes one int.
-    let done = unsafe { libc::ioctl(file.as_raw_fd(), FIBMAP as _, &raw mut block) };
+    let block = place_of(file, 0).ok()?;
     let size = u64::try_from(rustix::fs::fstat(file).ok()?.st_blksize).ok()?;
-    (done == 0 && block > 0).then_some(u64::from(block.unsigned_abs()) * size)
+    (block > 0).then_some(u64::from(block) * size)
+}
+
+/// `FIGETBSZ` of linux/fs.h: `_IO(0x00, 2)`.
+const FIGETBSZ: libc::c_ulong = 2;
+
+/// Asks with one `int`, which is the answer too.
+fn ask_number(file: BorrowedFd<'_>, what: libc::c_ulong, number: u32) -> Result<u32, Errno> {
+    let mut number = libc::c_int::try_from(number).map_err(|_| Errno::RANGE)?;
+    // SAFETY: the kernel reads and writes one int.
+    let done = unsafe { libc::ioctl(file.as_raw_fd(), what as _, &raw mut number) };
+    if done != 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    }
+    u32::try_from(number).map_err(|_| Errno::RANGE)
+}
+
+/// Where the file's block lies, in blocks of the device; 0 for nowhere.
+fn place_of(file: BorrowedFd<'_>, block: u32) -> Result<u32, Errno> {
+    ask_number(file, FIBMAP, block)
 }
 
 /// Runs of blocks that follow one another on the device, up to the first hole: what counting
-/// with FIBMAP yields. The file is written back before. 0 for a file without blocks.
+/// with FIBMAP yields. The file is written back before. 0 for a file without blocks. By
+/// FIEMAP; by FIBMAP, as root, where the filesystem has that alone.
+///
+/// # Errors
+/// When it tells by neither.
 pub(super) fn fragments(file: BorrowedFd<'_>) -> Result<u64, Errno> {
+    match by_extents(file) {
+        Err(lacking @ (Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL)) => {
+            by_blocks(file).map_err(|_| lacking)
+        }
+        told => told,
+    }
+}
+
+fn by_blocks(file: BorrowedFd<'_>) -> Result<u64, Errno> {
+    let size = rustix::fs::fstat(file)?.st_size.unsigned_abs();
+    rustix::fs::fsync(file)?;
+    let block = u64::from(ask_number(file, FIGETBSZ, 0)?.max(1));
+    let blocks = u32::try_from(size.div_ceil(block)).map_err(|_| Errno::RANGE)?;
+    let (mut runs, mut before) = (0, None);
+    for number in 0..blocks {
+        let place = place_of(file, number)?;
+        if place == 0 {
+            break;
+        }
+        runs += u64::from(before != Some(place.wrapping_sub(1)));
+        before = Some(place);
+    }
+    Ok(runs)
+}
+
+fn by_extents(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     let mut runs = 0;
     // Where the next block would lie, in the file and on the device.
     let mut expected = (0, None);

@@ -15,6 +15,7 @@ mod ffsb;
 mod filebench;
 mod fileserver;
 mod fsync_append;
+mod lacking;
 mod maildir;
 mod maildir_read;
 mod maildir_write;

@@ -6,6 +6,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::super::copying::{list, read, write_all};
+use super::super::lacking::is_missing;
 use super::Manner;
 use crate::path_buffer::PathBuffer;
 use crate::{Op, OpError, Recorder, Seed};
@@ -125,7 +126,8 @@ impl Small {
         Ok(own)
     }
 
-    /// Whether the filesystem has the links asked for; if not, why.
+    /// Whether the filesystem has the links asked for; if not, why. That there is no room for
+    /// one is the phase's own to say.
     pub(super) fn probe_links(&self, target: BorrowedFd<'_>) -> Result<(), String> {
         let (from, to) = (c"Bonnie-probe", c"Bonnie-probe-link");
         let tried = match self.links {
@@ -142,7 +144,12 @@ impl Small {
             let _ = rustix::fs::unlinkat(target, left, AtFlags::empty());
         }
         let kind = if self.links == Links::Hard { "hard" } else { "symbolic" };
-        tried.map_err(|error| format!("this filesystem takes no {kind} links: {error}"))
+        match tried {
+            Err(error) if is_missing(error) => {
+                Err(format!("this filesystem takes no {kind} links: {error}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn create(

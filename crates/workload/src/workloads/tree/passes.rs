@@ -8,9 +8,9 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
 use super::super::copying::{read, write_all};
+use super::super::lacking::is_missing;
 use super::super::walk::{Step, Walker};
 use super::archive::{Archive, Facts, RECORD};
-use super::untar::is_missing;
 use crate::path_buffer::PathBuffer;
 use crate::{Op, OpError, Recorder};
 

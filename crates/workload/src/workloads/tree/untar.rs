@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
 use super::super::copying::write_all;
+use super::super::lacking::is_missing;
 use super::archive::{RECORD, unreadable};
 use crate::corpora::source_tree::is_remark;
 use crate::path_buffer::PathBuffer;
@@ -30,11 +31,6 @@ pub(super) fn modified(seconds: i64) -> Timestamps {
         last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
         last_modification: Timespec { tv_sec: seconds, tv_nsec: 0 },
     }
-}
-
-/// Whether a filesystem answers so when it has no such feature (links, owners).
-pub(super) fn is_missing(error: Errno) -> bool {
-    matches!(error, Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK)
 }
 
 /// Unpacks the file `archive` into `prefix`, a directory. Returns how many links the
