@@ -12,7 +12,7 @@ const GOLDEN: &[(&str, &str, u64)] = &[
     ("bigfile", "dd_size=2M size=1M", 4190166504915426987),
     ("randomio", "size=1M ops=500 direct=off", 17112599510502378586),
     ("video", "size=3M", 14544971372047493341),
-    ("bonnie", "size=1M files=1 seeks=100 max_size=500", 1840889703111689782),
+    ("bonnie", "size=1M files=1 seeks=100 max_size=500", 13046696150962000132),
     ("mongo", "files=100 median=1000 repetitions=2", 16035008265452724638),
     ("ffsb", "files=5 min_size=1M max_size=1M threads=3 ops=40 direct=off", 7809028478867543110),
     ("varmail", "files=100 threads=3 loops=5", 10786361076186183700),

@@ -25,6 +25,11 @@ const FILE_MAX: u64 = 1 << 30;
 /// What a stream of the C library writes and reads at once.
 const STREAM: usize = 4096;
 
+/// The C library's `rand` stays below this.
+const RANDOM_END: u64 = 1 << 31;
+/// 2.00 rewrites the blocks of the tickets that this divides.
+const REWRITE: u64 = 10;
+
 /// The file, or the files of at most 1 GiB, as one.
 pub(super) struct Files {
     files: Vec<OwnedFd>,
@@ -307,8 +312,12 @@ pub(super) struct Seeks {
 impl Seeks {
     pub(super) fn draw(seed: Seed, count: u64, large: Large) -> Seeks {
         let mut draw = seed.stream("bonnie seeks");
-        let places =
-            (0..count).map(|_| (draw.below(large.chunks().max(1)), draw.below(10) == 0)).collect();
+        let chunks = large.chunks().max(1);
+        // One number says both, as a ticket of the original does: where the file has an even
+        // number of blocks, no two neighbours are ever rewritten, and what is written back
+        // cannot be joined to larger requests.
+        let tickets = (0..count).map(|_| draw.below(RANDOM_END));
+        let places = tickets.map(|ticket| (ticket % chunks, ticket % REWRITE == 0)).collect();
         Seeks { places, next: AtomicUsize::new(0), begun: AtomicBool::new(false) }
     }
 
