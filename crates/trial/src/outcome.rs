@@ -8,7 +8,8 @@ use units::Nanos;
 use crate::Step;
 
 /// The end of a trial, as data. Figures of a trial that is not [`Outcome::Done`] are kept
-/// but take no part in comparisons.
+/// but take no part in comparisons; save that of one that failed at work what was complete
+/// before does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
@@ -54,7 +55,7 @@ impl Outcome {
         }
     }
 
-    /// Whether its figures take part in comparisons.
+    /// Whether all its figures take part in comparisons.
     pub fn is_done(&self) -> bool {
         matches!(self, Outcome::Done)
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use store::{StoredRun, StoredTrial};
-use trial::WorkloadChoice;
+use trial::{Outcome, Step, WorkloadChoice};
 use workload::{Description, PhaseResult, PhaseStatus};
 
 /// A run's results in the order of a report.
@@ -149,21 +149,21 @@ fn phases<'r>(
     reported: &[Vec<(usize, &'r PhaseResult)>],
 ) -> Vec<Phase<'r>> {
     let place = sequence.len() - 1;
-    let concerned: Vec<(&StoredTrial, Vec<&PhaseResult>)> = run
+    let concerned: Vec<(&StoredTrial, usize, Vec<&PhaseResult>)> = run
         .trials
         .iter()
         .zip(reported)
         .filter(|(trial, _)| trial.spec.workloads.starts_with(sequence))
         .map(|(trial, reported)| {
             let own = reported.iter().filter(|(at, _)| *at == place).map(|(_, phase)| *phase);
-            (trial, own.collect())
+            (trial, sound(trial, reported), own.collect())
         })
         .collect();
     let known = workload::find(&sequence[place].name)
         .map(|workload| workload.describe().phases.iter().map(|phase| phase.name.to_owned()))
         .into_iter()
         .flatten();
-    let seen = concerned.iter().flat_map(|(_, own)| own.iter().map(|phase| phase.phase.clone()));
+    let seen = concerned.iter().flat_map(|(.., own)| own.iter().map(|phase| phase.phase.clone()));
     let mut names: Vec<String> = Vec::new();
     for name in known.chain(seen) {
         if !names.contains(&name) {
@@ -172,9 +172,9 @@ fn phases<'r>(
     }
     // A phase that no trial reported is not part of these parameters, unless nothing at all
     // was reported: then everything is missing and says why.
-    let any = concerned.iter().any(|(_, own)| !own.is_empty());
+    let any = concerned.iter().any(|(.., own)| !own.is_empty());
     if any {
-        names.retain(|name| concerned.iter().any(|(_, own)| own.iter().any(|p| p.phase == *name)));
+        names.retain(|name| concerned.iter().any(|(.., own)| own.iter().any(|p| p.phase == *name)));
     }
     names
         .into_iter()
@@ -184,10 +184,10 @@ fn phases<'r>(
                 .map(|contender| {
                     concerned
                         .iter()
-                        .filter(|(trial, _)| trial.spec.contender.name == *contender)
-                        .map(|(trial, own)| {
+                        .filter(|(trial, ..)| trial.spec.contender.name == *contender)
+                        .map(|(trial, sound, own)| {
                             let reported = own.iter().find(|phase| phase.phase == name).copied();
-                            let unusable = why_unusable(trial, reported);
+                            let unusable = why_unusable(trial, reported, place < *sound);
                             PhaseTrial { trial, reported, unusable }
                         })
                         .collect()
@@ -198,8 +198,35 @@ fn phases<'r>(
         .collect()
 }
 
+/// How many workloads of a trial that failed at work are none the worse for it, counted from the
+/// first: those that were complete before, and, where a phase failed that said so itself, also
+/// that phase's workload, whose own later phases are marked. Everything after a workload that
+/// failed is marked as not comparable, so what is not marked came before. Where no phase failed
+/// something else was wrong (contents that were not what was written): that is told of the
+/// last workload which is not marked.
+fn sound(trial: &StoredTrial, reported: &[(usize, &PhaseResult)]) -> usize {
+    if !matches!(trial.outcome, Some(Outcome::Failed { step: Step::Work, .. })) {
+        return 0;
+    }
+    let unmarked = reported.iter().filter(|(_, phase)| {
+        phase.not_comparable.is_none() && !matches!(phase.status, PhaseStatus::Skipped { .. })
+    });
+    let mut last = 0;
+    for (at, phase) in unmarked {
+        if matches!(phase.status, PhaseStatus::Failed { .. }) {
+            return at + 1;
+        }
+        last = *at;
+    }
+    last
+}
+
 /// The phase's own reason before the trial's: it is nearer to the cause.
-fn why_unusable(trial: &StoredTrial, reported: Option<&PhaseResult>) -> Option<String> {
+fn why_unusable(
+    trial: &StoredTrial,
+    reported: Option<&PhaseResult>,
+    sound: bool,
+) -> Option<String> {
     if let Some(result) = reported {
         match &result.status {
             PhaseStatus::Failed { reason } => return Some(format!("phase failed: {reason}")),
@@ -207,15 +234,15 @@ fn why_unusable(trial: &StoredTrial, reported: Option<&PhaseResult>) -> Option<S
             PhaseStatus::Completed => {}
         }
     }
-    match &trial.outcome {
-        None => Some("not run yet".to_owned()),
-        Some(outcome) if !outcome.is_done() => Some(format!("trial {outcome}")),
-        Some(_) => match reported {
-            None => Some("the phase was not reported".to_owned()),
-            Some(result) => {
-                result.not_comparable.as_ref().map(|why| format!("not comparable: {why}"))
-            }
-        },
+    let not_comparable = |result: &PhaseResult| {
+        result.not_comparable.as_ref().map(|why| format!("not comparable: {why}"))
+    };
+    match (&trial.outcome, reported) {
+        (None, _) => Some("not run yet".to_owned()),
+        (Some(Outcome::Done), None) => Some("the phase was not reported".to_owned()),
+        (Some(Outcome::Done), Some(result)) => not_comparable(result),
+        (Some(_), Some(result)) if sound => not_comparable(result),
+        (Some(outcome), _) => Some(format!("trial {outcome}")),
     }
 }
 

@@ -3,7 +3,7 @@ use stack::Durability;
 use store::StoredRun;
 use trial::{Outcome, Step};
 use units::Nanos;
-use workload::{Cache, PhaseStatus};
+use workload::{Cache, PhaseResult, PhaseStatus};
 
 use crate::synthetic::{Synthetic, fail, parameters, phase, planted};
 
@@ -224,6 +224,48 @@ fn a_sequence_attributes_its_phases_in_order() {
     let mean = |at: usize| analysis.workloads[at].phases[0].table("wall").unwrap().cells[0].mean;
     assert!((mean(1).unwrap() / mean(0).unwrap() - 2.0).abs() < 1e-6);
     assert_eq!(analysis.workloads[1].title, "maildir-write, after maildir-write");
+}
+
+/// What was complete before a failure stays; where contents were not what was written, all
+/// of that workload is in doubt; and damage that a check finds puts everything in doubt.
+#[test]
+fn a_failure_takes_nothing_from_what_was_complete_before_it() {
+    let means = |step: Step, change: &dyn Fn(&mut Vec<PhaseResult>)| -> Vec<bool> {
+        let mut run = Synthetic::small().run();
+        for trial in &mut run.trials {
+            for name in ["bonnie", "mongo"] {
+                let mut choice = trial.spec.workloads[0].clone();
+                choice.name = name.to_owned();
+                trial.spec.workloads.push(choice);
+            }
+            let first = trial.phases[0].clone();
+            for (workload, name) in
+                [("bonnie", "rewrite"), ("bonnie", "seeks"), ("mongo", "create")]
+            {
+                let mut phase = first.clone();
+                (phase.workload, phase.phase) = (workload.to_owned(), name.to_owned());
+                trial.phases.push(phase);
+            }
+            change(&mut trial.phases);
+            let reason = "said elsewhere".to_owned();
+            trial.outcome = Some(Outcome::Failed { step, reason });
+        }
+        let analysis = analyse(&run);
+        let phases = analysis.workloads.iter().flat_map(|workload| &workload.phases);
+        phases.map(|phase| phase.table("wall").unwrap().cells[0].mean.is_some()).collect()
+    };
+    let seeks_failed = |phases: &mut Vec<PhaseResult>| {
+        phases[2].status = PhaseStatus::Failed { reason: "create x: ENOSPC".to_owned() };
+        phases[3].not_comparable = Some("follows the workload bonnie".to_owned());
+    };
+    let contents_differ = |phases: &mut Vec<PhaseResult>| {
+        phases[3].not_comparable = Some("follows the workload bonnie".to_owned());
+    };
+    let died_at_once = |phases: &mut Vec<PhaseResult>| phases.clear();
+    assert_eq!(means(Step::Work, &seeks_failed), [true, true, false, false]);
+    assert_eq!(means(Step::Work, &contents_differ), [true, false, false, false]);
+    assert_eq!(means(Step::Check, &seeks_failed), [false; 4]);
+    assert!(means(Step::Work, &died_at_once).iter().all(|there| !there));
 }
 
 #[test]
