@@ -1,0 +1,105 @@
+//! Every workload of the table, at a reduced size, in one sequence.
+
+use lab::Lab;
+use units::Bytes;
+use workload::InputKind;
+
+use crate::{Sequence, carry_out_all, how, spec};
+
+/// Each workload with settings that make it small. A sequence: the maildirs are kept, `randomio`
+/// finds the file that `bigfile` has left.
+const SMALL: Sequence<'static> = &[
+    ("unpack", "mails=60"),
+    ("maildir-write", "mails=60 read_mails=20 maildirs=8 ops=60"),
+    ("maildir-read", "mails=60 read_mails=20 maildirs=8 ops=40"),
+    ("bonnie", "size=256K files=1 seeks=100 max_size=500"),
+    ("tree", "files=100 bytes=1M"),
+    ("bigfile", "dd_size=2M size=1M keep=on"),
+    ("randomio", "size=2M ops=200"),
+    ("postmark", "number=100 transactions=200 subdirectories=3"),
+    ("ffsb", "files=4 min_size=1M max_size=1M threads=3 ops=20"),
+    ("mongo", "files=60 median=1000 repetitions=2"),
+    ("video", "size=3M"),
+    ("varmail", "files=60 threads=3 loops=3"),
+    ("fileserver", "files=60 mean_size=3000 threads=3 loops=3"),
+    ("webserver", "files=60 threads=3 loops=3"),
+    ("fsync-append", "records=50 writers=2"),
+    ("scale", "threads=2 entries=40"),
+    ("age", "capacity=8M overwrites=2 profile=mail"),
+    (
+        "custom",
+        "file=phase=[{name=\"a\",threads=2,repeat=9,op=[{do=\"create\",size=\"3K\"},{do=\"read\"}]}]",
+    ),
+    ("null", "ops=1000"),
+];
+
+/// Phases that have nothing to do here.
+const LEFT_OUT: &[(&str, &str, &str)] = &[
+    ("maildir-read", "unpack", "an earlier workload has left the directories"),
+    ("maildir-read", "populate", "reads do not go to the maildirs"),
+    ("randomio", "prepare", "an earlier workload has left the file"),
+    ("fsync-append", "prepare", "not asked for"),
+];
+
+/// A workload that is new has to be added, or to need what only an optional part has.
+pub(crate) fn every_workload_is_in_the_list() {
+    for workload in workload::WORKLOADS {
+        let description = workload.describe();
+        let listed = SMALL.iter().any(|(name, _)| *name == description.name);
+        // A system to boot: the test `boot`.
+        let elsewhere = description.inputs.contains(&InputKind::System);
+        assert!(
+            listed != elsewhere,
+            "{}: add it with small settings to the list in {}",
+            description.name,
+            file!()
+        );
+    }
+}
+
+/// All complete; a second trial gives the same to the nanosecond and the last request; and the
+/// filesystems were asked for the same work.
+pub(crate) fn every_workload(lab: &Lab) {
+    let filesystems = ["ext4", "xfs", "reiserfs"];
+    let specs: Vec<_> = filesystems
+        .iter()
+        .map(|filesystem| spec(filesystem, SMALL, Bytes::from_mib(512)))
+        .flat_map(|spec| [spec.clone(), spec])
+        .collect();
+    let seen = carry_out_all(lab, &specs);
+    let mut work = Vec::new();
+    for (filesystem, pair) in filesystems.iter().zip(seen.chunks(2)) {
+        let (first, second) = (&pair[0], &pair[1]);
+        assert!(first.outcome.is_done(), "{filesystem}: {}", first.outcome);
+        for (name, _) in SMALL {
+            let mut phases = first.phases.iter().filter(|phase| phase.workload == *name);
+            assert!(phases.next().is_some(), "{filesystem}: {name} told nothing");
+        }
+        let mut skipped = Vec::new();
+        for (phase, again) in first.phases.iter().zip(&second.phases) {
+            let name = format!("{filesystem}: {} {}", phase.workload, phase.phase);
+            if how(phase) != "completed" {
+                skipped.push((phase.workload.as_str(), phase.phase.as_str(), how(phase)));
+            }
+            assert_eq!(phase.wall, again.wall, "{name}");
+            assert!(phase == again, "{name}: other figures");
+        }
+        assert_eq!(skipped, LEFT_OUT, "{filesystem}");
+        assert_eq!(first.phases.len(), second.phases.len());
+        let requests = first.log.as_ref().map_or(0, |log| log.records.len());
+        assert!(requests > 1000, "{filesystem}: {requests}");
+        assert!(first.log == second.log, "{filesystem}: another log of requests");
+        work.push(
+            first.phases.iter().map(|phase| {
+                (phase.workload.as_str(), phase.phase.as_str(), phase.ops, phase.digest)
+            }),
+        );
+    }
+    let mut work = work.into_iter();
+    let expected: Vec<_> = work.next().expect("there is a first filesystem").collect();
+    for (filesystem, found) in filesystems[1..].iter().zip(work) {
+        for (expected, found) in expected.iter().zip(found) {
+            assert_eq!(*expected, found, "{filesystem} did other work than {}", filesystems[0]);
+        }
+    }
+}
