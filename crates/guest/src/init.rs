@@ -169,7 +169,7 @@ fn disks(order: &Order, words: &Words) -> Result<Option<ProgramCpu>, String> {
     for (nth, disk) in order.disks.iter().enumerate() {
         configure(order.front_end, nth, disk)?;
     }
-    transport::calibrate(words, &order.front_end.device_path(0))
+    transport::calibrate(words, &order.front_end.device_path(0), server)
         .map_err(|error| format!("measuring the transport: {error}"))?;
     Ok(Some(server))
 }

@@ -82,6 +82,9 @@ pub enum Word {
     Defects,
     /// Length of what was asked for as a result, from [`STORE_AT`]; written last.
     OutputBytes,
+    /// Processor time a small request takes on its errand to the server and back, in
+    /// nanoseconds.
+    Errand,
     /// Counts virtual seconds while the guest's first process is being scheduled.
     Heartbeat,
 }

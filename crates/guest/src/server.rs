@@ -46,6 +46,9 @@ pub trait FrontEnd {
     /// The trial's clock.
     fn now(&self) -> Nanos;
 
+    /// Takes the time since `began` out of the trial's clock.
+    fn stand_outside_since(&self, began: Nanos);
+
     /// Sends off completions and waits for a request or until `deadline` (on the clock of
     /// [`FrontEnd::now`]); appends what arrived.
     ///
@@ -183,8 +186,8 @@ impl<F: FrontEnd> Server<F> {
         arrived.clear();
         let deadline = self.deadline();
         self.front.wait(deadline, arrived)?;
-        // The disks begin before the data is copied: copying is this server's work, not
-        // theirs.
+        // Until the next wait the clock stands: telling models the time and copying data is
+        // work that no machine with real disks does. Nothing else runs meanwhile.
         let now = self.front.now();
         for arrival in arrived.iter() {
             self.submit(arrival, now);
@@ -195,7 +198,9 @@ impl<F: FrontEnd> Server<F> {
                 outstanding.ending = ending;
             }
         }
-        self.complete_due(now)
+        self.complete_due(now)?;
+        self.front.stand_outside_since(now);
+        Ok(())
     }
 
     fn lead(&self) -> Nanos {
@@ -302,7 +307,7 @@ impl<F: FrontEnd> Server<F> {
                 disk.model.advance(disk.told, &mut completed);
             }
             for completion in &completed {
-                self.finish(nth, completion)?;
+                self.finish(nth, completion, now)?;
             }
         }
         self.completed = completed;
@@ -310,7 +315,7 @@ impl<F: FrontEnd> Server<F> {
         Ok(())
     }
 
-    fn finish(&mut self, nth: usize, completion: &Completion) -> io::Result<()> {
+    fn finish(&mut self, nth: usize, completion: &Completion, now: Nanos) -> io::Result<()> {
         let slot = usize::try_from(completion.id.0).unwrap_or(usize::MAX);
         let found = self.disks[nth].outstanding.get_mut(slot).and_then(Option::take);
         let Some(outstanding) = found else {
@@ -318,7 +323,7 @@ impl<F: FrontEnd> Server<F> {
             return Ok(());
         };
         self.front.complete(&outstanding.arrival, outstanding.ending)?;
-        self.words.add(Word::Excess, self.excess(&outstanding, completion.at).0);
+        self.words.add(Word::Excess, self.excess(&outstanding, completion.at, now).0);
         let arrival = &outstanding.arrival;
         let record = Record {
             disk: nth as u8,
@@ -337,12 +342,12 @@ impl<F: FrontEnd> Server<F> {
         Ok(())
     }
 
-    /// By how much a request sent off now is later than its model says.
-    fn excess(&self, outstanding: &Outstanding, at: Nanos) -> Nanos {
+    /// By how much a request sent off `now` is later than its model says.
+    fn excess(&self, outstanding: &Outstanding, at: Nanos, now: Nanos) -> Nanos {
         // What the whole way takes at least, against what the model gave it.
         let short = Nanos(self.words.get(Word::Floor)).saturating_sub(at - outstanding.submitted);
-        // And what this server came too late by: busy with other requests' data.
-        let late = self.front.now().saturating_sub(self.origin + at);
+        // And what this server came too late by.
+        let late = now.saturating_sub(self.origin + at);
         short.max(late)
     }
 }

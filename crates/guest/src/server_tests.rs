@@ -66,6 +66,10 @@ impl FrontEnd for FakeKernel {
     fn now(&self) -> Nanos {
         self.0.borrow().now
     }
+    fn stand_outside_since(&self, began: Nanos) {
+        // Its clock stands still but for its waits.
+        assert_eq!(began, self.now());
+    }
     fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
         let mut seen = self.0.borrow_mut();
         let next = seen.coming.last().map(|(at, _)| *at);

@@ -3,8 +3,9 @@
 //!
 //! A request passes from the kernel to the server and back, which takes virtual time that no
 //! drive would have taken. *Lead* is that time for a request the server has to wait for:
-//! completions are sent off so much earlier. *Floor* is the least a request can take. What
-//! remains, in latency and in processor time, is the *tax* of a phase.
+//! completions are sent off so much earlier. *Floor* is the least a request can take. The
+//! server's own work, copying above all, is taken out of the trial's clock. What remains, in
+//! latency and in processor time, is the *tax* of a phase.
 
 use std::fs::File;
 use std::io;
@@ -32,11 +33,12 @@ pub(crate) struct Cost {
     pub(crate) floor: Nanos,
 }
 
-/// Measures it on an empty disk and leaves the models in charge.
+/// Measures it on an empty disk and leaves the models in charge; `server` is the thread that
+/// serves the disks.
 ///
 /// # Errors
 /// When the disk cannot be read.
-pub(crate) fn calibrate(words: &Words, device: &Path) -> io::Result<Cost> {
+pub(crate) fn calibrate(words: &Words, device: &Path, server: ProgramCpu) -> io::Result<Cost> {
     words.set(Word::Lead, 0);
     let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(device)?;
     // O_DIRECT wants memory on a page's boundary.
@@ -54,11 +56,20 @@ pub(crate) fn calibrate(words: &Words, device: &Path) -> io::Result<Cost> {
         Ok(Nanos((measure::now() - began).0 / READS))
     };
     let floor = mean(Service::Immediate)?;
+    let before = inside(server);
+    mean(Service::Immediate)?;
+    let errand = Nanos((inside(server) - before).0 / (WARM_UP + READS));
     let lead = mean(Service::Fixed)?.saturating_sub(FIXED);
     words.set(Word::Floor, floor.0);
     words.set(Word::Lead, lead.0);
+    words.set(Word::Errand, errand.0);
     words.set(Word::Service, Service::Models as u64);
     Ok(Cost { lead, floor })
+}
+
+/// Processor time of the server that is not taken out of the clock.
+fn inside(server: ProgramCpu) -> Nanos {
+    server.total().unwrap_or(Nanos::ZERO).saturating_sub(measure::time_outside())
 }
 
 /// Readings at a phase's start, for its tax at the end.
@@ -66,7 +77,9 @@ pub(crate) fn calibrate(words: &Words, device: &Path) -> io::Result<Cost> {
 pub(crate) struct Reading {
     excess: u64,
     requests: u64,
+    errand: Nanos,
     server: Nanos,
+    outside: Nanos,
     idle: Nanos,
 }
 
@@ -76,7 +89,9 @@ impl Reading {
         Reading {
             excess: words.get(Word::Excess),
             requests: words.get(Word::Requests),
+            errand: Nanos(words.get(Word::Errand)),
             server: server.total().unwrap_or(Nanos::ZERO),
+            outside: measure::time_outside(),
             idle: idle_time(),
         }
     }
@@ -84,19 +99,25 @@ impl Reading {
     /// Adds the tax from `self` to `now` to a phase.
     pub(crate) fn tax(self, now: Reading, result: &mut PhaseResult) {
         let excess = Nanos(now.excess.saturating_sub(self.excess));
-        let busy = now.server - self.server;
-        // Where the processor stood idle for as long as the server worked, its work took
-        // nothing from the workload.
-        let displaced = busy.saturating_sub(now.idle - self.idle);
+        let busy = now.server.saturating_sub(self.server);
+        let requests = now.requests.saturating_sub(self.requests);
+        // Most of it is taken out of the clock. The rest is the kernel's: its errand to the
+        // server and back, and what ends a request, such as giving back each page of a
+        // write, which it would do for a real disk as well.
+        let outside = now.outside - self.outside;
+        let errands = busy.saturating_sub(outside).min(Nanos(self.errand.0 * requests));
+        // Where the processor stood idle for as long as that, it took nothing from the
+        // workload.
+        let displaced = errands.saturating_sub(now.idle - self.idle);
         let share = match result.wall.0 {
             0 => 0.0,
             wall => ((excess + displaced).0 as f64 / wall as f64).min(1.0),
         };
-        let requests = now.requests.saturating_sub(self.requests);
         result.figures.insert("disk_requests".to_owned(), requests as f64);
         result.figures.insert("transport_tax_fraction".to_owned(), share);
         result.figures.insert("transport_latency_ns".to_owned(), excess.0 as f64);
         result.figures.insert("transport_cpu_ns".to_owned(), busy.0 as f64);
+        result.machine_cpu = result.machine_cpu.map(|all| all.saturating_sub(outside));
         if share > TAX_LIMIT {
             let why = format!(
                 "the simulation's own transport took {:.1} % of its time (limit {:.0} %)",

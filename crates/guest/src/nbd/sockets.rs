@@ -123,6 +123,10 @@ impl FrontEnd for Sockets {
         measure::now()
     }
 
+    fn stand_outside_since(&self, began: Nanos) {
+        measure::stand_outside_since(began);
+    }
+
     fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
         let mut timeout = deadline.map(|deadline| deadline.saturating_sub(measure::now()));
         loop {

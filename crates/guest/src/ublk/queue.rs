@@ -85,6 +85,10 @@ impl FrontEnd for Queues {
         measure::now()
     }
 
+    fn stand_outside_since(&self, began: Nanos) {
+        measure::stand_outside_since(began);
+    }
+
     fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
         let wait = deadline.map(|deadline| deadline.saturating_sub(measure::now()));
         let timeout = wait.map(|wait| {
