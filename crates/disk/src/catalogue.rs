@@ -34,6 +34,8 @@ pub const DISKS: &[Shipped] = shipped![
     "hitachi-travelstar-5k160",
     "areca-arc-1220",
     "hitachi-7k1000c-1tb",
+    "seagate-st2000dm006",
+    "seagate-st2000dm006-fitted",
     "samsung-970-pro",
     "samsung-pm883",
     "samsung-870-evo",

@@ -87,10 +87,13 @@ pub fn check(disk: &DiskDescription, seed: u64, options: &Options) -> Result<Che
     let probe = Probe { disk, seed, options };
     let zones = probe.zones()?;
     let rate = |zone: Option<&ZoneRate>| zone.map(|zone| zone.mb_per_s);
+    let reads = probe.random_reads_ms(SMALL)?;
     let mut rows = Vec::new();
     for figure in Figure::ALL {
         let measured = match figure {
-            Figure::RandomReadMs => Some(probe.random_read_ms(SMALL)?),
+            Figure::RandomReadMs => Some(reads.iter().sum::<f64>() / reads.len() as f64),
+            Figure::RandomReadMedianMs => quantile(&reads, 0.5),
+            Figure::RandomReadP99Ms => quantile(&reads, 0.99),
             Figure::RandomReadDepth32Iops => Some(probe.random_iops(false)?),
             Figure::SequentialOuterMbPerS => rate(zones.first()),
             Figure::SequentialInnerMbPerS => rate(zones.last()),
@@ -107,6 +110,11 @@ pub fn check(disk: &DiskDescription, seed: u64, options: &Options) -> Result<Che
         rows.push(CheckRow { figure: *figure, measured, published: published.cloned() });
     }
     Ok(Check { rows, zones, seeks: probe.seeks()? })
+}
+
+/// The value below which this part of the values lies, which are in order.
+fn quantile(values: &[f64], part: f64) -> Option<f64> {
+    values.get((values.len() as f64 * part) as usize).copied()
 }
 
 struct Probe<'a> {
@@ -179,15 +187,17 @@ impl Probe<'_> {
         })
     }
 
-    fn random_read_ms(&self, sectors: u64) -> Result<f64, Stalled> {
+    /// What random reads take, one at a time, in milliseconds and ascending.
+    fn random_reads_ms(&self, sectors: u64) -> Result<Vec<f64>, Stalled> {
         let (mut model, span) = self.model()?;
-        let mut tally = Tally::default();
+        let mut taken = Vec::with_capacity(RANDOM_REQUESTS);
         self.start(model.as_mut()).closed(
             1,
             self.random(span, sectors, false, RANDOM_REQUESTS),
-            |served| tally.add(served),
+            |served| taken.push(served.latency().as_millis_f64()),
         )?;
-        Ok(tally.mean_ms())
+        taken.sort_by(f64::total_cmp);
+        Ok(taken)
     }
 
     /// Random requests a second, 32 at a time. The first ones are not counted: they fill
@@ -253,7 +263,8 @@ impl Probe<'_> {
         else {
             return Ok(None);
         };
-        let mean = self.random_read_ms(1)?;
+        let reads = self.random_reads_ms(1)?;
+        let mean = reads.iter().sum::<f64>() / reads.len() as f64;
         let half = revolution.as_millis_f64() / 2.0;
         Ok(Some(mean - half - drive.overhead.read_miss.as_millis_f64()))
     }

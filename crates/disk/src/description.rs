@@ -31,6 +31,18 @@ pub enum Variant {
     Synthetic,
 }
 
+impl std::fmt::Display for Variant {
+    /// As the file has it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Variant::Spec => "spec",
+            Variant::Fitted => "fitted",
+            Variant::Measured => "measured",
+            Variant::Synthetic => "synthetic",
+        })
+    }
+}
+
 /// What a device is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Device {

@@ -22,6 +22,10 @@ pub struct Published {
 pub enum Figure {
     /// Mean time of a random read of 4 KiB, one at a time, in milliseconds.
     RandomReadMs,
+    /// Median of the same, in milliseconds.
+    RandomReadMedianMs,
+    /// 99th percentile of the same, in milliseconds.
+    RandomReadP99Ms,
     /// Random reads of 4 KiB a second, 32 at a time.
     RandomReadDepth32Iops,
     /// Sequential reading in the outermost zone, in MB/s.
@@ -46,6 +50,8 @@ impl Figure {
     /// All figures, in the order of a report.
     pub const ALL: &[Figure] = &[
         Figure::RandomReadMs,
+        Figure::RandomReadMedianMs,
+        Figure::RandomReadP99Ms,
         Figure::RandomReadDepth32Iops,
         Figure::SequentialOuterMbPerS,
         Figure::SequentialInnerMbPerS,
@@ -61,6 +67,8 @@ impl Figure {
     pub fn title(self) -> &'static str {
         match self {
             Figure::RandomReadMs => "random read 4 KiB, one at a time",
+            Figure::RandomReadMedianMs => "the same, median",
+            Figure::RandomReadP99Ms => "the same, 99th percentile",
             Figure::RandomReadDepth32Iops => "random read 4 KiB, 32 at a time",
             Figure::SequentialOuterMbPerS => "sequential read, outermost zone",
             Figure::SequentialInnerMbPerS => "sequential read, innermost zone",
@@ -77,6 +85,8 @@ impl Figure {
     pub fn unit(self) -> &'static str {
         match self {
             Figure::RandomReadMs
+            | Figure::RandomReadMedianMs
+            | Figure::RandomReadP99Ms
             | Figure::SeekAverageMs
             | Figure::CachedWriteMs
             | Figure::DemeritMs => "ms",

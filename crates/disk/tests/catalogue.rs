@@ -62,6 +62,8 @@ fn random_reads_take_what_they_should() {
         ("seagate-st32171w", 14.5),
         ("hitachi-7k500-400gb", 13.0),
         ("hitachi-7k1000c-1tb", 13.2),
+        ("seagate-st2000dm006", 12.7),
+        ("seagate-st2000dm006-fitted", 17.5),
         ("hitachi-travelstar-5k160", 17.7),
         ("samsung-870-evo", 0.079),
         ("samsung-pm9a3", 0.082),

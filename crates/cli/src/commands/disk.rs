@@ -20,7 +20,8 @@ fn check_model(arguments: &DiskCheck) -> Ended {
     let description = find(&arguments.model)?;
     let write_cache = arguments.write_cache.as_deref().map(|word| word == "on");
     let options = Options { write_cache, ..Options::default() };
-    let head = format!("{}: {}\n\n", description.name, description.title);
+    let (name, title, variant) = (&description.name, &description.title, description.variant);
+    let head = format!("{name}: {title} ({variant})\n\n");
     if let Some(path) = &arguments.trace {
         let failed =
             |error: String| Failure::new(Exit::Input, format!("{}: {error}", path.display()));

@@ -115,7 +115,8 @@ fn disks() -> Result<String, Failure> {
     for shipped in disk::DISKS {
         let description =
             disk::DiskDescription::find(shipped.name).map_err(Failure::from(Exit::Input))?;
-        text += &described(&description.name, &description.title);
+        let title = format!("{} ({})", description.title, description.variant);
+        text += &described(&description.name, &title);
     }
     Ok(text)
 }
