@@ -32,7 +32,8 @@ pub use description::{
     ArrayOf, DescriptionError, Device, DiskDescription, Options, Provenance, Variant,
 };
 pub use log::{
-    COLUMNS, LogError, LogSummary, LogWriter, Percentiles, Record, RecordIndex, RequestLog,
+    COLUMNS, LogError, LogSummary, LogWriter, Percentiles, RECORD_BYTES, Record, RecordIndex,
+    RequestLog,
 };
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;

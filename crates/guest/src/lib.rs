@@ -19,7 +19,7 @@ mod output;
 mod port;
 mod random;
 pub mod region;
-pub mod requests;
+mod requests;
 pub mod server;
 #[cfg(test)]
 mod server_tests;

@@ -6,11 +6,11 @@
 
 use std::io;
 
-use disk::{Completion, Model, Operation, Request, RequestId};
+use disk::{Completion, Model, Operation, Record, Request, RequestId};
 use units::{Lba, Nanos, SECTOR_BYTES};
 
 use crate::region::{Region, Word, Words};
-use crate::requests::{Record, RequestLog};
+use crate::requests::RequestLog;
 use crate::store::{PageStore, StoreError};
 
 /// A request as the kernel hands it over.
@@ -329,11 +329,12 @@ impl<F: FrontEnd> Server<F> {
             disk: nth as u8,
             operation: arrival.operation,
             fua: arrival.fua,
-            phase: outstanding.phase,
+            phase: u16::try_from(outstanding.phase).unwrap_or(u16::MAX),
             lba: arrival.lba,
-            sectors: arrival.sectors,
+            sectors: u32::try_from(arrival.sectors).unwrap_or(u32::MAX),
             submitted: outstanding.submitted,
-            completed: completion.at,
+            completed: Some(completion.at),
+            payload: 0,
         };
         match self.log.append(&self.region, &record) {
             Some(count) => self.words.set(Word::Requests, count),

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use disk::{Activity, Completion, Destaged, Model, Operation, Request, RequestId};
+use disk::{
+    Activity, Completion, Destaged, Model, Operation, RECORD_BYTES, Record, Request, RequestId,
+};
 use proptest::prelude::*;
 use units::{Bytes, Lba, Nanos};
 
 use crate::region::{REGION_BYTES, REQUESTS_AT, Region, Word};
-use crate::requests::{RECORD, Record};
 use crate::server::{Arrival, Ending, FIXED, FrontEnd, Server, Service};
 use crate::store::PageStore;
 
@@ -186,7 +187,8 @@ fn every_request_is_logged_with_the_models_times_and_its_phase() {
     assert_eq!(words.get(Word::Requests), 2);
     let window = bench.region.map(REQUESTS_AT, 4096).unwrap();
     let record = |nth: usize| {
-        Record::decode(window.bytes()[nth * RECORD..][..RECORD].try_into().unwrap()).unwrap()
+        let bytes = &window.bytes()[nth * RECORD_BYTES..][..RECORD_BYTES];
+        Record::decode(bytes.try_into().unwrap(), nth as u64).unwrap()
     };
     let first = Record {
         disk: 0,
@@ -196,10 +198,11 @@ fn every_request_is_logged_with_the_models_times_and_its_phase() {
         lba: Lba(16),
         sectors: 8,
         submitted: MS,
-        completed: Nanos(3 * MS.0),
+        completed: Some(Nanos(3 * MS.0)),
+        payload: 0,
     };
     assert_eq!(record(0), first);
-    assert_eq!(record(1).completed, Nanos(5 * MS.0));
+    assert_eq!(record(1).completed, Some(Nanos(5 * MS.0)));
 }
 
 #[test]

@@ -5,13 +5,12 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use disk::RequestLog;
+use disk::{RECORD_BYTES, Record, RequestLog};
 use guest::Order;
 use guest::region::{
     EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, REQUESTS_AT, Region, STORE_AT, Word,
     Words,
 };
-use guest::requests::{RECORD, Record};
 use sha2::{Digest, Sha256};
 use testbed::Stop;
 use trial::{Event, Outcome, Step, protocol};
@@ -292,9 +291,9 @@ fn log_bytes<T>(
     let mut done = 0;
     while done < count {
         let now = (count - done).min(RECORDS_AT_ONCE);
-        let at = REQUESTS_AT + done * RECORD as u64;
-        let window = region.map(at, RECORDS_AT_ONCE * RECORD as u64).map_err(region_error)?;
-        each(&window.bytes()[..(now * RECORD as u64) as usize]);
+        let at = REQUESTS_AT + done * RECORD_BYTES as u64;
+        let window = region.map(at, RECORDS_AT_ONCE * RECORD_BYTES as u64).map_err(region_error)?;
+        each(&window.bytes()[..(now * RECORD_BYTES as u64) as usize]);
         done += now;
     }
     Ok(())
@@ -313,19 +312,15 @@ fn log_digest(region: &Region, count: u64) -> Result<String, LabError> {
 fn request_logs(region: &Region, words: &Words, disks: usize) -> Result<Vec<RequestLog>, LabError> {
     let dropped = words.get(Word::RequestsLost);
     let mut logs = vec![RequestLog { records: Vec::new(), dropped }; disks];
+    let mut read = 0;
     log_bytes(region, words.get(Word::Requests), |bytes| {
-        for record in bytes.as_chunks::<RECORD>().0.iter().filter_map(Record::decode) {
+        for bytes in bytes.as_chunks::<RECORD_BYTES>().0 {
+            let nth = read;
+            read += 1;
+            // What is no record of ours is left out, as the guest may have died while it wrote.
+            let Ok(record) = Record::decode(bytes, nth) else { continue };
             if let Some(log) = logs.get_mut(usize::from(record.disk)) {
-                log.records.push(disk::Record {
-                    submitted: record.submitted,
-                    completed: Some(record.completed),
-                    operation: record.operation,
-                    lba: record.lba,
-                    sectors: u32::try_from(record.sectors).unwrap_or(u32::MAX),
-                    fua: record.fua,
-                    phase: u16::try_from(record.phase).unwrap_or(u16::MAX),
-                    payload: 0,
-                });
+                log.records.push(record);
             }
         }
     })?;

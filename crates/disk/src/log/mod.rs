@@ -4,17 +4,18 @@
 //!
 //! ```text
 //! header, 64 bytes: "fstreqlg", version u32, bytes per record u32, records u64, dropped u64
-//! record, 40 bytes: submitted u64, completed u64 (all ones: never), first sector u64,
-//!                   sectors u32, operation u8, flags u8, phase u16, payload u64
+//! record, 48 bytes: submitted u64, completed u64 (all ones: never), first sector u64,
+//!                   sectors u32, operation u8, flags u8, phase u16, payload u64, disk u8, 0
 //! ```
 //!
-//! All numbers are little-endian. The payload is a reference that whoever writes the log
+//! The lab's guest writes such records too, without a header and in order of completion, into
+//! the memory it shares with its host. All numbers are little-endian. The payload is a reference that whoever writes the log
 //! gives a meaning to (where the written data is kept); 0 is none.
 
 mod record;
 mod summary;
 mod table;
 
-pub use record::{LogError, LogWriter, Record, RecordIndex, RequestLog};
+pub use record::{LogError, LogWriter, RECORD_BYTES, Record, RecordIndex, RequestLog};
 pub use summary::{LogSummary, Percentiles};
 pub use table::COLUMNS;

@@ -6,9 +6,11 @@ use crate::region::Region;
 use crate::{Operation, Request};
 
 const MAGIC: [u8; 8] = *b"fstreqlg";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: u64 = 64;
-const RECORD_BYTES: u64 = 40;
+/// Bytes of an encoded [`Record`].
+pub const RECORD_BYTES: usize = 48;
+const RECORD_LENGTH: u64 = RECORD_BYTES as u64;
 const NEVER: u64 = u64::MAX;
 const FUA: u8 = 1;
 
@@ -61,11 +63,14 @@ pub struct Record {
     pub phase: u16,
     /// Where its data is kept; 0 for nowhere.
     pub payload: u64,
+    /// Which of several disks that share a log, from 0.
+    pub disk: u8,
 }
 
 impl Record {
-    fn encode(&self) -> [u8; RECORD_BYTES as usize] {
-        let mut bytes = [0u8; RECORD_BYTES as usize];
+    /// The record's bytes.
+    pub fn encode(&self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0u8; RECORD_BYTES];
         bytes[0..8].copy_from_slice(&self.submitted.0.to_le_bytes());
         let completed = self.completed.map_or(NEVER, |at| at.0);
         bytes[8..16].copy_from_slice(&completed.to_le_bytes());
@@ -80,10 +85,15 @@ impl Record {
         bytes[29] = if self.fua { FUA } else { 0 };
         bytes[30..32].copy_from_slice(&self.phase.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.payload.to_le_bytes());
+        bytes[40] = self.disk;
         bytes
     }
 
-    fn decode(bytes: &[u8; RECORD_BYTES as usize], record: u64) -> Result<Record, LogError> {
+    /// Reads a record, the `record`-th of its log.
+    ///
+    /// # Errors
+    /// When its operation is none.
+    pub fn decode(bytes: &[u8; RECORD_BYTES], record: u64) -> Result<Record, LogError> {
         let number =
             |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
         let operation = match bytes[28] {
@@ -103,6 +113,7 @@ impl Record {
             fua: bytes[29] & FUA != 0,
             phase: u16::from_le_bytes([bytes[30], bytes[31]]),
             payload: number(32),
+            disk: bytes[40],
         })
     }
 }
@@ -124,7 +135,7 @@ pub struct LogWriter<R> {
 impl<R: Region> LogWriter<R> {
     /// Begins a log at the start of the region. `None` if not even the header fits.
     pub fn create(region: R) -> Option<LogWriter<R>> {
-        let room = region.len().checked_sub(HEADER_BYTES)? / RECORD_BYTES;
+        let room = region.len().checked_sub(HEADER_BYTES)? / RECORD_LENGTH;
         let mut writer = LogWriter { region, records: 0, room, dropped: 0 };
         let mut header = [0u8; HEADER_BYTES as usize];
         header[..8].copy_from_slice(&MAGIC);
@@ -167,9 +178,10 @@ impl<R: Region> LogWriter<R> {
             fua: request.fua,
             phase,
             payload,
+            disk: 0,
         };
         let index = self.records;
-        self.region.write_at(HEADER_BYTES + index * RECORD_BYTES, &record.encode());
+        self.region.write_at(HEADER_BYTES + index * RECORD_LENGTH, &record.encode());
         self.records += 1;
         self.region.write_at(16, &self.records.to_le_bytes());
         Some(RecordIndex(index))
@@ -177,7 +189,7 @@ impl<R: Region> LogWriter<R> {
 
     /// A request has completed.
     pub fn completed(&mut self, index: RecordIndex, at: Nanos) {
-        let place = HEADER_BYTES + index.0 * RECORD_BYTES + 8;
+        let place = HEADER_BYTES + index.0 * RECORD_LENGTH + 8;
         self.region.write_at(place, &at.0.to_le_bytes());
     }
 
@@ -213,18 +225,18 @@ impl RequestLog {
         let number =
             |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().unwrap_or_default());
         let found = number(8) as u32;
-        if found != VERSION || number(8) >> 32 != RECORD_BYTES {
+        if found != VERSION || number(8) >> 32 != RECORD_LENGTH {
             return Err(LogError::Version { found });
         }
         let (records, dropped) = (number(16), number(24));
-        let whole = (region.len() - HEADER_BYTES) / RECORD_BYTES;
+        let whole = (region.len() - HEADER_BYTES) / RECORD_LENGTH;
         if whole < records {
             return Err(LogError::Truncated { records, whole });
         }
         let mut log = RequestLog { records: Vec::with_capacity(records as usize), dropped };
         for index in 0..records {
-            let mut bytes = [0u8; RECORD_BYTES as usize];
-            region.read_at(HEADER_BYTES + index * RECORD_BYTES, &mut bytes);
+            let mut bytes = [0u8; RECORD_BYTES];
+            region.read_at(HEADER_BYTES + index * RECORD_LENGTH, &mut bytes);
             log.records.push(Record::decode(&bytes, index)?);
         }
         Ok(log)
@@ -303,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_full_log_counts_what_it_drops() {
-        let room = HEADER_BYTES + 2 * RECORD_BYTES + 7;
+        let room = HEADER_BYTES + 2 * RECORD_LENGTH + 7;
         let mut writer = LogWriter::create(MemoryRegion::new(room)).unwrap();
         let request = Request {
             id: RequestId(0),

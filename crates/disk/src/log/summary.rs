@@ -151,6 +151,7 @@ mod tests {
             fua: false,
             phase,
             payload: 0,
+            disk: 0,
         }
     }
 

@@ -61,6 +61,7 @@ mod tests {
             fua: true,
             phase: 2,
             payload: 0,
+            disk: 0,
         };
         let flush = Record {
             completed: None,
