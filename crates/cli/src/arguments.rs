@@ -361,6 +361,11 @@ pub(crate) struct LabAgreement {
     #[arg(value_name = "RUN")]
     pub(crate) other: String,
 
+    /// Runs like the other but for one parameter each (`run --set`): which of them makes a
+    /// discordant pair agree?
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    pub(crate) varied: Vec<String>,
+
     #[command(flatten)]
     pub(crate) store: StoreArgument,
 }

@@ -102,6 +102,126 @@ fn verdict(one: &PairResult, other: &PairResult) -> Verdict {
     }
 }
 
+/// What a pair on which two runs disagree does when the second is run again with something
+/// else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The workload.
+    pub workload: String,
+    /// The phase.
+    pub phase: String,
+    /// The two contenders.
+    pub pair: (String, String),
+    /// For each of the runs with something else: the pair there, and what it and the first run
+    /// say together; `None` where it does not compare the pair.
+    pub varied: Vec<Option<(PairResult, Verdict)>>,
+}
+
+impl Explanation {
+    /// Whether at least one of the runs separates the pair the first run's way round. One that
+    /// does not separate it any more may only have too few repeats.
+    pub fn is_found(&self) -> bool {
+        self.varied.iter().flatten().any(|(_, verdict)| *verdict == Verdict::Agree)
+    }
+}
+
+/// Looks at each pair on which `found` of `one` and another run is discordant, in runs like
+/// that other one but for one parameter each.
+pub fn explanations(found: &[Agreement], one: &Analysis, varied: &[Analysis]) -> Vec<Explanation> {
+    let with: Vec<Vec<Agreement>> = varied.iter().map(|other| agreements(one, other)).collect();
+    let discordant = found.iter().filter(|pair| pair.verdict == Verdict::Discordant);
+    discordant
+        .map(|pair| {
+            let same = |other: &&Agreement| {
+                (&other.workload, &other.phase, &other.pair)
+                    == (&pair.workload, &pair.phase, &pair.pair)
+            };
+            let found = |run: &Vec<Agreement>| {
+                run.iter().find(same).map(|other| (other.runs[1], other.verdict))
+            };
+            Explanation {
+                workload: pair.workload.clone(),
+                phase: pair.phase.clone(),
+                pair: pair.pair.clone(),
+                varied: with.iter().map(found).collect(),
+            }
+        })
+        .collect()
+}
+
+/// The explanations in Markdown; `names` says what is different in each run.
+pub fn explanation_table(found: &[Explanation], names: &[String]) -> String {
+    let rule = "---|".repeat(3 + names.len());
+    let mut text = format!("| workload | phase | pair | {} |\n|{rule}\n", names.join(" | "));
+    for one in found {
+        let cells = one.varied.iter().map(|varied| match varied {
+            None => "not compared".to_owned(),
+            Some((pair, verdict)) => {
+                let word = match verdict {
+                    Verdict::Agree => "agrees",
+                    Verdict::Open => "open",
+                    Verdict::Discordant => "still discordant",
+                };
+                format!("{}, {word}", ratio(pair))
+            }
+        });
+        let cells: Vec<String> = cells.collect();
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} / {} | {} |",
+            one.workload,
+            one.phase,
+            one.pair.0,
+            one.pair.1,
+            cells.join(" | ")
+        );
+    }
+    let explained = found.iter().filter(|one| one.is_found()).count();
+    let _ = writeln!(
+        text,
+        "\n{} discordant pairs; {explained} of them agree with one of these changes.",
+        found.len()
+    );
+    text
+}
+
+/// Why figures of a run take no part: a line for each remark on a phase and whom it concerns.
+pub fn left_out(run: &str, analysis: &Analysis) -> Vec<String> {
+    let mut lines = Vec::new();
+    for workload in &analysis.workloads {
+        for phase in &workload.phases {
+            let Some(table) = phase.table("wall") else { continue };
+            for note in &phase.footnotes {
+                let alone = |index: &&usize| {
+                    !table.pairs.iter().any(|pair| pair.a == **index || pair.b == **index)
+                };
+                let whom: Vec<&str> = note
+                    .contenders
+                    .iter()
+                    .filter(alone)
+                    .map(|&index| analysis.contenders[index].name.as_str())
+                    .collect();
+                if !whom.is_empty() {
+                    let (title, phase, whom) = (&workload.title, &phase.name, whom.join(", "));
+                    lines.push(format!("{run}: {title} {phase}, {whom}: {}", note.text));
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// A pair's ratio with its interval.
+fn ratio(pair: &PairResult) -> String {
+    let interval = match (pair.low, pair.high) {
+        (Some(low), Some(high)) => format!(" ({low:.2} to {high:.2})"),
+        _ => String::new(),
+    };
+    let mark = if pair.separated { "" } else { " ≈" };
+    format!("{:.2}{interval}{mark}", pair.ratio)
+}
+
 /// The table in Markdown, with the number of pairs of each kind; `names` are those of the
 /// two runs.
 pub fn agreement_table(found: &[Agreement], names: [&str; 2]) -> String {
@@ -116,14 +236,7 @@ pub fn agreement_table(found: &[Agreement], names: [&str; 2]) -> String {
          |---|---|---|---|---|---|---|---|"
     );
     for one in found {
-        let cell = |pair: &PairResult| {
-            let interval = match (pair.low, pair.high) {
-                (Some(low), Some(high)) => format!(" ({low:.2} to {high:.2})"),
-                _ => String::new(),
-            };
-            let mark = if pair.separated { "" } else { " ≈" };
-            format!("{:.2}{interval}{mark} | {}", pair.ratio, pair.n)
-        };
+        let cell = |pair: &PairResult| format!("{} | {}", ratio(pair), pair.n);
         let verdict = match one.verdict {
             Verdict::Agree => "agree",
             Verdict::Discordant => "**discordant**",
@@ -176,6 +289,22 @@ mod tests {
         assert_eq!(verdict(&pair(0.5, true), &pair(0.9, true)), Verdict::Agree);
         assert_eq!(verdict(&pair(0.5, true), &pair(1.2, true)), Verdict::Discordant);
         assert_eq!(verdict(&pair(0.5, true), &pair(1.2, false)), Verdict::Open);
+    }
+
+    #[test]
+    fn a_change_explains_a_pair_that_is_no_longer_discordant() {
+        let with = |verdict| Explanation {
+            workload: "w".to_owned(),
+            phase: "io".to_owned(),
+            pair: ("ext4".to_owned(), "xfs".to_owned()),
+            varied: vec![None, Some((pair(0.7, true), verdict))],
+        };
+        let names = ["shift=1".to_owned(), "disk.read_ahead=0".to_owned()];
+        let text = explanation_table(&[with(Verdict::Agree)], &names);
+        assert!(text.contains("| not compared | 0.70 (0.63 to 0.77), agrees |"), "{text}");
+        assert!(text.contains("1 discordant pairs; 1 of them"), "{text}");
+        let text = explanation_table(&[with(Verdict::Discordant)], &names);
+        assert!(text.contains("still discordant |") && text.contains("; 0 of them"), "{text}");
     }
 
     #[test]

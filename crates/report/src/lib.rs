@@ -14,7 +14,10 @@ mod redaction;
 mod repeat;
 mod wording;
 
-pub use agreement::{Agreement, Verdict as AgreementVerdict, agreement_table, agreements};
+pub use agreement::{
+    Agreement, Explanation, Verdict as AgreementVerdict, agreement_table, agreements,
+    explanation_table, explanations, left_out,
+};
 pub use analysis::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
     MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, TrialCounts, TrialFigure, Unit,

@@ -1,29 +1,71 @@
-//! `fstrial lab agreement`: do a run of the lab and one of a real device agree?
+//! `fstrial lab agreement`: do a run of the lab and one of a real device agree, and if not,
+//! which parameter of the lab makes them?
 
-use store::Store;
+use std::collections::BTreeSet;
+
+use store::{Store, StoredRun};
 
 use crate::arguments::LabAgreement;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::print;
 
-/// Compares two stored runs and prints the table.
+/// Compares stored runs and prints the tables.
 pub(super) fn agreement(arguments: &LabAgreement) -> Ended {
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
-    let read = |id: &str| store.run(id).map_err(Failure::from(Exit::Store));
+    let read = |id: &String| store.run(id).map_err(Failure::from(Exit::Store));
     let (one, other) = (read(&arguments.one)?, read(&arguments.other)?);
-    let found = report::agreements(&report::analyse(&one), &report::analyse(&other));
+    let varied: Vec<StoredRun> = arguments.varied.iter().map(read).collect::<Result<_, _>>()?;
+    let (first, second) = (report::analyse(&one), report::analyse(&other));
+    let found = report::agreements(&first, &second);
+    let name = |run: &StoredRun| format!("{} ({})", run.header.testbed, run.header.id);
+    let names = [name(&one), name(&other)];
+    let mut left_out = report::left_out(&names[0], &first);
+    left_out.extend(report::left_out(&names[1], &second));
+    let mut text = String::new();
+    if !left_out.is_empty() {
+        text = format!("\nNot compared:\n\n* {}\n", left_out.join("\n* "));
+    }
     if found.is_empty() {
         let message = format!(
             "runs {} and {} have no pair of contenders in common that both compare: give both the \
-             same workloads, parameters and contenders, and at least two repeats",
+             same workloads, parameters and contenders, and at least two repeats{text}",
             one.header.id, other.header.id
         );
         return Err(Failure::new(Exit::Refused, message));
     }
-    let name = |run: &store::StoredRun| format!("{} ({})", run.header.testbed, run.header.id);
-    let (first, second) = (name(&one), name(&other));
-    print(&report::agreement_table(&found, [&first, &second]))?;
-    let discordant = found.iter().any(|one| one.verdict == report::AgreementVerdict::Discordant);
-    Ok(if discordant { Exit::SomeFailed } else { Exit::Done })
+    let table = report::agreement_table(&found, [&names[0], &names[1]]);
+    print(&format!("{table}{text}"))?;
+    let analyses: Vec<_> = varied.iter().map(report::analyse).collect();
+    let explained = report::explanations(&found, &first, &analyses);
+    if !varied.is_empty() && !explained.is_empty() {
+        let names: Vec<String> = varied.iter().map(|run| difference(&other, run)).collect();
+        print(&format!("\n{}", report::explanation_table(&explained, &names)))?;
+    }
+    let all = explained.iter().all(report::Explanation::is_found);
+    Ok(if all { Exit::Done } else { Exit::SomeFailed })
+}
+
+/// What is different in a run of the lab, by the changes of its profile; its testbed and id
+/// where nothing is, or where it is another profile.
+fn difference(base: &StoredRun, run: &StoredRun) -> String {
+    let profile = |run: &StoredRun| -> Option<(String, BTreeSet<String>)> {
+        let name = run.header.environment.0.get("lab_profile")?;
+        let (name, changes) = name.split_once(" with ").unwrap_or((name, ""));
+        let disk = run.header.environment.0.get("lab_disk").map(|disk| format!("disk {disk}"));
+        let changes = changes.split_whitespace().map(str::to_owned).chain(disk);
+        Some((name.to_owned(), changes.collect()))
+    };
+    let differing = match (profile(base), profile(run)) {
+        (Some((one, of_base)), Some((other, of_run))) if one == other => {
+            let more = of_run.difference(&of_base).cloned();
+            let fewer = of_base.difference(&of_run).filter(|change| !change.starts_with("disk "));
+            more.chain(fewer.map(|change| format!("without {change}"))).collect::<Vec<_>>()
+        }
+        _ => Vec::new(),
+    };
+    match differing.is_empty() {
+        true => format!("{} ({})", run.header.testbed, run.header.id),
+        false => differing.join(" and "),
+    }
 }
