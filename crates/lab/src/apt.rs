@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
+use crate::watched::{self, Ended, Patience};
 
 /// A package that was downloaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,13 +67,13 @@ impl Apt {
         sweep(&apt.archives())?;
         let status = directory.join("state/status");
         std::fs::write(&status, "").map_err(LabError::at("write", &status))?;
-        // How to reach the archives (proxies, timeouts) is the machine's own setting; its
-        // hooks are not ours to run.
-        let own = Command::new("apt-config").arg("dump").arg("Acquire").output();
+        // Which archives there are and how to reach them (proxies, timeouts) is the machine's
+        // own setting, or that of the file in APT_CONFIG; its hooks are not ours to run.
+        let own = Command::new("apt-config").args(["dump", "Acquire", "Dir::Etc"]).output();
         let own = own.map_err(|error| not_debian("apt-config", &error))?;
         let mut text: String = String::from_utf8_lossy(&own.stdout)
             .lines()
-            .filter(|line| line.starts_with("Acquire::"))
+            .filter(|line| line.starts_with("Acquire::") || line.starts_with("Dir::Etc"))
             .map(|line| format!("{line}\n"))
             .collect();
         let at = directory.display();
@@ -138,15 +139,31 @@ impl Apt {
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> Result<String, LabError> {
-        let output = ends_with_us(&mut Command::new(program))
+        let mut command = Command::new(program);
+        ends_with_us(&mut command)
             .args(arguments)
             .env("APT_CONFIG", &self.config)
             .env("LC_ALL", "C")
             .env("DEBIAN_FRONTEND", "noninteractive")
-            .current_dir(self.archives())
-            .output()
+            .current_dir(self.archives());
+        let ended = watched::run(&mut command, &self.directory, Patience::default())
             .map_err(|error| not_debian(program, &error))?;
-        checked(program, arguments, &output)
+        match ended {
+            Ended::Itself(output) => checked(program, arguments, &output),
+            Ended::Stalled { after, free } => Err(LabError::Program {
+                command: format!("{program} {}", arguments.join(" ")),
+                said: format!(
+                    "it got no further for {} s, with {free} free in {}, and was ended",
+                    after.as_secs(),
+                    self.directory.display()
+                ),
+                next: Some(
+                    "make room, or set XDG_CACHE_HOME to a place that has some; where there is \
+                     room, look at the network and try again"
+                        .to_owned(),
+                ),
+            }),
+        }
     }
 
     /// Where downloaded packages lie.
@@ -204,6 +221,23 @@ impl Apt {
     }
 }
 
+/// Name and version that a `.deb` gives of itself.
+///
+/// # Errors
+/// When it is damaged.
+pub(crate) fn calls_itself(package: &Path) -> Result<(String, String), LabError> {
+    let path = package.display().to_string();
+    let arguments = ["--showformat", "${Package} ${Version}", "--show", path.as_str()];
+    let output = ends_with_us(&mut Command::new("dpkg-deb"))
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|error| not_debian("dpkg-deb", &error))?;
+    let said = checked("dpkg-deb", &arguments, &output)?;
+    let (name, version) = said.trim().split_once(' ').unwrap_or((said.trim(), ""));
+    Ok((name.to_owned(), version.to_owned()))
+}
+
 /// Unpacks a `.deb` below `root`, without running anything in it.
 ///
 /// # Errors
@@ -250,17 +284,25 @@ fn checked(program: &str, arguments: &[&str], output: &Output) -> Result<String,
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let mut lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
-    if lines.len() > 6 {
-        lines.drain(..lines.len() - 6);
-    }
-    let said = lines.join(" / ");
+    let all = String::from_utf8_lossy(&output.stderr);
     Err(LabError::Program {
         command: format!("{program} {}", arguments.join(" ")),
-        next: advice(&said),
-        said,
+        next: advice(&all),
+        said: last_words(&all),
     })
+}
+
+/// What apt calls errors, else the last lines of what was said: explanations follow an error
+/// and may be long.
+fn last_words(all: &str) -> String {
+    const LINES: usize = 6;
+    let lines: Vec<&str> = all.lines().filter(|line| !line.is_empty()).collect();
+    let errors: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("E:")).collect();
+    let kept = match errors.is_empty() {
+        true => &lines[lines.len().saturating_sub(LINES)..],
+        false => &errors[..errors.len().min(LINES)],
+    };
+    kept.join(" / ")
 }
 
 fn advice(said: &str) -> Option<String> {
@@ -268,6 +310,12 @@ fn advice(said: &str) -> Option<String> {
         ["Could not resolve", "Failed to fetch", "Unable to connect", "Temporary failure"];
     if said.contains("No space left") {
         Some("make room, or set XDG_CACHE_HOME to a place that has some".to_owned())
+    } else if said.contains("Hash Sum mismatch") || said.contains("unexpected size") {
+        Some(
+            "a file is not what the lists of its archive say: a mirror that is being updated, or a \
+             proxy's old copy; try again later, or another mirror"
+                .to_owned(),
+        )
     } else if unreachable.iter().any(|words| said.contains(words)) {
         Some(
             "the archive could not be reached: check the network and the sources of apt, or \
@@ -372,6 +420,13 @@ mod tests {
         sweep(directory.path()).unwrap();
         let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().flatten().collect();
         assert!(left.len() == 1 && left[0].path().is_dir());
+    }
+
+    #[test]
+    fn an_error_is_kept_and_its_explanation_is_not() {
+        let long: String = (0..9).map(|nth| format!("   - detail {nth}\n")).collect();
+        assert_eq!(last_words(&format!("E: Hash Sum mismatch\n{long}")), "E: Hash Sum mismatch");
+        assert!(last_words(&long).starts_with("   - detail 3 / "));
     }
 
     #[test]

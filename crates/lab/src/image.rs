@@ -8,6 +8,7 @@ use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES};
 use guest::{FrontEndKind, MODULES_DIRECTORY, WHOLE_FILE};
 use stack::filesystems::FILESYSTEMS;
 use stack::layouts::LAYOUTS;
+use units::Bytes;
 use workload::ORIGINALS;
 
 use crate::cpio::Archive;
@@ -40,12 +41,18 @@ const NBD_DEVICES: usize = 16;
 /// The first kernel whose ublk copies data for its server.
 const UBLK_SINCE: (u32, u32) = (6, 5);
 
+/// What a guest needs to come up beside twice its image, once as the emulator loads it and
+/// once unpacked. Measured: with an image of 80.1 MiB it came up in 225 MiB and not in 223.
+const KERNEL: Bytes = Bytes::from_mib(66);
+
 /// An initramfs and what is known of it.
 #[derive(Debug)]
 pub(crate) struct Initramfs {
     pub(crate) bytes: Vec<u8>,
     /// Bytes that stay in the guest's memory: all but the modules' files.
     pub(crate) resident: u64,
+    /// RAM in which a guest comes up.
+    pub(crate) starts_in: Bytes,
     /// Tools that filesystems or layouts want and modules that layouts want, and that the trees
     /// do not have.
     pub(crate) missing: Vec<String>,
@@ -127,6 +134,8 @@ pub(crate) fn initramfs(
         archive.file(path, true, contents);
         resident += contents.len() as u64;
     }
+    let beside: u64 = parts.descriptions().map(|part| part.memory.0).sum();
+    resident += beside;
     let mut missing = userland.missing;
     let built_in = std::fs::read_to_string(parts.modules.join("modules.builtin"));
     let built_in = built_in.unwrap_or_default();
@@ -140,7 +149,9 @@ pub(crate) fn initramfs(
     }
     // The last of all: where it is, everything is.
     archive.file(WHOLE_FILE.trim_start_matches('/'), false, b"");
-    Ok(Initramfs { bytes: archive.finish(), resident, missing, front_end })
+    let bytes = archive.finish();
+    let starts_in = Bytes(2 * bytes.len() as u64 + KERNEL.0 + beside);
+    Ok(Initramfs { bytes, resident, starts_in, missing, front_end })
 }
 
 fn module_of(front_end: FrontEndKind) -> &'static str {

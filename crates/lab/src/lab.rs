@@ -129,6 +129,7 @@ impl Lab {
                 break image;
             }
         };
+        profile.starts(machine, &image)?;
         let images = cache.join("images");
         let checkpoints = cache.join("checkpoints");
         for directory in [&images, &checkpoints] {
@@ -147,9 +148,11 @@ impl Lab {
         let machine_text = serde_json::to_vec(&machine)
             .map_err(|error| LabError::value("the machine", error.to_string()))?;
         let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
+        // Where an emulator lies is no part of the key: an exported lab is the same elsewhere.
+        let emulator = Qemu::Host { path: PathBuf::from("emulator") };
         let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
             let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6 };
-            machine.command(&parts.qemu, kernel_name, image_name, files, purpose)
+            machine.command(&emulator, kernel_name, image_name, files, purpose)
         });
         let options = format!("{options:?}");
         let key = checkpoint::key(&[

@@ -35,6 +35,7 @@ mod tools;
 mod transfer;
 mod verify;
 mod vm;
+mod watched;
 
 pub use apt::{Archives, Package};
 pub use bench::{Bench, RATE_MIN, START_MAX, Start, Work, bench, rate};
@@ -43,7 +44,7 @@ pub use cache::cache_directory;
 pub use error::LabError;
 pub use kvm::Kvm;
 pub use lab::{Extras, Lab, Parts};
-pub use machine::{Machine, Qemu, RAM_MIN};
+pub use machine::{Machine, Qemu};
 pub use offer::Offer;
 pub use optional::{OPTIONAL_PARTS, OptionalPart, PartDescription, Workshop, part, part_with};
 pub use profile::{ControllerProfile, DiskProfile, MachineProfile, PROFILES};

@@ -14,8 +14,6 @@ use crate::tools;
 const GIB: u64 = 1 << 30;
 /// RAM above this lies beyond 4 GiB, where the shared region follows it.
 const BELOW_4G_MAX: u64 = 2 * GIB;
-/// Less does not boot today's kernel.
-pub const RAM_MIN: Bytes = Bytes::from_mib(96);
 /// What QEMU itself takes beside the guest's RAM: translated code, its tables for the region.
 pub(crate) const QEMU_OVERHEAD: Bytes = Bytes::from_mib(160);
 

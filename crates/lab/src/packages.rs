@@ -8,7 +8,7 @@ use stack::filesystems::FILESYSTEMS;
 use stack::layouts::LAYOUTS;
 use units::Bytes;
 
-use crate::apt::{Apt, Archives, Package, unpack};
+use crate::apt::{Apt, Archives, Package, calls_itself, unpack};
 use crate::build::{BuildProgress, KERNEL_SERIES};
 use crate::error::LabError;
 use crate::optional::OPTIONAL_PARTS;
@@ -153,6 +153,7 @@ impl<'a> Source<'a> {
         for package in &mut planned {
             let file = find_package(&archives, package)?;
             check_digest(&file, package)?;
+            check_name(&file, package)?;
             files.push(file);
         }
         self.packages.extend(planned);
@@ -188,6 +189,20 @@ fn check_digest(file: &Path, package: &mut Package) -> Result<(), LabError> {
     }
     package.sha256 = found;
     Ok(())
+}
+
+/// One that is another package or version inside than the package lists say is refused.
+fn check_name(file: &Path, package: &Package) -> Result<(), LabError> {
+    let (name, version) = calls_itself(file)?;
+    if (&name, &version) == (&package.name, &package.version) {
+        return Ok(());
+    }
+    let _ = std::fs::remove_file(file);
+    let problem = format!(
+        "it is {name} {version}, the package lists say {} {}",
+        package.name, package.version
+    );
+    Err(LabError::damaged(file, problem))
 }
 
 fn digest_of(path: &Path) -> Result<String, LabError> {

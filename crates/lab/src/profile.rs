@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::error::LabError;
-use crate::machine::{Machine, RAM_MIN};
+use crate::image::Initramfs;
+use crate::machine::Machine;
 
 /// With less, the kernel kills programs instead of waiting for the disk.
 const AVAILABLE_MIN: Bytes = Bytes::from_mib(6);
@@ -237,12 +238,6 @@ impl MachineProfile {
 
     fn checked(file: &str, profile: MachineProfile) -> Result<MachineProfile, LabError> {
         let bad = |problem: String| LabError::value(format!("machine profile {file}"), problem);
-        if profile.ram < RAM_MIN {
-            return Err(bad(format!(
-                "ram = {}: today's kernel needs at least {RAM_MIN}; scale the data instead",
-                profile.ram
-            )));
-        }
         if let Some(available) = profile.available.filter(|left| *left < AVAILABLE_MIN) {
             return Err(bad(format!("available = {available}: at least {AVAILABLE_MIN}")));
         }
@@ -265,6 +260,26 @@ impl MachineProfile {
             }
         }
         Ok(profile)
+    }
+
+    /// Refuses a machine in which a guest that begins with `image` would not come up.
+    ///
+    /// # Errors
+    /// With the least memory that does.
+    pub(crate) fn starts(&self, machine: Machine, image: &Initramfs) -> Result<(), LabError> {
+        let short = image.starts_in.0.saturating_sub(machine.ram.0);
+        if short == 0 {
+            return Ok(());
+        }
+        let least = Bytes(self.ram.0 + short).round_up(1 << 20);
+        let problem = format!(
+            "ram = {}: with its tools and modules this lab's guest starts from {least} on; give it \
+             that (--set ram={}M) and let the trial have less of it (--set available=SIZE), or \
+             scale the data instead",
+            self.ram,
+            least.0 >> 20
+        );
+        Err(LabError::value(format!("machine profile {}", self.name), problem))
     }
 
     /// The machine, with room for what stays in its memory beside the profile's.
@@ -360,7 +375,7 @@ mod tests {
         let journal = changed.journal.unwrap();
         assert_eq!((journal.model.as_str(), journal.depth), ("ideal", changed.disk.depth));
         for (key, value, named) in
-            [("shitf", "1", "shitf"), ("ram", "1M", "at least"), ("disk.depth", "x", "depth")]
+            [("shitf", "1", "shitf"), ("available", "1M", "at least"), ("disk.depth", "x", "depth")]
         {
             let error = with(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");
@@ -371,8 +386,8 @@ mod tests {
     fn errors_name_the_value_and_what_is_known() {
         let error = MachineProfile::find("amiga").unwrap_err().to_string();
         assert!(error.contains("scsi-2004"), "{error}");
-        let text = PROFILES[0].1.replace("ram = ", "ram = \"16M\" # ");
+        let text = PROFILES[0].1.replace("shift = ", "shift = 11 # ");
         let error = MachineProfile::parse("x", &text).unwrap_err().to_string();
-        assert!(error.contains("16 MiB") && error.contains("96 MiB"), "{error}");
+        assert!(error.contains("shift = 11") && error.contains("at most 10"), "{error}");
     }
 }

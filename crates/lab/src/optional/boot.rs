@@ -30,6 +30,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     summary: "a Debian system to boot, configured in a guest; ten minutes and more",
     packages: &[],
     programs: &[],
+    memory: Bytes::ZERO,
     archives: Archives { components: &[], backports: &[] },
 };
 

@@ -1,6 +1,8 @@
 //! fio for the workload `original-fio`: a part of its own, since Debian links it with the
 //! libraries of storage clusters, which would lie in every guest's memory.
 
+use units::Bytes;
+
 use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
 use crate::error::LabError;
@@ -13,6 +15,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     summary: "fio with all that Debian links into it; unpacked in seconds, 80 MB in the guest",
     packages: &["fio"],
     programs: &["fio"],
+    memory: Bytes::ZERO,
     archives: Archives { components: &[], backports: &[] },
 };
 

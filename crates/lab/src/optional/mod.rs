@@ -21,6 +21,7 @@ use std::process::Command;
 
 use testbed::Stop;
 use trial::{Event, InputFiles, Outcome};
+use units::Bytes;
 
 use crate::apt::{Archives, Package};
 use crate::build::BuildProgress;
@@ -59,6 +60,9 @@ pub struct PartDescription {
     pub packages: &'static [&'static str],
     /// The programs it puts into the guest.
     pub programs: &'static [&'static str],
+    /// What its modules take of the guest's memory beside their files, which is no part of
+    /// what a profile gives.
+    pub memory: Bytes,
     /// Where its packages are, beside the archives this machine uses.
     pub archives: Archives,
 }

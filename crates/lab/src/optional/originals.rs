@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use units::Bytes;
+
 use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
 use crate::error::LabError;
@@ -14,6 +16,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     summary: "bonnie++, postmark, fs_mark and dbench; unpacked in seconds, 32 MB in the guest",
     packages: &["bonnie++", "postmark", "fsmark", "dbench"],
     programs: &["bonnie++", "postmark", "fs_mark", "dbench"],
+    memory: Bytes::ZERO,
     archives: Archives { components: &[], backports: &[] },
 };
 

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use units::Bytes;
+
 use super::{OptionalPart, PartDescription, Workshop, last_lines};
 use crate::apt::Archives;
 use crate::build::{link_tree, on_path};
@@ -20,6 +22,8 @@ static DESCRIPTION: PartDescription = PartDescription {
     summary: "OpenZFS; compiled for the lab's kernel in about five minutes on two idle cores",
     packages: &["zfsutils-linux"],
     programs: &["zpool", "zfs"],
+    // Measured: with it a guest came up in 45 MiB more, and waited for ever in less.
+    memory: Bytes::from_mib(48),
     archives: Archives { components: &["contrib"], backports: &["zfs-linux"] },
 };
 
