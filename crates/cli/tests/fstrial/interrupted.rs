@@ -7,9 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::sandbox::{Sandbox, images, is_root};
+use crate::sandbox::{Sandbox, eventually, images, is_root};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const RUN: &str = "run maildir-write --testbed device --fs ext4 --repeats 3 --scale 0.002 \
@@ -75,16 +74,6 @@ fn start(sandbox: &Sandbox, trap: Option<&Trap>) -> Child {
 fn kill(mut child: Child) {
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9));
-}
-
-/// Asks until it is so; the kernel takes a moment to let go of a dead process's mounts.
-#[track_caller]
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
-        std::thread::yield_now();
-    }
 }
 
 /// What a killed run must not leave: processes, loop devices, mounts.

@@ -1,11 +1,14 @@
-//! The lab when things go wrong: a cache that is full. Afterwards nothing runs and nothing
-//! half-written counts.
+//! Building the lab when things go wrong: a cache that is full, a build that is killed, a
+//! package that is not the listed one. Afterwards nothing runs, nothing half-written counts,
+//! and the next build is whole.
 
 use std::path::Path;
+use std::process::{Child, Stdio};
 
 use rustix::mount::{MountFlags, UnmountFlags};
 
-use crate::sandbox::{Sandbox, is_root};
+use crate::archive::{self, Archive, KERNEL, KERNEL_FILE, RELEASE, Served};
+use crate::sandbox::{Ran, Sandbox, eventually, is_root};
 
 /// A small filesystem in memory for as long as this lives.
 struct Small<'a>(&'a Path);
@@ -59,4 +62,123 @@ fn a_cache_that_is_full_leaves_no_lab_and_says_what_to_do() {
     let ran = sandbox.run("lab show").ended_with(3);
     assert!(ran.stderr.contains("fstrial lab build"), "{}", ran.stderr);
     assert_eq!(at_work(sandbox.directory.path()), [""; 0]);
+}
+
+/// Whether this machine has what the lab is built with. Says so when not.
+fn has_apt() -> bool {
+    let has = Path::new("/usr/bin/apt-get").exists() && Path::new("/usr/bin/dpkg-deb").exists();
+    if !has {
+        eprintln!("left out: needs apt-get");
+    }
+    has
+}
+
+fn run(sandbox: &Sandbox, words: &str) -> Ran {
+    Ran::of(archive::command(sandbox, words).output().unwrap())
+}
+
+fn start(sandbox: &Sandbox) -> Child {
+    let mut command = archive::command(sandbox, "lab build");
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// There is no lab, and nothing is at work that would make one.
+#[track_caller]
+fn assert_there_is_none(sandbox: &Sandbox) {
+    eventually("what the build had started has ended", || {
+        at_work(sandbox.directory.path()).is_empty()
+    });
+    let ran = run(sandbox, "lab show").ended_with(3);
+    assert!(ran.stderr.contains("fstrial lab build"), "{}", ran.stderr);
+}
+
+/// The next build is whole, and nothing is left of those before.
+#[track_caller]
+fn assert_the_next_is_whole(sandbox: &Sandbox) {
+    run(sandbox, "lab build").ended_with(0);
+    let shown = run(sandbox, "lab show").ended_with(0).stdout;
+    let kernel = shown.lines().find_map(|line| line.strip_prefix("kernel ")).unwrap().trim();
+    assert_eq!(std::fs::read_to_string(kernel).unwrap(), KERNEL);
+    assert!(shown.contains(&format!("linux-image-{RELEASE} 1.0")), "{shown}");
+    let software = sandbox.path(".cache/fstrial/lab/software");
+    assert_eq!(unfinished(&software), [""; 0]);
+    assert_eq!(std::fs::read_dir(software).unwrap().count(), 1);
+}
+
+#[test]
+fn a_build_that_is_killed_while_it_downloads_leaves_no_lab() {
+    if !has_apt() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let archive = Archive::of(&sandbox);
+    archive.serve(KERNEL_FILE, Served::Stalled);
+    let mut child = start(&sandbox);
+    archive.wait_until_stalled();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_there_is_none(&sandbox);
+    archive.serve(KERNEL_FILE, Served::Whole);
+    assert_the_next_is_whole(&sandbox);
+}
+
+#[test]
+fn a_build_that_is_killed_while_it_unpacks_leaves_no_lab() {
+    if !has_apt() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let _archive = Archive::of(&sandbox);
+    let called = sandbox.path("called");
+    assert!(std::process::Command::new("mkfifo").arg(&called).status().unwrap().success());
+    // The package is unpacked, and its program does not come back.
+    let script = format!(
+        "/usr/bin/dpkg-deb \"$@\" || exit\n\
+         if [ \"$1\" = --extract ]; then echo called > {}; exec sleep 600; fi",
+        called.display()
+    );
+    archive::program(&sandbox, "dpkg-deb", &script);
+    let mut child = start(&sandbox);
+    // A fifo's end opens when the other does.
+    assert_eq!(std::fs::read_to_string(&called).unwrap(), "called\n");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_there_is_none(&sandbox);
+    std::fs::remove_file(sandbox.path("bin/dpkg-deb")).unwrap();
+    assert_the_next_is_whole(&sandbox);
+}
+
+#[test]
+fn a_package_that_does_not_come_whole_or_is_another_is_refused() {
+    if !has_apt() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let archive = Archive::of(&sandbox);
+    for (how, said) in
+        [(Served::Cut, KERNEL_FILE), (Served::Changed, "not what the lists of its archive")]
+    {
+        archive.serve(KERNEL_FILE, how);
+        let ran = run(&sandbox, "lab build").ended_with(3);
+        assert!(ran.stderr.contains(said), "{how:?}: {}", ran.stderr);
+        let software = sandbox.path(".cache/fstrial/lab/software");
+        assert_eq!(std::fs::read_dir(software).unwrap().count(), 0, "{how:?}");
+        assert_there_is_none(&sandbox);
+    }
+    archive.serve(KERNEL_FILE, Served::Whole);
+    assert_the_next_is_whole(&sandbox);
+}
+
+#[test]
+fn a_package_of_another_version_than_the_lists_say_is_refused() {
+    if !has_apt() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let archive = Archive::of(&sandbox);
+    archive.mislabel_kernel(&sandbox);
+    let ran = run(&sandbox, "lab build").ended_with(3);
+    let said = format!("linux-image-{RELEASE} 1.1, the package lists say");
+    assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+    assert_there_is_none(&sandbox);
 }

@@ -1,10 +1,12 @@
 //! fstrial as its users run it: the built binary, real directories, real loop devices.
 
+mod archive;
 mod bad_input;
 mod binary;
 mod device;
 mod directory;
 mod documentation;
+mod guests;
 mod interrupted;
 mod lab;
 mod sandbox;

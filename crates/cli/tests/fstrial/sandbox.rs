@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// A temporary home with store, cache and state of its own.
 pub(crate) struct Sandbox {
@@ -18,6 +20,27 @@ pub(crate) struct Ran {
 impl Sandbox {
     pub(crate) fn new() -> Sandbox {
         Sandbox { directory: tempfile::tempdir().unwrap() }
+    }
+
+    /// One with the lab of the tests, built where it is not yet; no sandbox where the lab cannot
+    /// be had, unless `FSTRIAL_TEST_LAB=required`.
+    pub(crate) fn with_lab() -> Option<Sandbox> {
+        static BUILT: OnceLock<bool> = OnceLock::new();
+        let sandbox = Sandbox::new();
+        let lab = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab");
+        std::fs::create_dir_all(&lab).unwrap();
+        std::fs::create_dir_all(sandbox.path(".cache/fstrial")).unwrap();
+        std::os::unix::fs::symlink(lab, sandbox.path(".cache/fstrial/lab")).unwrap();
+        let built = *BUILT.get_or_init(|| {
+            let ran = sandbox.run("lab build");
+            let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|it| it == "required");
+            assert!(ran.code == Some(0) || !required, "the lab is required: {}", ran.stderr);
+            if ran.code != Some(0) {
+                eprintln!("left out: the lab cannot be had here: {}", ran.stderr);
+            }
+            ran.code == Some(0)
+        });
+        built.then_some(sandbox)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -63,6 +86,16 @@ impl Ran {
             self.stderr
         );
         self
+    }
+}
+
+/// Asks until it is so; the kernel takes a moment to let go of what a dead process had.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        std::thread::yield_now();
     }
 }
 

@@ -1,0 +1,107 @@
+//! Guests of the lab as a user has them: large disks in small ones, two at once, a plan that
+//! does not fit this machine, a lab from elsewhere, a checkpoint that is damaged.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+const RUN: &str = "run maildir-write --scale 0.002 --mail synthetic:count=50 --repeats 1 --quiet \
+                   --json -";
+
+/// What must not differ: the lab's id, and for each contender phases and nanoseconds.
+#[derive(Debug, PartialEq)]
+struct Figures {
+    lab: String,
+    phases: Vec<(String, String, u64)>,
+}
+
+impl Figures {
+    #[track_caller]
+    fn of(sandbox: &Sandbox, words: &str) -> (Figures, Value) {
+        let ran = sandbox.run(&format!("{RUN} {words}")).ended_with(0);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let mut phases = Vec::new();
+        for trial in report["trials"].as_array().unwrap() {
+            for phase in trial["phases"].as_array().unwrap() {
+                let wall = phase["wall_ns"].as_u64().unwrap();
+                phases.push((text(&trial["contender"]), text(&phase["phase"]), wall));
+            }
+        }
+        assert!(!phases.is_empty() && phases.iter().all(|phase| phase.2 > 0), "{phases:?}");
+        (Figures { lab: text(&report["run"]["lab_id"]), phases }, report)
+    }
+
+    fn only(mut self, contender: &str) -> Figures {
+        self.phases.retain(|phase| phase.0 == contender);
+        self
+    }
+}
+
+#[test]
+fn disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone() {
+    let Some(sandbox) = Sandbox::with_lab() else { return };
+    let large = "--size 16G --set ram=256M";
+    let (both, report) = Figures::of(&sandbox, &format!("{large} --fs ext4,xfs"));
+    assert_eq!(report["environment"]["lab_ram"], "256 MiB");
+    let made = &report["trials"][0]["made"];
+    // 16 GiB in blocks of 4 KiB.
+    assert!(made.to_string().contains("4194304"), "{made}");
+    let (alone, _) = Figures::of(&sandbox, &format!("{large} --fs xfs"));
+    assert_eq!(alone, both.only("xfs"));
+}
+
+#[test]
+fn a_plan_that_does_not_fit_the_memory_is_refused_before_anything_runs() {
+    let Some(sandbox) = Sandbox::with_lab() else { return };
+    for (words, figure) in [
+        ("null:ops=10 --fs ext4 --size 1G --set ram=4096G", "4.00 TiB for the machine"),
+        ("bigfile:size=4T --fs ext4 --disk seagate-exos-x20-20tb --size 16T", "TiB for what its"),
+    ] {
+        let ran = sandbox.run(&format!("run {words} --repeats 1")).ended_with(3);
+        for said in [figure, "of memory", "are free", "--scale"] {
+            assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+        }
+    }
+    let runs = sandbox.run("list runs").ended_with(0).stdout;
+    assert!(!runs.contains("ext4") && !runs.contains("null"), "nothing was begun: {runs}");
+}
+
+#[test]
+fn too_little_memory_for_the_guest_is_refused_with_what_is_enough() {
+    let Some(sandbox) = Sandbox::with_lab() else { return };
+    let run = |ram: &str| {
+        let words = "run null:ops=10 --fs ext4 --size 256M --repeats 1 --quiet --set";
+        sandbox.run(&format!("{words} ram={ram}"))
+    };
+    let refused = run("64M").ended_with(3).stderr;
+    let enough = refused.split_once("--set ram=").expect("it says what to do").1;
+    run(enough.split_once(')').expect("in brackets").0).ended_with(0);
+}
+
+#[test]
+fn a_lab_from_elsewhere_gives_the_same_figures_and_so_does_one_whose_checkpoint_is_damaged() {
+    let Some(here) = Sandbox::with_lab() else { return };
+    let there = Sandbox::new();
+    let words = "--fs ext4 --size 512M";
+    let (expected, _) = Figures::of(&here, words);
+    let file = here.path("lab.tar");
+    here.run(&format!("lab export {}", file.display())).ended_with(0);
+    there.run(&format!("lab import {}", file.display())).ended_with(0);
+    assert_eq!(Figures::of(&there, words).0, expected);
+
+    let checkpoints = there.path(".cache/fstrial/lab/checkpoints");
+    let devices = |directory: &Path| directory.join("devices");
+    let mut damaged = 0;
+    for entry in std::fs::read_dir(checkpoints).unwrap().flatten().filter(|it| it.path().is_dir()) {
+        let file = File::options().write(true).open(devices(&entry.path())).unwrap();
+        let length = file.metadata().unwrap().len();
+        file.set_len(length / 2).unwrap();
+        damaged += 1;
+    }
+    assert_eq!(damaged, 1);
+    assert_eq!(Figures::of(&there, words).0, expected);
+}
