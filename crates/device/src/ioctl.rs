@@ -15,6 +15,7 @@ const LOOP_CONFIGURE: u64 = 0x4c0a;
 const LOOP_CTL_ADD: u64 = 0x4c80;
 const LOOP_CTL_REMOVE: u64 = 0x4c81;
 const LOOP_CTL_GET_FREE: u64 = 0x4c82;
+const DM_DEV_REMOVE: u64 = 0xc138_fd04;
 const FS_IOC_GETFLAGS: u64 = 0x8008_6601;
 const FS_IOC_SETFLAGS: u64 = 0x4008_6602;
 const FS_NOCOW_FL: c_int = 0x0080_0000;
@@ -71,6 +72,20 @@ struct LoopConfig {
 // The sizes the kernel's headers give on every 64-bit machine.
 const _: () = assert!(size_of::<LoopInfo>() == 232);
 const _: () = assert!(size_of::<LoopConfig>() == 304);
+
+/// `struct dm_ioctl` of linux/dm-ioctl.h.
+#[repr(C)]
+struct VolumeOrder {
+    version: [u32; 3],
+    data_size: u32,
+    others: [u32; 6],
+    dev: u64,
+    name: [u8; 128],
+    uuid: [u8; 129],
+    data: [u8; 7],
+}
+
+const _: () = assert!(size_of::<VolumeOrder>() == 312);
 
 fn checked(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -162,6 +177,27 @@ pub(crate) fn loop_status(device: impl AsFd) -> io::Result<LoopInfo> {
 /// Detaches the loop device's file, at once or when its last user closes it.
 pub(crate) fn detach_loop(device: impl AsFd) -> io::Result<()> {
     plain(device.as_fd(), LOOP_CLR_FD, 0).map(drop)
+}
+
+/// Takes away the device-mapper volume of this name; refused while it is open.
+pub(crate) fn remove_volume(name: &str) -> io::Result<()> {
+    let control = std::fs::File::open("/dev/mapper/control")?;
+    let mut order = VolumeOrder {
+        version: [4, 0, 0],
+        data_size: size_of::<VolumeOrder>() as u32,
+        others: [0; 6],
+        dev: 0,
+        name: [0; 128],
+        uuid: [0; 129],
+        data: [0; 7],
+    };
+    // The last byte stays zero: the kernel takes a string.
+    let room = order.name.len() - 1;
+    let place = order.name.get_mut(..name.len()).filter(|place| place.len() <= room);
+    place
+        .ok_or_else(|| io::Error::from_raw_os_error(libc::ENAMETOOLONG))?
+        .copy_from_slice(name.as_bytes());
+    with_value(control.as_fd(), DM_DEV_REMOVE, &mut order).map(|_| ())
 }
 
 /// Asks for in-place writes on copy-on-write filesystems that know the flag (btrfs). Only an

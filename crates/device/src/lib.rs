@@ -8,6 +8,7 @@
 //! unmounts and deletes only what the ledger proves to be fstrial's own.
 
 mod allocation;
+mod assembled;
 mod attachment;
 mod claim;
 mod contents;

@@ -16,7 +16,7 @@ use crate::owned::{MARKER, directory_name, image_name, remove_directory};
 use crate::proc_tables::parse_mountinfo;
 use crate::sysfs::Entry;
 use crate::usage::{Loop, attached_loops};
-use crate::{DeviceNumber, ProcessIdentity, attachment, ioctl};
+use crate::{DeviceNumber, ProcessIdentity, assembled, attachment, ioctl};
 
 /// What a sweep did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -147,6 +147,10 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
         Thing::LoopFile { .. } => 1,
         Thing::Directory { .. } => 2,
     });
+    if let Err(why) = sweep_assembled(&records, report) {
+        report.left.push(why);
+        clean = false;
+    }
     let mut kept: Vec<PathBuf> = Vec::new();
     for (path, record) in records {
         let swept = match &record.thing {
@@ -176,6 +180,27 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
         }
     }
     clean
+}
+
+/// Takes away arrays and volumes on the loop devices of these records, which would hold them.
+fn sweep_assembled(records: &[(&PathBuf, Record)], report: &mut SweepReport) -> Result<(), String> {
+    let mut devices = Vec::new();
+    for (_, record) in records {
+        let Thing::LoopFile { path, file_id, .. } = &record.thing else { continue };
+        let Ok(metadata) = std::fs::symlink_metadata(path) else { continue };
+        let image = (metadata.dev(), metadata.ino());
+        if same_file(record, *file_id, image) {
+            let entries = loops_of(image)?.into_iter().map(|attached| Entry::of(attached.number));
+            devices.extend(entries.flatten());
+        }
+    }
+    let stopped = assembled::take_down(&devices, &assembled::Kernel, &mut |device| {
+        let ours =
+            |mount: &crate::Mount| mount.number == device.number || mount.source == device.node();
+        unmount_all(ours, report)
+    })?;
+    report.cleaned.extend(stopped.into_iter().map(|name| format!("array or volume {name}")));
+    Ok(())
 }
 
 /// Unmounts, topmost first, the mounts of this namespace that `ours` picks.

@@ -34,7 +34,12 @@ impl Entry {
         Ok(Entry { directory, number })
     }
 
-    fn at(directory: &Path) -> io::Result<Entry> {
+    /// The directory of the device the kernel calls so.
+    pub(crate) fn named(name: &str) -> io::Result<Entry> {
+        Entry::at(&Path::new("/sys/class/block").join(name.replace('/', "!")))
+    }
+
+    pub(crate) fn at(directory: &Path) -> io::Result<Entry> {
         let number = std::fs::read_to_string(directory.join("dev"))?
             .parse()
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
