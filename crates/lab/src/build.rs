@@ -207,20 +207,29 @@ pub fn build(
         return Ok(present.clone());
     }
     let work = unfinished(&store.join("lab"));
-    let built = match present {
-        Some(present) => extend(&work, &present),
-        None => build_in(&work, cache, options, progress),
+    let finish = |built: Result<Manifest, LabError>| {
+        if built.is_err() {
+            let _ = std::fs::remove_dir_all(&work);
+        }
+        let manifest = built?;
+        let text = toml::to_string(&manifest)
+            .map_err(|error| LabError::value("the manifest", error.to_string()))?;
+        let path = work.join(MANIFEST);
+        std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
+        adopt(cache, &work, &text)
     };
-    let built = built.and_then(|manifest| add_parts(&work, cache, manifest, &with, progress));
-    if built.is_err() {
-        let _ = std::fs::remove_dir_all(&work);
+    let mut software = match present {
+        Some(present) => present,
+        None => finish(build_in(&work, cache, options, progress))?,
+    };
+    // One at a time: a part takes minutes, and what is finished before it is not lost with it.
+    for name in with {
+        if !software.manifest.with.contains(&name) {
+            let begun = extend(&work, &software);
+            software = finish(begun.and_then(|m| add_part(&work, cache, m, &name, progress)))?;
+        }
     }
-    let manifest = built?;
-    let text = toml::to_string(&manifest)
-        .map_err(|error| LabError::value("the manifest", error.to_string()))?;
-    let path = work.join(MANIFEST);
-    std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
-    adopt(cache, &work, &text)
+    Ok(software)
 }
 
 /// Begins a lab with what another one has: its files are linked, not copied.
@@ -248,29 +257,24 @@ pub(crate) fn link_tree(from: &Path, to: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Builds the parts a lab does not have yet.
-fn add_parts(
+/// Builds a part into an unfinished lab.
+fn add_part(
     work: &Path,
     cache: &Path,
     mut manifest: Manifest,
-    with: &BTreeSet<String>,
+    name: &str,
     progress: &mut dyn FnMut(BuildProgress),
 ) -> Result<Manifest, LabError> {
-    for name in with {
-        if manifest.with.contains(name) {
-            continue;
-        }
-        let base = Base {
-            cache,
-            lab: work,
-            kernel: &work.join(&manifest.kernel),
-            modules: &work.join(&manifest.modules),
-            parts: Software { directory: work.to_owned(), manifest: manifest.clone() }.parts()?,
-            packages: manifest.packages,
-        };
-        manifest.packages = optional::build_part(optional::part(name)?, base, progress)?;
-        manifest.with.insert(name.clone());
-    }
+    let base = Base {
+        cache,
+        lab: work,
+        kernel: &work.join(&manifest.kernel),
+        modules: &work.join(&manifest.modules),
+        parts: Software { directory: work.to_owned(), manifest: manifest.clone() }.parts()?,
+        packages: manifest.packages,
+    };
+    manifest.packages = optional::build_part(optional::part(name)?, base, progress)?;
+    manifest.with.insert(name.to_owned());
     manifest.packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
     manifest.packages.dedup();
     Ok(manifest)
