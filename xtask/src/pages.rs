@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use stack::FILESYSTEMS;
+use trial::capabilities::{CAPABILITIES, Finding, Tried};
 use workload::{Kind, catalogue};
 
 /// The pages with their contents.
-fn pages() -> Vec<(String, String)> {
+fn pages() -> Result<Vec<(String, String)>> {
     let mut pages: Vec<_> = catalogue()
         .map(|workload| {
             let description = workload.describe();
@@ -19,12 +20,14 @@ fn pages() -> Vec<(String, String)> {
         })
         .collect();
     pages.push(("docs/reference/filesystems.md".to_owned(), filesystems_page()));
-    pages
+    let tried = Tried::shipped().map_err(anyhow::Error::msg)?;
+    pages.push(("docs/reference/capabilities.md".to_owned(), capabilities_page(&tried)));
+    Ok(pages)
 }
 
 /// Writes every page.
 pub(crate) fn write() -> Result<()> {
-    for (path, text) in pages() {
+    for (path, text) in pages()? {
         if let Some(directory) = Path::new(&path).parent() {
             std::fs::create_dir_all(directory)?;
         }
@@ -35,7 +38,7 @@ pub(crate) fn write() -> Result<()> {
 
 /// Pages that differ from their tables, in words.
 pub(crate) fn check() -> Result<Vec<String>> {
-    Ok(pages()
+    Ok(pages()?
         .into_iter()
         .filter(|(path, text)| std::fs::read_to_string(path).ok().as_ref() != Some(text))
         .map(|(path, _)| format!("{path}: not what the tables say; run cargo xtask pages"))
@@ -127,6 +130,67 @@ fn filesystems_page() -> String {
         }
     }
     text
+}
+
+/// The table, then in words what lies behind a cell.
+fn capabilities_page(tried: &Tried) -> String {
+    let mut text =
+        "# Capabilities\n\nWhat each filesystem can do. Every entry was tried in a guest of \
+                    the lab, by `fstrial lab capabilities`, on a filesystem made with the driver's \
+                    defaults; an empty one was not tried: there is no command for it, or something \
+                    else was in the way, which is said below.\n\n| |"
+            .to_owned();
+    for row in &tried.filesystems {
+        let _ = write!(text, " {} |", row.name);
+    }
+    text += "\n|---|";
+    text += &"---|".repeat(tried.filesystems.len());
+    text.push('\n');
+    for capability in CAPABILITIES {
+        let _ = write!(text, "| {} |", capability.name);
+        for row in &tried.filesystems {
+            let cell = match row.found.get(capability.name) {
+                None | Some(Finding::Untried(_)) => "",
+                Some(Finding::No(_)) => "no",
+                Some(Finding::Yes(detail)) if is_figure(detail) => detail,
+                Some(Finding::Yes(_)) => "yes",
+            };
+            let _ = write!(text, " {cell} |");
+        }
+        text.push('\n');
+    }
+    text += "\n## What was done\n\n| capability | attempt |\n|---|---|\n";
+    for capability in CAPABILITIES {
+        let _ = writeln!(text, "| {} | {} |", capability.name, capability.attempt);
+    }
+    text += "\n## What was seen\n";
+    for row in &tried.filesystems {
+        let tools = match row.tools.join(", ") {
+            tools if tools.is_empty() => String::new(),
+            tools => format!("; {tools}"),
+        };
+        let _ = writeln!(text, "\n### {}\n\nLinux {}{tools}.\n", row.name, row.kernel);
+        for capability in CAPABILITIES {
+            match row.found.get(capability.name) {
+                Some(Finding::No(reason)) => {
+                    let _ = writeln!(text, "* {}: no: {reason}", capability.name);
+                }
+                Some(Finding::Yes(detail)) if !detail.is_empty() && !is_figure(detail) => {
+                    let _ = writeln!(text, "* {}: yes: {detail}", capability.name);
+                }
+                _ => {}
+            }
+            if let Some(reason) = row.untried.get(capability.name) {
+                let _ = writeln!(text, "* {}, not tried: {reason}", capability.name);
+            }
+        }
+    }
+    text
+}
+
+/// Whether a detail stands for its `yes` in a table.
+fn is_figure(detail: &str) -> bool {
+    detail.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
 fn capital(text: &str) -> String {

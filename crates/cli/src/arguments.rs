@@ -266,6 +266,8 @@ pub(crate) enum Listed {
     Workloads,
     /// What can be compared, with options
     Filesystems,
+    /// What each filesystem can do, as it was tried
+    Capabilities,
     /// How disks become a device
     Layouts,
     /// Simulated disks
@@ -335,6 +337,8 @@ pub(crate) enum LabAction {
     /// Compare two stored runs, one of the lab and one of a real device: do they agree on
     /// who is faster?
     Agreement(LabAgreement),
+    /// Try what each filesystem can do: shrink, take snapshots, notice damage, and more
+    Capabilities(LabCapabilities),
     /// Write the lab into a file, since distributions drop old kernels
     Export {
         /// The file to write
@@ -368,6 +372,21 @@ pub(crate) struct LabAgreement {
 
     #[command(flatten)]
     pub(crate) store: StoreArgument,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabCapabilities {
+    /// Filesystems, as `run` takes them; without it all that this lab has
+    #[arg(long, value_name = "LIST")]
+    pub(crate) fs: Option<String>,
+
+    /// Print the data file from which `list capabilities` and its page are made
+    #[arg(long)]
+    pub(crate) toml: bool,
+
+    /// The machine, as `run` takes it
+    #[arg(long, value_name = "NAME", default_value = "ideal")]
+    pub(crate) profile: String,
 }
 
 #[derive(Debug, Args)]

@@ -65,6 +65,9 @@ pub struct Order {
     /// [`workload::prepare_system`], and leaves it where the disks' contents would lie.
     #[serde(default)]
     pub prepare_system: bool,
+    /// Tries what the job's filesystem can do instead of the trial.
+    #[serde(default)]
+    pub capabilities: bool,
     /// Memory that is left to the trial; what is beyond is held back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,

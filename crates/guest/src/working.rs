@@ -38,6 +38,14 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
         }
         return;
     }
+    if order.capabilities {
+        trial::capabilities::try_capabilities(&order.job, &mut |event| {
+            if let Err(error) = channel.send(&event) {
+                port::say(&format!("events: {error}"));
+            }
+        });
+        return;
+    }
     match order.sabotage {
         Some(Sabotage::Panic) => {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");

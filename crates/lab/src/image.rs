@@ -93,7 +93,16 @@ pub(crate) fn initramfs(
     let front_end = choose(front_end, &parts.modules, &tree)?;
     let mut wanted: Vec<&str> = FIRST.to_vec();
     wanted.push(module_of(front_end));
-    wanted.extend(FILESYSTEMS.iter().map(|filesystem| filesystem.describe().module));
+    let optional_tools = optional("tools");
+    let mut trees = vec![parts.tools.as_path()];
+    trees.extend(optional_tools.iter().map(PathBuf::as_path));
+    let has = |program: &&str| {
+        trees.iter().any(|tree| tools::find(tree, &tools::PROGRAM_DIRECTORIES, program).is_some())
+    };
+    // A filesystem that cannot be made needs no module in the guest's memory.
+    let filesystems = FILESYSTEMS.iter().map(|filesystem| filesystem.describe());
+    let able = filesystems.filter(|description| description.programs.iter().all(has));
+    wanted.extend(able.map(|description| description.module));
     wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().modules));
     wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().faster_with));
     let directory = MODULES_DIRECTORY.trim_start_matches('/');
@@ -118,14 +127,13 @@ pub(crate) fn initramfs(
     let programs: BTreeSet<&str> = FILESYSTEMS
         .iter()
         .flat_map(|filesystem| filesystem.describe().programs)
+        .chain(FILESYSTEMS.iter().flat_map(|filesystem| filesystem.upkeep_programs()))
+        .chain(trial::capabilities::PROGRAMS)
         .chain(LAYOUTS.iter().flat_map(|layout| layout.describe().programs))
         .chain(parts.descriptions().flat_map(|part| part.programs))
         .copied()
         .chain(run_by_originals)
         .collect();
-    let optional_tools = optional("tools");
-    let mut trees = vec![parts.tools.as_path()];
-    trees.extend(optional_tools.iter().map(PathBuf::as_path));
     let userland = tools::collect(&trees, programs)?;
     for place in optional("files") {
         resident += add_tree(&mut archive, &place, "")?;

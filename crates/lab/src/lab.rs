@@ -92,6 +92,8 @@ pub struct Extras {
     /// Instead of the trial: makes a system that can be booted of the packages that are the
     /// input, and writes its archive here.
     pub prepare_system: Option<PathBuf>,
+    /// Instead of the trial: tries what its filesystem can do.
+    pub capabilities: bool,
     /// Makes it fail, to see what happens then.
     pub sabotage: Option<Sabotage>,
 }
@@ -329,6 +331,7 @@ impl Lab {
             store_limit: extras.store_limit.unwrap_or(Bytes(u64::MAX)),
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
             prepare_system: extras.prepare_system.is_some(),
+            capabilities: extras.capabilities,
             available: self.profile.available,
             sabotage: extras.sabotage,
         })

@@ -9,6 +9,7 @@ mod apt;
 mod bench;
 mod build;
 mod cache;
+mod capabilities;
 mod checkpoint;
 mod cpio;
 mod disks;

@@ -138,7 +138,7 @@ impl Record {
             Event::Phase(PhaseEvent::Finished(result)) => self.phases.push(*result),
             Event::Note(note) => self.notes.push(note),
             Event::Ended(outcome) => self.outcome = Some(outcome),
-            Event::Step(_) | Event::Phase(_) => {}
+            Event::Step(_) | Event::Phase(_) | Event::Found(_) => {}
         }
     }
 }

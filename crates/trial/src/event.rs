@@ -9,6 +9,7 @@ use units::Bytes;
 use workload::PhaseEvent;
 
 use crate::Outcome;
+use crate::capabilities::Found;
 
 /// Something that happened in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +23,8 @@ pub enum Event {
     Phase(PhaseEvent),
     /// Something worth a footnote.
     Note(String),
+    /// What was found while capabilities were tried.
+    Found(Found),
     /// The trial is over. Always the last event, exactly once.
     Ended(Outcome),
 }

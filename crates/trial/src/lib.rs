@@ -5,6 +5,7 @@
 //! `device`) and as PID 1 of the lab's guest: a job goes in as JSON, events come out as
 //! JSON lines, see [`protocol`].
 
+pub mod capabilities;
 mod event;
 mod execute;
 mod job;

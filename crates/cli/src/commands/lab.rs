@@ -2,6 +2,7 @@
 
 mod agreement;
 mod bench;
+mod capabilities;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
         LabAction::Build(build) => self::build(build),
         LabAction::Show => show(),
         LabAction::Agreement(arguments) => agreement::agreement(&arguments),
+        LabAction::Capabilities(arguments) => capabilities::try_them(&arguments),
         LabAction::Bench(arguments) => bench::bench(&arguments),
         LabAction::Verify(arguments) => verify::verify(&arguments),
         LabAction::Export { file } => {

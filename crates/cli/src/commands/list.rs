@@ -2,6 +2,7 @@
 
 use stack::{FILESYSTEMS, LAYOUTS};
 use store::{RunState, Store};
+use trial::capabilities::{CAPABILITIES, Finding, Tried};
 use workload::{Kind, catalogue};
 
 use crate::arguments::{List, Listed};
@@ -14,6 +15,10 @@ pub(crate) fn list(arguments: &List) -> Ended {
     let text = match arguments.what {
         Listed::Workloads => workloads(),
         Listed::Filesystems => filesystems(),
+        Listed::Capabilities => {
+            let tried = Tried::shipped().map_err(|error| Failure::new(Exit::Output, error))?;
+            capabilities(&tried)
+        }
         Listed::Layouts => layouts(),
         Listed::Disks => disks()?,
         Listed::Profiles => profiles()?,
@@ -101,6 +106,36 @@ fn filesystems() -> String {
         text.push('\n');
     }
     text
+}
+
+/// Capability by capability, who can and who cannot.
+pub(crate) fn capabilities(tried: &Tried) -> String {
+    let mut text = String::new();
+    for capability in CAPABILITIES {
+        text += &described(capability.name, capability.attempt);
+        let (mut can, mut cannot, mut untried) = (Vec::new(), Vec::new(), Vec::new());
+        for row in &tried.filesystems {
+            match row.found.get(capability.name) {
+                Some(Finding::Yes(detail)) if detail.is_empty() => can.push(row.name.clone()),
+                Some(Finding::Yes(detail)) => can.push(format!("{} ({detail})", row.name)),
+                Some(finding) => {
+                    let reason = finding.to_string();
+                    let reason = reason.strip_prefix("no: ").unwrap_or(&reason);
+                    cannot.push(format!("{} ({reason})", row.name));
+                }
+                None => untried.push(row.name.clone()),
+            }
+        }
+        for (word, names) in [("yes", can), ("no", cannot), ("not tried", untried)] {
+            if !names.is_empty() {
+                text += &described(&format!("    {word}"), &names.join(", "));
+            }
+        }
+        text.push('\n');
+    }
+    let mut kernels: Vec<_> = tried.filesystems.iter().map(|row| row.kernel.as_str()).collect();
+    kernels.dedup();
+    text + &format!("tried with Linux {} in the lab\n", kernels.join(", "))
 }
 
 fn layouts() -> String {

@@ -7,6 +7,7 @@
 //! or four minutes to compile on two cores.
 
 mod arrays;
+mod capabilities;
 mod drivers;
 mod matrix;
 mod pools;
@@ -40,7 +41,7 @@ fn main() {
             return;
         }
     };
-    let tests: [Test; 8] = [
+    let tests: [Test; 9] = [
         ("the twelve of 2007", matrix::the_twelve_of_2007),
         ("a journal's disk gets the journal's flushes", arrays::a_journals_disk_gets_its_flushes),
         ("a battery answers before the disks", arrays::a_battery_answers_before_the_disks),
@@ -48,6 +49,7 @@ fn main() {
         ("the options of 2004 as printed", arrays::the_options_of_2004),
         ("repeats on every layout are identical", arrays::repeats_are_identical),
         ("pools repeat and keep their promise", pools::pools_repeat_and_keep_their_promise),
+        ("what ships as tried is found again", capabilities::what_ships_is_found_again),
         ("every driver from mkfs to check", drivers::every_driver),
     ];
     let only = std::env::args().nth(1).unwrap_or_default();
@@ -165,7 +167,7 @@ pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> 
                 seen.phases.push((phase.phase.clone(), phase.wall, phase.ops));
             }
             Event::Ended(outcome) => seen.outcome = outcome,
-            Event::Phase(_) | Event::Step(_) => {}
+            Event::Phase(_) | Event::Step(_) | Event::Found(_) => {}
         })
         .unwrap_or_else(|error| panic!("{}: {error}", spec.contender.name));
     seen.logs = carried.logs;

@@ -7,7 +7,9 @@ use super::vocabulary::{
     ATIME, BARRIER, CHECKSUM, COMMIT_INTERVAL, COMPRESSION, COMPRESSION_LEVEL, COPY_ON_WRITE,
     METADATA_COPIES, NODE_SIZE, SYNC,
 };
-use super::{Description, Filesystem, Mount, Plan, Preset, Request};
+use super::{
+    Description, Filesystem, Mount, Plan, Preset, Request, Snapshot, Upkeep, UpkeepRequest, upkeep,
+};
 use crate::{Command, Contender, Refusal};
 
 /// See the module's own words.
@@ -211,5 +213,18 @@ impl Filesystem for Btrfs {
             })
             .map(str::to_owned)
             .collect()
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let at = request.mount_point;
+        let resize = |size: &str| upkeep::run("btrfs", &["filesystem", "resize", size, at]);
+        let copy = format!("{at}/before");
+        let take = Command::new("btrfs", ["subvolume", "snapshot", "-r", at, &copy]);
+        Upkeep {
+            grow_mounted: resize("max"),
+            shrink_mounted: resize(&request.size.0.to_string()),
+            snapshot: Some(Snapshot::below(take, "before")),
+            ..Upkeep::default()
+        }
     }
 }

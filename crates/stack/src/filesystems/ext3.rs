@@ -2,13 +2,13 @@
 
 use units::Bytes;
 
-use super::ext_family::{EXT2_2004, EXT2_TODAY, Member, features_in};
+use super::ext_family::{EXT2_2004, EXT2_TODAY, Member, UPKEEP_PROGRAMS, features_in, upkeep_of};
 use super::vocabulary::{
     ATIME, BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DIR_INDEX, DIRECTORY_HASH, FEATURE_SET,
     INODE_RATIO, INODE_SIZE, JOURNAL, JOURNAL_SIZE, RESERVED_PERCENT, RESIZE_INODE, STRIPE_UNIT,
     STRIPE_WIDTH, SYNC,
 };
-use super::{Description, Filesystem, Plan, Preset, Request};
+use super::{Description, Filesystem, Plan, Preset, Request, Upkeep, UpkeepRequest};
 use crate::{Contender, Refusal};
 
 /// See the module's own words.
@@ -83,5 +83,13 @@ impl Filesystem for Ext3 {
 
     fn features(&self, inspected: &[(String, String)]) -> Vec<String> {
         features_in(inspected)
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        upkeep_of(request)
+    }
+
+    fn upkeep_programs(&self) -> &'static [&'static str] {
+        UPKEEP_PROGRAMS
     }
 }

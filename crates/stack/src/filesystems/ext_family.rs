@@ -14,7 +14,9 @@ use super::vocabulary::{
     FEATURE_SET, INLINE_DATA, INODE_RATIO, INODE_SIZE, JOURNAL, JOURNAL_SIZE, LAZY_INIT,
     METADATA_CHECKSUM, RESERVED_PERCENT, RESIZE_INODE, STRIPE_UNIT, STRIPE_WIDTH,
 };
-use super::{Description, Mount, Plan, Request, Settle, derived_uuid};
+use super::{
+    Description, Mount, Plan, Request, Settle, Upkeep, UpkeepRequest, derived_uuid, upkeep,
+};
 use crate::{Command, Contender, Refusal};
 
 /// A member of the family.
@@ -392,4 +394,20 @@ pub(super) fn features_in(inspected: &[(String, String)]) -> Vec<String> {
             features.filter(|feature| *feature != "needs_recovery").map(str::to_owned).collect()
         })
         .unwrap_or_default()
+}
+/// What changes the size of all of them.
+pub(super) const UPKEEP_PROGRAMS: &[&str] = &["resize2fs"];
+
+/// resize2fs, which wants a check before it touches what is not mounted.
+pub(super) fn upkeep_of(request: &UpkeepRequest<'_>) -> Upkeep {
+    let sectors = format!("{}s", request.size.0 / 512);
+    let resize = upkeep::run("resize2fs", &[request.device, &sectors]);
+    let mut unmounted = upkeep::run("e2fsck", &["-f", "-y", request.device]);
+    unmounted.extend(resize.clone());
+    Upkeep {
+        resize_unmounted: unmounted,
+        grow_mounted: resize.clone(),
+        shrink_mounted: resize,
+        snapshot: None,
+    }
 }

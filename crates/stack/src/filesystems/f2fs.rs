@@ -6,7 +6,7 @@ use super::options::Options;
 use super::vocabulary::{
     ATIME, BARRIER, COMPRESSION, COMPRESSION_LEVEL, INLINE_DATA, METADATA_CHECKSUM, SYNC,
 };
-use super::{Description, Filesystem, Mount, Plan, Request};
+use super::{Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest, upkeep};
 use crate::{Command, Contender, Refusal};
 
 /// See the module's own words.
@@ -137,5 +137,17 @@ impl Filesystem for F2fs {
             })
             .map(|(_, flags)| flags.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default()
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let sectors = (request.size.0 / 512).to_string();
+        Upkeep {
+            resize_unmounted: upkeep::run("resize.f2fs", &["-s", "-t", &sectors, request.device]),
+            ..Upkeep::default()
+        }
+    }
+
+    fn upkeep_programs(&self) -> &'static [&'static str] {
+        &["resize.f2fs"]
     }
 }

@@ -7,7 +7,9 @@ use units::Bytes;
 
 use super::options::{Options, Placement};
 use super::vocabulary::{ATIME, JOURNAL, JOURNAL_SIZE, SYNC};
-use super::{Description, Filesystem, Mount, Plan, Request, derived_uuid};
+use super::{
+    Change, Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest, derived_uuid,
+};
 use crate::{Command, Contender, Durability, Refusal};
 
 /// See the module's own words.
@@ -119,5 +121,9 @@ impl Filesystem for Jfs {
             .find_map(|line| line.strip_prefix("JFS flags:"))
             .map(|flags| flags.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default()
+    }
+
+    fn upkeep(&self, _: &UpkeepRequest<'_>) -> Upkeep {
+        Upkeep { grow_mounted: vec![Change::Remount("resize".to_owned())], ..Upkeep::default() }
     }
 }

@@ -1,6 +1,7 @@
 //! Filesystem drivers. All knowledge of one filesystem is one file; [`FILESYSTEMS`] is the
 //! only list of them.
 
+mod bcachefs;
 mod btrfs;
 mod exfat;
 mod ext2;
@@ -15,6 +16,7 @@ mod options;
 mod reiser4;
 mod reiserfs;
 mod tmpfs;
+mod upkeep;
 pub mod vocabulary;
 mod xfs;
 mod zfs;
@@ -23,6 +25,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use units::Bytes;
+
+pub use upkeep::{Change, Shown, Snapshot, Upkeep, UpkeepRequest};
 
 use crate::{Command, Contender, Durability, Refusal};
 
@@ -34,6 +38,7 @@ pub static FILESYSTEMS: &[&dyn Filesystem] = &[
     &ext4::Ext4,
     &xfs::Xfs,
     &btrfs::Btrfs,
+    &bcachefs::Bcachefs,
     &reiserfs::Reiserfs,
     &reiser4::Reiser4,
     &jfs::Jfs,
@@ -78,6 +83,23 @@ pub trait Filesystem: Sync {
     /// When the request breaks a rule: an unknown option or value, a device too small, an
     /// external journal where there is none. Nothing has been touched then.
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal>;
+
+    /// How its size is changed and snapshots of it are taken, where it has commands for that.
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let _ = request;
+        Upkeep::default()
+    }
+
+    /// The programs of [`Filesystem::upkeep`], beside those of its description.
+    fn upkeep_programs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Files in which the kernel says how it serves the filesystem, and how the lines begin that
+    /// are kept with its geometry.
+    fn kernel_files(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        &[]
+    }
 
     /// The feature flags in what the plan's `inspect` commands printed, given as pairs of
     /// command and output. Empty where the filesystem shows none.

@@ -8,7 +8,9 @@ use units::Bytes;
 
 use super::options::Options;
 use super::vocabulary::{ATIME, BARRIER, BLOCK_SIZE, SYNC};
-use super::{Description, Filesystem, Mount, Plan, Request};
+use super::{
+    Description, Filesystem, Mount, Plan, Request, Shown, Snapshot, Upkeep, UpkeepRequest, upkeep,
+};
 use crate::{Command, Contender, Refusal};
 
 /// See the module's own words.
@@ -87,5 +89,26 @@ impl Filesystem for Nilfs2 {
             attachment: None,
             served_by: "nilfs2.ko".to_owned(),
         })
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let size = request.size.0.to_string();
+        let resize = upkeep::run("nilfs-resize", &["-y", request.device, &size]);
+        let mut mount = request.plan.mount.clone();
+        mount.options.extend(["ro".to_owned(), "cp=%".to_owned()]);
+        Upkeep {
+            grow_mounted: resize.clone(),
+            shrink_mounted: resize,
+            snapshot: Some(Snapshot {
+                take: Command::new("mkcp", ["-s", request.device]),
+                number: Some(Command::new("lscp", ["-s", request.device])),
+                shown: Shown::Mounted(mount),
+            }),
+            ..Upkeep::default()
+        }
+    }
+
+    fn upkeep_programs(&self) -> &'static [&'static str] {
+        &["nilfs-resize", "mkcp", "lscp"]
     }
 }

@@ -4,7 +4,9 @@ use units::Bytes;
 
 use super::options::Options;
 use super::vocabulary::{ATIME, BLOCK_SIZE, COMPRESSION, SYNC};
-use super::{Description, Filesystem, Mount, Plan, Request, serial_digits};
+use super::{
+    Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest, serial_digits, upkeep,
+};
 use crate::{Command, Contender, Refusal};
 
 /// See the module's own words.
@@ -89,5 +91,17 @@ impl Filesystem for Ntfs3 {
             attachment: None,
             served_by: "ntfs3.ko".to_owned(),
         })
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let size = request.size.0.to_string();
+        let mut resize = upkeep::run("ntfsresize", &["-f", "-f", "-s", &size, request.device]);
+        // It leaves a mark that asks Windows for a check, with which ntfs3 does not mount.
+        resize.extend(upkeep::run("ntfsfix", &["-d", request.device]));
+        Upkeep { resize_unmounted: resize, ..Upkeep::default() }
+    }
+
+    fn upkeep_programs(&self) -> &'static [&'static str] {
+        &["ntfsresize"]
     }
 }

@@ -8,7 +8,9 @@ use super::vocabulary::{
     ATIME, BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DIRECTORY_HASH, JOURNAL, JOURNAL_SIZE, SYNC,
     TAIL_PACKING,
 };
-use super::{Description, Filesystem, Mount, Plan, Preset, Request};
+use super::{
+    Change, Description, Filesystem, Mount, Plan, Preset, Request, Upkeep, UpkeepRequest, upkeep,
+};
 use crate::{Command, Contender, Refusal};
 
 /// See the module's own words.
@@ -147,5 +149,21 @@ impl Filesystem for Reiserfs {
             attachment: None,
             served_by: "reiserfs.ko".to_owned(),
         })
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let size = request.size.0.to_string();
+        Upkeep {
+            resize_unmounted: upkeep::run(
+                "resize_reiserfs",
+                &["-q", "-f", "-s", &size, request.device],
+            ),
+            grow_mounted: vec![Change::Remount("resize=auto".to_owned())],
+            ..Upkeep::default()
+        }
+    }
+
+    fn upkeep_programs(&self) -> &'static [&'static str] {
+        &["resize_reiserfs"]
     }
 }

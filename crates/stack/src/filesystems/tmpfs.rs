@@ -4,7 +4,7 @@ use units::Bytes;
 
 use super::options::Options;
 use super::vocabulary::{ATIME, SYNC};
-use super::{Description, Filesystem, Mount, Plan, Request};
+use super::{Change, Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest};
 use crate::{Contender, Refusal};
 
 /// See the module's own words.
@@ -59,5 +59,10 @@ impl Filesystem for Tmpfs {
             attachment: None,
             served_by: "tmpfs, built in".to_owned(),
         })
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let resize = vec![Change::Remount(format!("size={}", request.size.0))];
+        Upkeep { grow_mounted: resize.clone(), shrink_mounted: resize, ..Upkeep::default() }
     }
 }

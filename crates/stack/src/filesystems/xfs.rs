@@ -7,7 +7,7 @@ use super::vocabulary::{
     ALLOCATION_GROUPS, ATIME, BLOCK_SIZE, FORMAT, INODE_SIZE, JOURNAL, JOURNAL_SIZE, REFLINK,
     STRIPE_UNIT, STRIPE_WIDTH, SYNC,
 };
-use super::{Description, Filesystem, Mount, Plan, Preset, Request};
+use super::{Description, Filesystem, Mount, Plan, Preset, Request, Upkeep, UpkeepRequest, upkeep};
 use crate::{Command, Contender, Refusal};
 
 /// See the module's own words.
@@ -208,5 +208,18 @@ impl Filesystem for Xfs {
             .find_map(|line| line.strip_prefix("versionnum")?.split_once('='))
             .map(|(_, flags)| flags.trim().split(',').map(str::to_owned).collect())
             .unwrap_or_default()
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let blocks = (request.size.0 / 4096).to_string();
+        Upkeep {
+            grow_mounted: upkeep::run("xfs_growfs", &["-d", request.mount_point]),
+            shrink_mounted: upkeep::run("xfs_growfs", &["-D", &blocks, request.mount_point]),
+            ..Upkeep::default()
+        }
+    }
+
+    fn upkeep_programs(&self) -> &'static [&'static str] {
+        &["xfs_growfs"]
     }
 }

@@ -10,7 +10,10 @@ use super::options::Options;
 use super::vocabulary::{
     ATIME, CHECKSUM, COMPRESSION, COMPRESSION_LEVEL, FSYNC, JOURNAL, RECORD_SIZE, SECTOR_SIZE, SYNC,
 };
-use super::{Attachment, Description, Filesystem, Mount, Plan, Preset, Request};
+use super::{
+    Attachment, Description, Filesystem, Mount, Plan, Preset, Request, Shown, Snapshot, Upkeep,
+    UpkeepRequest, upkeep,
+};
 use crate::{Command, Contender, Durability, Refusal};
 
 /// See the module's own words.
@@ -209,6 +212,30 @@ impl Filesystem for Zfs {
                 (words.next()? == "active").then(|| feature.to_owned())
             })
             .collect()
+    }
+
+    fn kernel_files(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        // Its own cache: what it holds, and the bounds it keeps to.
+        &[("/proc/spl/kstat/zfs/arcstats", &["size ", "c ", "c_min ", "c_max "])]
+    }
+
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        let pool = request.plan.mount.source.as_str();
+        let name = format!("{pool}@before");
+        let mount = Mount {
+            kernel_type: "zfs".to_owned(),
+            source: name.clone(),
+            options: vec!["ro".to_owned()],
+        };
+        Upkeep {
+            grow_mounted: upkeep::run("zpool", &["online", "-e", pool, request.device]),
+            snapshot: Some(Snapshot {
+                take: Command::new("zfs", ["snapshot", &name]),
+                number: None,
+                shown: Shown::Mounted(mount),
+            }),
+            ..Upkeep::default()
+        }
     }
 }
 

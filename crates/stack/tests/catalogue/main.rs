@@ -70,6 +70,8 @@ fn whatever_writes_to_a_device_says_so_and_never_discards() {
                 "mkfs.reiserfs" | "mkfs.jfs" | "mkfs.exfat" | "mkfs.ntfs" | "tune2fs"
                 | "mkfs.reiser4" | "wipefs" | "jfs_tune" | "nilfs-tune" | "tune.exfat"
                 | "ntfslabel" | "zpool" => true,
+                // Only with `--discard`, which is for later.
+                "bcachefs" => !has("--discard"),
                 _ => false,
             };
             assert!(keeps, "{text}: {command}");

@@ -9,7 +9,7 @@ use measure::{DeviceCounters, DeviceId};
 use units::Bytes;
 
 /// `uname -r`.
-pub(super) fn kernel_release() -> String {
+pub(crate) fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 

@@ -15,8 +15,9 @@ use stack::layouts::Role;
 use units::Bytes;
 use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
 
-use self::mounting::Mounted;
-use self::program::Programs;
+pub(crate) use self::machine::kernel_release;
+pub(crate) use self::mounting::Mounted;
+pub(crate) use self::program::Programs;
 use self::target::Target;
 use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, Step, TrialSpec};
 
@@ -289,6 +290,14 @@ impl Execution<'_> {
                 Err(error) => self.tell(Event::Note(format!("not inspected: {error}"))),
             }
         }
+        for (file, beginnings) in filesystem.kernel_files() {
+            // Missing where this version of the driver does not have it.
+            let Ok(text) = std::fs::read_to_string(file) else { continue };
+            let wanted =
+                |line: &&str| beginnings.iter().any(|beginning| line.starts_with(beginning));
+            let lines: Vec<_> = text.lines().filter(wanted).collect();
+            dumps.push(((*file).to_owned(), lines.join("\n")));
+        }
         let mut target = Target::of(mounted.path()).map_err(|error| self.failed(error))?;
         target.expect_mount(&plan.mount.kernel_type).map_err(|error| self.failed(error))?;
         if place.layout.is_some() {
@@ -308,7 +317,7 @@ impl Execution<'_> {
             raw: place.raw(&self.job.spec.contender.layout),
             durability: plan.durability,
             record: record.drain(..).chain(dumps).collect(),
-            tools: self.tool_versions(filesystem),
+            tools: tool_versions(&self.programs, filesystem),
         };
         self.tell(Event::Made(Box::new(made)));
         if place.kind != DeviceKind::Simulated {
@@ -431,21 +440,22 @@ impl Execution<'_> {
         record.push((command.to_string(), output));
         Ok(())
     }
+}
 
-    fn tool_versions(&self, filesystem: &dyn stack::Filesystem) -> Vec<(String, String)> {
-        let description = filesystem.describe();
-        description
-            .programs
-            .iter()
-            .take(1)
-            .filter_map(|program| {
-                let command = Command::new(program, ["-V"]).succeeding_with(&[0, 1]);
-                let output = self.programs.run(&command).ok()?;
-                let first = output.lines().find(|line| !line.trim().is_empty())?.trim();
-                Some(((*program).to_owned(), first.to_owned()))
-            })
-            .collect()
-    }
+/// What the filesystem's tools say of themselves: program and first line.
+pub(crate) fn tool_versions(
+    programs: &Programs,
+    filesystem: &dyn stack::Filesystem,
+) -> Vec<(String, String)> {
+    let wanted = filesystem.describe().programs.iter().take(1);
+    wanted
+        .filter_map(|program| {
+            let command = Command::new(program, ["-V"]).succeeding_with(&[0, 1]);
+            let output = programs.run(&command).ok()?;
+            let first = output.lines().find(|line| !line.trim().is_empty())?.trim();
+            Some(((*program).to_owned(), first.to_owned()))
+        })
+        .collect()
 }
 
 /// The lines of a listing that say how things stand: `State : clean, degraded, recovering`.

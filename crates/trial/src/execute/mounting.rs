@@ -11,7 +11,7 @@ use units::Nanos;
 
 /// A filesystem mounted by this trial. Unmounted lazily if it is dropped on an error path;
 /// [`Mounted::unmount`] is the way that reports.
-pub(super) struct Mounted {
+pub(crate) struct Mounted {
     path: PathBuf,
     mounted: bool,
     /// How long mounting took the last time.
@@ -20,7 +20,7 @@ pub(super) struct Mounted {
 
 /// What went wrong, with the arguments.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MountError {
+pub(crate) enum MountError {
     #[error("mount -t {kernel_type} -o {options} {source_name} {path}: {error}{hint}")]
     Mount {
         kernel_type: String,
@@ -38,7 +38,7 @@ pub(super) enum MountError {
 
 impl Mounted {
     /// Mounts `what` on `path`, without device nodes and set-user-id programs.
-    pub(super) fn mount(what: &Mount, path: &Path) -> Result<Mounted, MountError> {
+    pub(crate) fn mount(what: &Mount, path: &Path) -> Result<Mounted, MountError> {
         let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
         let mut data = Vec::new();
         for option in &what.options {
@@ -74,24 +74,24 @@ impl Mounted {
     }
 
     /// Where it is mounted.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// How long mounting took the last time.
-    pub(super) fn took(&self) -> Nanos {
+    pub(crate) fn took(&self) -> Nanos {
         self.took.get()
     }
 
     /// Unmounts; the kernel writes everything back first.
-    pub(super) fn unmount(mut self) -> Result<(), MountError> {
+    pub(crate) fn unmount(mut self) -> Result<(), MountError> {
         self.mounted = false;
         unmount(&self.path)
     }
 
     /// Unmounts and mounts again in the same place: its caches are empty then.
     /// `between` does what is to be done while it is unmounted.
-    pub(super) fn remount(
+    pub(crate) fn remount(
         &self,
         what: &Mount,
         between: impl FnOnce() -> Result<(), String>,

@@ -9,13 +9,13 @@ use std::process::Stdio;
 use stack::Command;
 
 /// Where programs are looked up.
-pub(super) struct Programs {
+pub(crate) struct Programs {
     path: Vec<PathBuf>,
 }
 
 /// Why a program did not do its work.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ProgramError {
+pub(crate) enum ProgramError {
     #[error(
         "{program} is not installed (looked in {looked}); `fstrial doctor` says what to install"
     )]
@@ -29,12 +29,12 @@ pub(super) enum ProgramError {
 }
 
 impl Programs {
-    pub(super) fn new(path: &[PathBuf]) -> Programs {
+    pub(crate) fn new(path: &[PathBuf]) -> Programs {
         Programs { path: path.to_vec() }
     }
 
     /// Runs a command to its end and returns what it printed, output and errors together.
-    pub(super) fn run(&self, command: &Command) -> Result<String, ProgramError> {
+    pub(crate) fn run(&self, command: &Command) -> Result<String, ProgramError> {
         let program = self.find(&command.program)?;
         let start = |source| ProgramError::Start { program: command.program.clone(), source };
         let mut process = std::process::Command::new(program);
