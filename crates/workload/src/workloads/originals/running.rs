@@ -157,6 +157,33 @@ impl Drop for Tended {
     }
 }
 
+/// This thread runs as soon as it has something to hear. Without that a program which does not
+/// wait after its words keeps the processor for the rest of its slice, and the phase seems to
+/// begin up to 4 ms later than it did: half of one that takes 8 ms. Only root may have it.
+struct Attentive;
+
+impl Attentive {
+    fn new() -> Attentive {
+        // Not for what this thread starts.
+        schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1);
+        Attentive
+    }
+}
+
+impl Drop for Attentive {
+    fn drop(&mut self) {
+        schedule(libc::SCHED_OTHER, 0);
+    }
+}
+
+/// Sets how this thread is scheduled, where it may.
+fn schedule(policy: libc::c_int, priority: libc::c_int) {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the kernel reads the parameters, which live until the call returns; 0 is the
+    // calling thread. Where it may not, nothing changes.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
+}
+
 impl Observer<'_> {
     fn failed(&self, said: impl Into<String>) -> Failure {
         Failure::Program { program: self.program.name, said: said.into() }
@@ -177,6 +204,7 @@ impl Observer<'_> {
         let child = command.spawn().map_err(|error| self.failed(error.to_string()))?;
         let mut child = Tended(child);
         let cpu = ProgramCpu::of(child.0.id());
+        let _attentive = Attentive::new();
         if let Some(mut stdin) = child.0.stdin.take() {
             // One that ended early says why on its other end.
             let _ = stdin.write_all(input.as_bytes());
