@@ -11,6 +11,7 @@ mod filebench;
 mod fsync_append;
 mod full;
 mod maildir;
+mod mix;
 mod mongo;
 mod originals;
 mod postmark;
