@@ -96,7 +96,10 @@ fn values(kind: Kind) -> String {
         Kind::Switch => "on, off".to_owned(),
         Kind::Choice(words) => meanings(words),
         Kind::Words(words) => format!("all, or some joined by `+`: {}", meanings(words)),
-        Kind::Document => "a file's path; its text is kept".to_owned(),
+        Kind::Document([]) => "a file's path; its text is kept".to_owned(),
+        Kind::Document(shipped) => {
+            format!("{}; or a file's path, whose text is kept", meanings(shipped))
+        }
         Kind::Text => "text".to_owned(),
     }
 }

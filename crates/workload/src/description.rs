@@ -88,8 +88,9 @@ pub enum Kind {
     /// One or more of these words joined by `+`, or `all`.
     Words(&'static [(&'static str, &'static str)]),
     /// The text of a file; on the command line the file's path stands for it, so that the
-    /// text itself is part of the trial. Checked by [`crate::Workload::check`].
-    Document,
+    /// text itself is part of the trial. Checked by [`crate::Workload::check`]. These words
+    /// stand for documents that are shipped, each with its meaning.
+    Document(&'static [(&'static str, &'static str)]),
     /// Free text (a path, a list).
     Text,
 }

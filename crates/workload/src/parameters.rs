@@ -187,7 +187,7 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
             let sorted: Vec<_> = known.into_iter().filter(|word| given.contains(word)).collect();
             Ok(sorted.join("+"))
         }
-        Kind::Document | Kind::Text => Ok(value.to_owned()),
+        Kind::Document(_) | Kind::Text => Ok(value.to_owned()),
     }
 }
 

@@ -50,7 +50,12 @@ fn workloads() -> String {
                     let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
                     format!("all|{}", words.join("+"))
                 }
-                Kind::Document => "PATH".to_owned(),
+                Kind::Document(shipped) => shipped
+                    .iter()
+                    .map(|(word, _)| *word)
+                    .chain(["PATH"])
+                    .collect::<Vec<_>>()
+                    .join("|"),
                 Kind::Text => "TEXT".to_owned(),
             };
             let head = format!("{}={values}", parameter.name);

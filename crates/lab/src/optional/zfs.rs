@@ -2,7 +2,6 @@
 //! source, in contrib, since its licence and the kernel's do not go together in a binary.
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -217,8 +216,7 @@ fn count(directory: &Path, extension: &str) -> Result<usize, LabError> {
 }
 
 /// Runs a step of the build, its output passed on line by line. When this process is gone
-/// the step is told to end (make tells its own), and what still writes finds its output closed;
-/// the rest, a test of `configure` under way, ends by itself.
+/// the step finds its output closed, and ends too.
 fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(), LabError> {
     let shown = format!("{command:?}");
     let failed = |said: String| LabError::Program {
@@ -228,14 +226,6 @@ fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(), LabError
     };
     let (reader, writer) = std::io::pipe().map_err(|error| failed(error.to_string()))?;
     let errors = writer.try_clone().map_err(|error| failed(error.to_string()))?;
-    // SAFETY: between fork and exec only prctl is called, which is async-signal-safe and
-    // touches no memory of ours.
-    unsafe {
-        command.pre_exec(|| {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
-            Ok(())
-        });
-    }
     let child = command.stdin(Stdio::null()).stdout(writer).stderr(errors).spawn();
     let mut child = child.map_err(|error| failed(error.to_string()))?;
     // Our own copies of the pipe's end, without which it never ends.

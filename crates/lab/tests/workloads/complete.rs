@@ -38,6 +38,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("maildir-read", "unpack", "an earlier workload has left the directories"),
     ("maildir-read", "populate", "reads do not go to the maildirs"),
     ("randomio", "prepare", "an earlier workload has left the file"),
+    ("ffsb", "age", "not asked for"),
     ("fsync-append", "prepare", "not asked for"),
 ];
 

@@ -3,7 +3,6 @@
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
 
-mod agreement;
 mod analysis;
 mod crosscheck;
 mod html;

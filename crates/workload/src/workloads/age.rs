@@ -253,7 +253,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
 }
 
 /// Bytes the filesystem has, and has in use.
-fn fill_state(target: BorrowedFd<'_>) -> Result<(u64, u64), OpError> {
+pub(super) fn fill_state(target: BorrowedFd<'_>) -> Result<(u64, u64), OpError> {
     let stat =
         rustix::fs::fstatvfs(target).map_err(|error| OpError::new("statvfs", DIRECTORY, error))?;
     let used = stat.f_blocks.saturating_sub(stat.f_bfree);

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use measure::now;
 use units::Nanos;
@@ -32,6 +33,15 @@ impl Crew {
     /// When the threads were let go.
     pub(super) fn start(&self) -> Nanos {
         Nanos(self.start.load(Ordering::Relaxed))
+    }
+}
+
+/// Waits; being woken early is no end.
+pub(super) fn think(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    {
+        thread::park_timeout(left);
     }
 }
 

@@ -14,7 +14,7 @@ const GOLDEN: &[(&str, &str, u64)] = &[
     ("video", "size=3M", 14544971372047493341),
     ("bonnie", "size=1M files=1 seeks=100 max_size=500", 13046696150962000132),
     ("mongo", "files=100 median=1000 repetitions=2", 16035008265452724638),
-    ("ffsb", "files=5 min_size=1M max_size=1M threads=3 ops=40 direct=off", 7809028478867543110),
+    ("ffsb", "files=5 min_size=1M max_size=1M threads=3 ops=40 direct=off", 2960653402479386610),
     ("varmail", "files=100 threads=3 loops=5", 10786361076186183700),
     ("fileserver", "files=100 mean_size=3000 threads=3 loops=5", 9831157481840235137),
     ("webserver", "files=100 threads=3 loops=5", 13429845612265264805),

@@ -2,7 +2,7 @@
 
 use workload::Inputs;
 
-use crate::support::{Ran, run, scratch};
+use crate::support::{Ran, run, run_with, scratch};
 
 fn fresh(seed: u64, settings: &str) -> Ran {
     let target = scratch();
@@ -51,6 +51,21 @@ fn every_kind_of_op_by_weights_leaves_the_files_it_should() {
     assert_eq!(result.latencies.len(), 7, "{:?}", result.latencies.keys());
     let timed = fresh(1, "direct=off time=30ms profile=read");
     assert!(timed.phase("run").wall.0 >= 30_000_000 && timed.phase("run").ops > 0);
+}
+
+#[test]
+fn groups_of_ones_own_profile_do_each_their_part() {
+    let target = scratch();
+    let profile = "[[group]]\nthreads = 2\nweights = { read = 1 }\n[[group]]\nthreads = 3\n\
+                   weights = { write = 1 }\nfsync = true\ndelay = \"2ms\"\n";
+    let mut settings = vec![("profile", profile), ("ops", "7"), ("direct", "off")];
+    settings.extend([("files", "4"), ("min_size", "1M"), ("max_size", "1M")]);
+    let ran = run_with("ffsb", target.path(), &Inputs::default(), 1, &settings);
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    let result = ran.phase("run");
+    assert_eq!(result.latencies["read"].count(), 2 * 7);
+    assert_eq!(result.latencies["write"].count(), 3 * 7);
+    assert!(result.wall.0 >= 7 * 2_000_000, "each write is followed by 2 ms of waiting");
 }
 
 #[test]

@@ -73,8 +73,9 @@ pub(crate) fn testbed_and_contenders(
 fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure> {
     let Some(workload) = workload::find(&asked.name) else { return Ok(asked) };
     for parameter in workload.describe().parameters {
-        if let (Kind::Document, Some(value)) =
+        if let (Kind::Document(shipped), Some(value)) =
             (parameter.kind, asked.parameters.get_mut(parameter.name))
+            && shipped.iter().all(|(word, _)| word != value)
         {
             let read = std::fs::read_to_string(&*value);
             *value = read.map_err(|error| {

@@ -1,14 +1,14 @@
 //! One thread's files, and the ops on them.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::super::contents::{Filling, Marker};
 use super::super::copying::{list, read, write_all};
-use super::super::crew::Crew;
+use super::super::crew::{Crew, think};
 use super::DIRECTORY;
 use super::script::{Kind, Pick, Step};
 use crate::path_buffer::PathBuffer;
@@ -308,13 +308,4 @@ fn open(target: BorrowedFd<'_>, path: &PathBuffer, flags: OFlags) -> Result<Owne
     let op = if flags.contains(OFlags::CREATE) { "create" } else { "open" };
     rustix::fs::openat(target, path.c_str(), flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o644))
         .map_err(path.failed(op))
-}
-
-/// Waits; being woken early is no end.
-fn think(time: Duration) {
-    let end = Instant::now() + time;
-    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
-    {
-        std::thread::park_timeout(left);
-    }
 }

@@ -55,7 +55,7 @@ end, outside the clocks. An op for which no file is there is left out and counte
         Parameter {
             name: "file",
             help: "The file with the phases.",
-            kind: Kind::Document,
+            kind: Kind::Document(&[]),
             default: "",
             scales: false,
         },

@@ -8,7 +8,7 @@ use super::super::contents::{Filling, Marker};
 use super::super::copying::write_all;
 use super::super::direct::Aligned;
 use super::files::{DIRECTORY, Files};
-use super::profile::{Kind, Profile};
+use super::profile::{Group, Kind};
 use crate::path_buffer::PathBuffer;
 use crate::{Draw, Op, OpError, Recorder, Seed};
 
@@ -16,10 +16,8 @@ use crate::{Draw, Op, OpError, Recorder, Seed};
 pub(super) struct Job<'a> {
     pub(super) target: BorrowedFd<'a>,
     pub(super) files: &'a Files,
-    pub(super) profile: &'a Profile,
     pub(super) direct: bool,
     pub(super) align: bool,
-    pub(super) fsync: bool,
     pub(super) filling: Filling,
     pub(super) min: u64,
     pub(super) max: u64,
@@ -27,6 +25,7 @@ pub(super) struct Job<'a> {
 
 pub(super) struct Hand<'a> {
     pub(super) job: &'a Job<'a>,
+    pub(super) group: &'a Group,
     pub(super) number: u64,
     pub(super) draw: Draw,
     pub(super) buffer: Aligned,
@@ -41,13 +40,19 @@ pub(super) struct Hand<'a> {
 const ALIGNMENT: u64 = 4096;
 
 impl<'a> Hand<'a> {
-    pub(super) fn new(job: &'a Job<'a>, number: u64, seed: Seed, name: &str) -> Hand<'a> {
+    pub(super) fn new(
+        job: &'a Job<'a>,
+        group: &'a Group,
+        number: u64,
+        seed: Seed,
+        name: &str,
+    ) -> Hand<'a> {
         let mut draw = seed.stream(name);
-        let mut buffer = Aligned::new(job.profile.block, 1);
+        let mut buffer = Aligned::new(group.block, 1);
         job.filling.fill(&mut draw, &mut buffer);
         let marker = Marker::new(seed, &format!("{name} marks"), job.filling);
         let path = PathBuffer::new();
-        Hand { job, number, draw, buffer, marker, path, transactions: 0, metas: 0 }
+        Hand { job, group, number, draw, buffer, marker, path, transactions: 0, metas: 0 }
     }
 
     /// One op of a drawn kind.
@@ -57,7 +62,7 @@ impl<'a> Hand<'a> {
         digest: bool,
     ) -> Result<(), OpError> {
         let files = self.job.files;
-        let kind = self.job.profile.kind(self.draw.below(self.job.profile.sum()));
+        let kind = self.group.kind(self.draw.below(self.group.sum()));
         let fact = match kind {
             Kind::Read | Kind::ReadAll => {
                 // Without any file there is nothing to read: the op is empty.
@@ -89,9 +94,9 @@ impl<'a> Hand<'a> {
                 };
                 let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
                 let size = size.div_ceil(ALIGNMENT) * ALIGNMENT;
-                self.blocks(&opened, size, self.job.profile.size, false, recorder)?;
+                self.blocks(&opened, size, self.group.size, false, recorder)?;
                 self.sync(&opened)?;
-                *guard = Some(size + self.job.profile.size);
+                *guard = Some(size + self.group.size);
                 drop(opened);
                 place as u64
             }
@@ -138,7 +143,7 @@ impl<'a> Hand<'a> {
     }
 
     fn sync(&self, file: &OwnedFd) -> Result<(), OpError> {
-        if self.job.fsync {
+        if self.group.fsync {
             rustix::fs::fsync(file).map_err(self.path.failed("fsync"))?;
         }
         Ok(())
@@ -162,8 +167,8 @@ impl<'a> Hand<'a> {
         read: bool,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), OpError> {
-        let length = self.job.profile.size.min(size);
-        if !self.job.profile.random {
+        let length = self.group.size.min(size);
+        if !self.group.random {
             let start = self.place(size, length);
             return self.blocks(file, start, length, read, recorder);
         }

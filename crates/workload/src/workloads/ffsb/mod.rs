@@ -1,5 +1,6 @@
 //! FFSB: weighted ops by many threads on a set of files.
 
+mod aging;
 mod files;
 mod hand;
 mod profile;
@@ -9,12 +10,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::Mode;
 use units::Bytes;
 
+use self::aging::Aging;
 use self::files::{DIRECTORY, Files};
 use self::hand::{Hand, Job};
-use self::profile::Profile;
-use super::contents::{COMPRESSIBLE, DUPLICATE, Filling};
+use self::profile::{Kind as Does, Profile};
+use super::age::fill_state;
+use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use super::copying::open_target;
-use super::crew::phase_with_threads;
+use super::crew::{phase_with_threads, think};
 use super::direct::open_direct;
 use super::{Space, Workload, walk};
 use crate::path_buffer::PathBuffer;
@@ -32,6 +35,17 @@ static CREATE: PhaseDescription = PhaseDescription {
     clock: "create, writes of `create_block`, close of each file in the cache; at the end a sync",
     ops: &[OpDescription { name: "create", span: "create to close of one file" }],
     disk_bound: false,
+};
+static AGE: PhaseDescription = PhaseDescription {
+    name: "age",
+    summary: "creates, appends to and deletes other files until the filesystem is as full as asked",
+    clock: "all of it and a sync; no cache drop before",
+    ops: &[
+        OpDescription { name: "create", span: "create, writes of 64 KiB, close" },
+        OpDescription { name: "append", span: "open, writes at the end, close" },
+        OpDescription { name: "delete", span: "one unlink" },
+    ],
+    disk_bound: true,
 };
 static RUN: PhaseDescription = PhaseDescription {
     name: "run",
@@ -55,21 +69,25 @@ static DESCRIPTION: Description = Description {
     summary: "FFSB 5.2.1: many threads read, write, create, delete by weights",
     origin: "FFSB 5.2.1 (IBM), the version of the study of 2007, whose four profiles were not \
 published: `read`, `write`, `mixed` and `huge` are assumed from its figures (direct I/O, many \
-threads, 4 KiB; huge moves 1 MiB in blocks of 4 KiB). `weights`, `op_size`, `block` and \
-`places` make a profile of one's own.\n\n\
+threads, 4 KiB; huge moves 1 MiB in blocks of 4 KiB). A profile of one's own is a TOML file: \
+docs/howto/ffsb.md shows one. `weights`, `op_size`, `block`, `places`, `threads`, `fsync` and \
+`delay` change each of a profile's groups.\n\n\
+With `age` the filesystem is filled before the ops: files of 4 KiB to 1 MiB are created, \
+grow by as much and are deleted, 10 : 10 : 1, until it is as full as asked for; they stay until \
+the end.\n\n\
 FFSB counts every call for a block as an operation, so `huge` counts 256 for what moves 1 MiB: \
 the figure `transactions_per_sec`. Ops of this table are whole ones (`ops_per_sec`), and both \
 stand beside MiB/s. As in the original the time includes the last ops and a final sync, and a \
 file that is written, appended or deleted is not touched by others meanwhile.\n\n\
 Departures: draws come from the trial's seed, one stream for each thread; files have the \
 names of places in a table of twice as many, and an op that finds no file, or no empty place, \
-is left out; ageing, delays and several filesystems are not offered; sync is syncfs.",
+is left out; several filesystems are not offered; ageing is done by one thread; sync is syncfs.",
     inputs: &[],
     parameters: &[
         Parameter {
             name: "profile",
-            help: "The study's profiles.",
-            kind: Kind::Choice(&[
+            help: "What the threads do.",
+            kind: Kind::Document(&[
                 ("read", "reads of 4 KiB at random places"),
                 ("write", "writes of 4 KiB at random places"),
                 ("mixed", "four reads for each write, 4 KiB at random places"),
@@ -148,9 +166,9 @@ is left out; ageing, delays and several filesystems are not offered; sync is syn
         },
         Parameter {
             name: "threads",
-            help: "Threads.",
-            kind: Kind::Count { min: 1, max: 1024 },
-            default: "32",
+            help: "Threads of each group; 0 for the profile's, which is 32 in those shipped.",
+            kind: Kind::Count { min: 0, max: 1024 },
+            default: "0",
             scales: false,
         },
         Parameter {
@@ -183,15 +201,29 @@ is left out; ageing, delays and several filesystems are not offered; sync is syn
         },
         Parameter {
             name: "fsync",
-            help: "Whether fsync follows each write.",
+            help: "Whether fsync follows each write, also where the profile says nothing of it.",
             kind: Kind::Switch,
             default: "off",
+            scales: false,
+        },
+        Parameter {
+            name: "delay",
+            help: "How long a thread waits after an op; 0 for the profile's.",
+            kind: Kind::Time,
+            default: "0s",
+            scales: false,
+        },
+        Parameter {
+            name: "age",
+            help: "How full the filesystem is made before the ops; 0 leaves it as it is.",
+            kind: Kind::Fraction,
+            default: "0",
             scales: false,
         },
         COMPRESSIBLE,
         DUPLICATE,
     ],
-    phases: &[&CREATE, &RUN],
+    phases: &[&CREATE, &AGE, &RUN],
 };
 
 impl Workload for Ffsb {
@@ -199,9 +231,13 @@ impl Workload for Ffsb {
         &DESCRIPTION
     }
 
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        checked(parameters).map(drop)
+    }
+
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         // Creates may fill as many places again.
-        let creates = parameters.text("weights").contains("create");
+        let creates = Profile::of(parameters).is_ok_and(|profile| profile.has(Does::Create));
         let files = parameters.count("files") * if creates { 2 } else { 1 };
         Space {
             bytes: parameters.size("max_size").max(parameters.size("min_size")) * files,
@@ -214,39 +250,53 @@ impl Workload for Ffsb {
     }
 }
 
-fn run(context: &mut Context<'_>) -> Result<(), Failure> {
-    let parameters = context.parameters();
+/// The profile, if all parameters fit each other.
+fn checked(parameters: &Parameters) -> Result<Profile, String> {
     let profile = Profile::of(parameters)?;
     let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
     if min > max || min == 0 {
-        return Err(Failure::Input("min_size is 0 or above max_size".to_owned()));
+        return Err("min_size is 0 or above max_size".to_owned());
     }
+    let whole = profile.groups.iter().all(|group| group.block.is_multiple_of(512));
+    if parameters.switch("direct") && (!whole || !min.is_multiple_of(4096) || min != max) {
+        return Err("direct I/O needs blocks of whole sectors and files of one size, whole \
+                    blocks of 4 KiB; or set direct=off"
+            .to_owned());
+    }
+    Ok(profile)
+}
+
+fn run(context: &mut Context<'_>) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let profile = checked(parameters).map_err(Failure::Input)?;
+    let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
     let direct = parameters.switch("direct");
-    if direct && (!profile.block.is_multiple_of(512) || !min.is_multiple_of(4096) || min != max) {
-        return Err(Failure::Input(
-            "direct I/O needs blocks of whole sectors and files of one size, whole blocks of \
-             4 KiB; or set direct=off"
-                .to_owned(),
-        ));
-    }
     let directories = parameters.count("directories");
     let files = Files::draw(context.seed(), parameters.count("files"), min, max, directories);
     let target = open_target(context.target())?;
     let target = target.as_fd();
     let outside = |error| Failure::Op { phase: "before the first", error };
+    if parameters.fraction("age") > 0.0 {
+        let (size, used) = fill_state(target).map_err(outside)?;
+        if used * 2 > size {
+            return Err(Failure::Input(format!(
+                "the filesystem is in use, {} of {}: age would fill it",
+                Bytes(used),
+                Bytes(size)
+            )));
+        }
+    }
     make_directories(target, directories).map_err(outside)?;
     let job = Job {
         target,
         files: &files,
-        profile: &profile,
         direct,
         align: parameters.switch("align"),
-        fsync: parameters.switch("fsync"),
         filling: Filling::of(parameters),
         min,
         max,
     };
-    let done = phases(context, &job);
+    let done = phases(context, &job, &profile);
     walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
     done
 }
@@ -263,15 +313,15 @@ fn make_directories(target: BorrowedFd<'_>, directories: u64) -> Result<(), OpEr
     Ok(())
 }
 
-fn phases(context: &mut Context<'_>, job: &Job<'_>) -> Result<(), Failure> {
+fn phases(context: &mut Context<'_>, job: &Job<'_>, profile: &Profile) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
     let block = parameters.size("create_block").0.clamp(1, 64 << 20) as usize;
-    let (threads, ops) = (parameters.count("threads"), parameters.count("ops"));
+    let (ops, age) = (parameters.count("ops"), parameters.fraction("age"));
     let time = parameters.time("time");
     let mut contents = vec![1; block];
     job.filling.fill(&mut seed.stream("ffsb contents"), &mut contents);
-    let mut maker = Hand::new(job, 0, seed, "ffsb maker");
+    let mut maker = Hand::new(job, &profile.groups[0], 0, seed, "ffsb maker");
     let count = (job.files.len() / 2) as u64;
     let sync =
         || rustix::fs::syncfs(job.target).map_err(|error| OpError::new("syncfs", DIRECTORY, error));
@@ -283,10 +333,32 @@ fn phases(context: &mut Context<'_>, job: &Job<'_>) -> Result<(), Failure> {
         }
         sync()
     })?;
+    if age > 0.0 {
+        let contents = Contents::new(seed, "ffsb aged", 64 << 10, job.filling);
+        let mut aging = Aging::new(job.target, seed.stream("ffsb aging"), contents);
+        context.phase_with(
+            &AGE,
+            0,
+            |recorder| {
+                let full = aging.until(age, recorder)?;
+                sync()?;
+                Ok(full)
+            },
+            |full, result| {
+                result.figures.insert("fullness".to_owned(), *full);
+                if *full < age {
+                    let note = "no more files fitted: it is less full than asked for";
+                    result.notes.push(note.to_owned());
+                }
+            },
+        )?;
+    } else {
+        context.skip(&AGE, "not asked for");
+    }
     if job.direct {
         job.files.path(0, &mut maker.path);
         let path = maker.path.to_string();
-        let tried = open_direct(job.target, &path, job.profile.block);
+        let tried = open_direct(job.target, &path, profile.groups[0].block);
         match tried
             .map_err(|e| Failure::Op { phase: RUN.name, error: maker.path.failed("open")(e) })?
         {
@@ -297,9 +369,15 @@ fn phases(context: &mut Context<'_>, job: &Job<'_>) -> Result<(), Failure> {
             }
         }
     }
-    let hands: Vec<Hand<'_>> = (0..threads)
-        .map(|number| Hand::new(job, number, seed, &format!("ffsb thread {number}")))
+    let groups = profile.groups.iter();
+    let each = groups.flat_map(|group| (0..group.threads).map(move |_| group));
+    let hands: Vec<Hand<'_>> = (0..)
+        .zip(each)
+        .map(|(number, group)| {
+            Hand::new(job, group, number, seed, &format!("ffsb thread {number}"))
+        })
         .collect();
+    let threads = hands.len() as u64;
     phase_with_threads(
         context,
         &RUN,
@@ -313,6 +391,11 @@ fn phases(context: &mut Context<'_>, job: &Job<'_>) -> Result<(), Failure> {
             {
                 hand.perform(recorder, ops != 0)?;
                 performed += 1;
+                if !hand.group.delay.is_zero() {
+                    think(hand.group.delay);
+                    // What it waited is no part of the next op.
+                    recorder.restart();
+                }
             }
             Ok(hand.transactions)
         },
