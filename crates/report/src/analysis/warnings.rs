@@ -19,7 +19,8 @@ pub(super) fn of_run(
     let outstanding = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
     if outstanding > 0 || run.header.state == RunState::Open {
         warnings.push(format!(
-            "The run is not complete: {} of {} not run yet. `fstrial run --resume {}` goes on.",
+            "The run is not complete: {} of {} not run yet. The command that began it goes on \
+             with `--resume {}`.",
             outstanding,
             counted(run.trials.len(), "trial"),
             run.header.id
