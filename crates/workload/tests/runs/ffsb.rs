@@ -54,6 +54,12 @@ fn every_kind_of_op_by_weights_leaves_the_files_it_should() {
 }
 
 #[test]
+fn a_run_whose_files_are_all_gone_ends_at_its_time() {
+    let result = fresh(1, "weights=delete=1,read=4 direct=off time=30ms min_size=4K max_size=4K");
+    assert_eq!(result.phase("run").latencies["delete"].count(), 10);
+}
+
+#[test]
 fn groups_of_ones_own_profile_do_each_their_part() {
     let target = scratch();
     let profile = "[[group]]\nthreads = 2\nweights = { read = 1 }\n[[group]]\nthreads = 3\n\

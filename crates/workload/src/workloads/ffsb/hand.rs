@@ -39,6 +39,14 @@ pub(super) struct Hand<'a> {
 /// Places of direct and aligned I/O are multiples of this.
 const ALIGNMENT: u64 = 4096;
 
+/// An op that found no file of the kind it needs: no op, but time passes, or a run whose files
+/// are all gone would never see its end.
+fn nothing(recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+    std::thread::yield_now();
+    recorder.restart();
+    Ok(())
+}
+
 impl<'a> Hand<'a> {
     pub(super) fn new(
         job: &'a Job<'a>,
@@ -65,9 +73,9 @@ impl<'a> Hand<'a> {
         let kind = self.group.kind(self.draw.below(self.group.sum()));
         let fact = match kind {
             Kind::Read | Kind::ReadAll => {
-                // Without any file there is nothing to read: the op is empty.
+                // Without any file there is nothing to read.
                 let Some((place, size, guard)) = files.any_to_read(&mut self.draw) else {
-                    return Ok(());
+                    return nothing(recorder);
                 };
                 let opened = self.open(place, OFlags::RDONLY, self.job.direct)?;
                 if kind == Kind::ReadAll {
@@ -80,7 +88,7 @@ impl<'a> Hand<'a> {
             }
             Kind::Write => {
                 let Some((place, size, guard)) = files.any_to_change(&mut self.draw) else {
-                    return Ok(());
+                    return nothing(recorder);
                 };
                 let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
                 self.somewhere(&opened, size, false, recorder)?;
@@ -90,7 +98,7 @@ impl<'a> Hand<'a> {
             }
             Kind::Append => {
                 let Some((place, size, mut guard)) = files.any_to_change(&mut self.draw) else {
-                    return Ok(());
+                    return nothing(recorder);
                 };
                 let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
                 let size = size.div_ceil(ALIGNMENT) * ALIGNMENT;
@@ -102,7 +110,7 @@ impl<'a> Hand<'a> {
             }
             Kind::Create => {
                 let Some((place, mut guard)) = files.any_empty(&mut self.draw) else {
-                    return Ok(());
+                    return nothing(recorder);
                 };
                 let size = self.job.min + self.draw.below(self.job.max - self.job.min + 1);
                 // As in the original a new file does not go past the cache.
@@ -116,7 +124,7 @@ impl<'a> Hand<'a> {
             }
             Kind::Delete => {
                 let Some((place, _, mut guard)) = files.any_to_change(&mut self.draw) else {
-                    return Ok(());
+                    return nothing(recorder);
                 };
                 files.path(place, &mut self.path);
                 rustix::fs::unlinkat(self.job.target, self.path.c_str(), AtFlags::empty())
