@@ -103,7 +103,8 @@ fn digest(seen: &Seen) -> String {
     }
     text.push('\n');
     let made = seen.made.as_ref().expect("it was made");
-    for (command, said) in &made.record {
+    // How much its cache holds is told beside a pool, and is no geometry.
+    for (command, said) in made.record.iter().filter(|(command, _)| !command.contains("arcstats")) {
         let pool = command.rsplit(' ').next().unwrap_or_default();
         let mut status = false;
         for line in said.lines() {
