@@ -12,7 +12,7 @@ use measure::ProgramCpu;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use trial::{Event, Outcome, Step, protocol};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use crate::channel::Channel;
 use crate::nbd::{self, Sockets};
@@ -237,8 +237,10 @@ fn serve_disks<F: FrontEnd>(
     become_a_device();
     let region = region()?;
     let capacities: Vec<_> = order.disks.iter().map(|disk| disk.capacity).collect();
-    let store = PageStore::new(self::region()?, &capacities, order.store_limit)
-        .map_err(|error| error.to_string())?;
+    let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
+    let limit = Bytes(words.get(Word::StoreLimit));
+    let store =
+        PageStore::new(self::region()?, &capacities, limit).map_err(|error| error.to_string())?;
     let models = order.disks.iter().map(models::build).collect::<Result<Vec<_>, _>>()?;
     let front = open().map_err(|error| format!("{}: {error}", order.front_end.name()))?;
     let mut server =

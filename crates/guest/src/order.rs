@@ -42,7 +42,8 @@ impl FrontEndKind {
     }
 }
 
-/// A trial and the disks it is to have. The devices of the job's site are those of
+/// A trial and the disks it is to have. Nothing in it may depend on the state of the host: its
+/// text is read in virtual time, which a digit more makes longer. The devices of the job's site are those of
 /// [`FrontEndKind::device_path`], in the order of `disks`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,8 +58,6 @@ pub struct Order {
     pub front_end: FrontEndKind,
     /// Files the host has put into the region; the job names them by their paths here.
     pub inputs: Vec<Input>,
-    /// How much the disks may hold together.
-    pub store_limit: Bytes,
     /// Virtual time after which the trial is given up.
     pub virtual_limit: Nanos,
     /// Instead of the trial: makes a bootable system of the input, see

@@ -57,6 +57,9 @@ pub enum Word {
     Magic,
     /// Length of the order in bytes.
     OrderBytes,
+    /// How many bytes the disks may hold together: a word and no part of the order, since it
+    /// comes from the memory the host has left and must take the guest no time.
+    StoreLimit,
     /// Events written so far, in bytes; written last, after the events.
     EventBytes,
     /// Records in the request log.

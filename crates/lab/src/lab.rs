@@ -328,7 +328,6 @@ impl Lab {
             disks,
             front_end: self.front_end,
             inputs: self.inputs.orders(),
-            store_limit: extras.store_limit.unwrap_or(Bytes(u64::MAX)),
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
             prepare_system: extras.prepare_system.is_some(),
             capabilities: extras.capabilities,

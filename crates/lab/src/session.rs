@@ -78,7 +78,7 @@ pub(crate) fn carry_out(
     began: Instant,
     extras: &Extras,
 ) -> Result<Carried, LabError> {
-    let words = hand_over(vm.region(), order)?;
+    let words = hand_over(vm.region(), order, extras.store_limit)?;
     let mut passing = Passing {
         read: 0,
         step: Step::Prepare,
@@ -140,7 +140,7 @@ fn region_error(error: std::io::Error) -> LabError {
     LabError::NoStart { reason: format!("the shared region: {error}"), kernel_log: String::new() }
 }
 
-fn hand_over(region: &Region, order: &Order) -> Result<Words, LabError> {
+fn hand_over(region: &Region, order: &Order, limit: Option<Bytes>) -> Result<Words, LabError> {
     let text = serde_json::to_vec(order)
         .map_err(|error| LabError::value("the order", error.to_string()))?;
     let mut area = region.map(ORDER_AT, ORDER_BYTES).map_err(region_error)?;
@@ -151,6 +151,7 @@ fn hand_over(region: &Region, order: &Order) -> Result<Words, LabError> {
     place.copy_from_slice(&text);
     let words = region.words().map_err(region_error)?;
     words.set(Word::OrderBytes, text.len() as u64);
+    words.set(Word::StoreLimit, limit.map_or(u64::MAX, |limit| limit.0));
     words.set(Word::Magic, MAGIC);
     Ok(words)
 }

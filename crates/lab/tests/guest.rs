@@ -15,7 +15,7 @@ use stack::Contender;
 use testbed::{Stop, Testbed};
 use trial::{Event, InputFiles, Outcome, Step, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
-use workload::{Parameters, Seed};
+use workload::{Parameters, PhaseEvent, Seed};
 
 type Test = fn(&Lab, &Path);
 
@@ -33,8 +33,9 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, Test); 9] = [
+    let tests: [(&str, Test); 10] = [
         ("one specification gives one result", repeats_are_identical),
+        ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
         ("another seed gives another", seeds_differ),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
         ("a trial's process that is killed is an outcome", a_kill_is_an_outcome),
@@ -92,6 +93,27 @@ fn repeats_are_identical(lab: &Lab, _: &Path) {
     assert_eq!(result.first_difference(), None);
     let (_, first) = &result.repeats[0];
     assert!(first.requests > 50, "mke2fs wrote to the simulated disk: {first:?}");
+}
+
+fn the_hosts_memory_is_not_felt(lab: &Lab, _: &Path) {
+    // Numbers of eight and of eleven digits, and none.
+    let told = |limit: Option<Bytes>| {
+        let extras = Extras { store_limit: limit, keep_requests: true, ..Extras::default() };
+        let mut walls = Vec::new();
+        let carried = lab
+            .carry_out(&spec(1), &extras, &Stop::new(), &mut |event| {
+                if let Event::Phase(PhaseEvent::Finished(result)) = event {
+                    walls.push((result.phase.clone(), result.wall));
+                }
+            })
+            .expect("a guest starts");
+        assert!(!walls.is_empty(), "it worked");
+        (walls, carried.log_digest)
+    };
+    let free = told(None);
+    for limit in [64_000_000, 12_000_000_000] {
+        assert_eq!(told(Some(Bytes(limit))), free, "{limit}");
+    }
 }
 
 fn seeds_differ(lab: &Lab, _: &Path) {
