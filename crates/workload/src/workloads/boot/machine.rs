@@ -52,8 +52,10 @@ impl Machine {
             | libc::CLONE_NEWIPC
             | libc::SIGCHLD;
         // SAFETY: without a stack of its own and without shared memory this is fork. The
-        // process has a single thread (the guest's trial runs in one), so the child's memory
-        // is whole; it calls exec or `_exit` and never returns into the parent's code.
+        // guest's trial runs in one thread. The only other one of its process serves the disks:
+        // on one processor and before all others, so that while this one runs it waits in the
+        // kernel and holds no lock. The child's memory is whole; it calls exec or `_exit` and
+        // never returns into the parent's code.
         let pid = unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0, 0, 0, 0) };
         match pid {
             -1 => Err(io::Error::last_os_error()),

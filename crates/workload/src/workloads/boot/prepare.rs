@@ -70,8 +70,7 @@ fn configure(root: &Path) -> Result<(), String> {
         .stdout(said)
         .stderr(again);
     let place = root.to_owned();
-    // SAFETY: between fork and exec of a process with a single thread; the closure only makes
-    // system calls.
+    // SAFETY: between fork and exec the closure only makes system calls.
     unsafe {
         command.pre_exec(move || {
             rustix::process::chroot(&place)?;
