@@ -43,6 +43,17 @@ impl Sandbox {
         built.then_some(sandbox)
     }
 
+    /// One with a lab of its own, the same as that of the tests: what is built onto it changes
+    /// what other tests measure in, and they run beside each other.
+    pub(crate) fn with_lab_of_its_own() -> Option<Sandbox> {
+        let tests = Sandbox::with_lab()?;
+        let sandbox = Sandbox::new();
+        let file = tests.path("lab.tar");
+        tests.run(&format!("lab export {}", file.display())).ended_with(0);
+        sandbox.run(&format!("lab import {}", file.display())).ended_with(0);
+        Some(sandbox)
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

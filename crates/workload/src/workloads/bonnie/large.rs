@@ -307,10 +307,12 @@ pub(super) struct Seeks {
     places: Vec<(u64, bool)>,
     next: AtomicUsize,
     begun: AtomicBool,
+    keep: bool,
 }
 
 impl Seeks {
-    pub(super) fn draw(seed: Seed, count: u64, large: Large) -> Seeks {
+    /// `keep`: the file is still needed, also where the original's is gone with its seekers.
+    pub(super) fn draw(seed: Seed, count: u64, large: Large, keep: bool) -> Seeks {
         let mut draw = seed.stream("bonnie seeks");
         let chunks = large.chunks().max(1);
         // One number says both, as a ticket of the original does: where the file has an even
@@ -318,14 +320,15 @@ impl Seeks {
         // cannot be joined to larger requests.
         let tickets = (0..count).map(|_| draw.below(RANDOM_END));
         let places = tickets.map(|ticket| (ticket % chunks, ticket % REWRITE == 0)).collect();
-        Seeks { places, next: AtomicUsize::new(0), begun: AtomicBool::new(false) }
+        Seeks { places, next: AtomicUsize::new(0), begun: AtomicBool::new(false), keep }
     }
 
     /// One seeker's share. Returns how many blocks it rewrote.
     pub(super) fn perform(
         &self,
         large: Large,
-        files: &mut Files,
+        target: BorrowedFd<'_>,
+        mut files: Files,
         buffer: &mut [u8],
         crew: &Crew,
         recorder: &mut Recorder<'_>,
@@ -370,6 +373,12 @@ impl Seeks {
                 rustix::fs::fsync(file).map_err(files.path.failed("fsync"))?;
             }
             recorder.part(Op(2));
+        }
+        drop(files);
+        if large.manner == Manner::V200a && !self.keep {
+            // Each seeker of the original removes the file once it has closed it. Whoever is last
+            // to close then frees what the file had, and is still within the clock.
+            large.remove(target)?;
         }
         Ok(rewritten)
     }

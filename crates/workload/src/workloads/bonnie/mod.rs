@@ -79,7 +79,8 @@ static SEEKS: PhaseDescription = PhaseDescription {
     name: "seeks",
     summary: "several seekers read random chunks and rewrite a tenth of them",
     clock: "from the moment all seekers are let go until the last has closed the file; no cache \
-            drop before. 2.00a: one fsync at the start, each seeker ends with one",
+            drop before. 2.00a: one fsync at the start, each seeker ends with one; the first to end \
+            removes the file, so that the last to close it frees it (not with `--verify`)",
     ops: &[
         OpDescription { name: "read", span: "lseek, read of a chunk" },
         OpDescription { name: "rewrite", span: "lseek, read, lseek, write of a chunk" },
@@ -471,7 +472,7 @@ fn seek(
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let count = parameters.count("seeks");
-    let seeks = Seeks::draw(context.seed(), count, large);
+    let seeks = Seeks::draw(context.seed(), count, large, context.verify());
     let mut hands = Vec::new();
     for _ in 0..seekers(parameters) {
         let files =
@@ -484,8 +485,8 @@ fn seek(
         &SEEKS,
         count,
         hands,
-        |(mut files, mut buffer), crew, recorder| {
-            seeks.perform(large, &mut files, &mut buffer, crew, recorder)
+        |(files, mut buffer), crew, recorder| {
+            seeks.perform(large, target, files, &mut buffer, crew, recorder)
         },
         |recorder| {
             seeks.digest(recorder);
