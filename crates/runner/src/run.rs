@@ -17,7 +17,7 @@ use crate::{RunEnd, RunEvent};
 pub struct RunError(#[from] StoreError);
 
 /// Runs every trial of `run` that has no outcome, and stores each as it ends. A trial that
-/// fails does not stop the others.
+/// fails does not stop the others. What may not begin any more is left for later.
 ///
 /// # Errors
 /// When the store cannot be read or written. Running trials are stopped then.
@@ -39,7 +39,7 @@ pub fn run(
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while !stop.asked() {
+                while stop.may_begin() {
                     let Some((ordinal, spec)) = pending.get(next.fetch_add(1, Ordering::SeqCst))
                     else {
                         break;

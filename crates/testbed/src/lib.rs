@@ -12,6 +12,7 @@ mod programs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use store::Environment;
 use trial::{Event, TrialSpec};
@@ -57,7 +58,10 @@ pub trait Testbed: Sync {
 
 /// Asks running trials to stop, from a signal handler or another thread.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+    begin_until: Option<Instant>,
+}
 
 impl Stop {
     /// Not asked to stop.
@@ -67,17 +71,27 @@ impl Stop {
 
     /// Asks.
     pub fn ask(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.asked.store(true, Ordering::SeqCst);
     }
 
     /// Whether it was asked.
     pub fn asked(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    /// The same, and none begins after `instant`; one that has begun goes on to its end.
+    pub fn beginning_until(&self, instant: Option<Instant>) -> Stop {
+        Stop { begin_until: instant, ..self.clone() }
+    }
+
+    /// Whether another trial may begin.
+    pub fn may_begin(&self) -> bool {
+        !self.asked() && self.begin_until.is_none_or(|last| Instant::now() < last)
     }
 
     /// The flag itself, for a signal handler to set.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.asked)
     }
 }
 

@@ -193,10 +193,11 @@ impl Session<'_> {
                 ));
             }
             let testbed = prepared.testbed.as_ref();
-            let ended = carry_on(store, &id, testbed, stop, self.arguments.quiet)?;
+            let stop = stop.beginning_until(self.arguments.budget.map(|it| self.began + it.into()));
+            let ended = carry_on(store, &id, testbed, &stop, self.arguments.quiet)?;
             self.trials_done += pending;
             if ended == RunEnd::Stopped {
-                return Ok(SessionEnd::Stopped);
+                return Ok(if stop.asked() { SessionEnd::Stopped } else { SessionEnd::Budget });
             }
         }
         Ok(SessionEnd::Complete)

@@ -118,14 +118,14 @@ file_phase!(
 file_phase!(
     STAT_SEQUENTIAL,
     "stat-sequential",
-    "asks for attributes of each in the order of the listing, and reads it",
+    "asks for attributes of each as the listing goes on, and reads it",
     "listing, stats, reads; no cache drop before",
     STAT_OP
 );
 file_phase!(
     DELETE_SEQUENTIAL,
     "delete-sequential",
-    "deletes in the order of the listing",
+    "deletes as the listing goes on",
     "listing, unlinks, rmdirs; 2.00a: and sync",
     DELETE_OP,
     SYNC_OP

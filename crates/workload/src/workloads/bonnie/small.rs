@@ -1,5 +1,6 @@
 //! Bonnie's file tests: many small files created, looked at, deleted.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -284,17 +285,17 @@ impl Small {
         buffer: &mut [u8],
         recorder: &mut Recorder<'_>,
     ) -> Result<(), OpError> {
-        let (mut path, mut names) = (PathBuffer::new(), Vec::new());
+        let mut path = PathBuffer::new();
         let mut bytes = 0;
         recorder.restart();
         for number in 0..self.directories {
-            self.names(target, number, &mut path, &mut names)?;
             let here = self.prefix(number, &mut path);
-            for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            self.each_listed(target, number, |name| {
                 path.truncate(here);
-                path.bytes(name);
+                path.bytes(name.to_bytes());
                 bytes += self.look(target, &path, buffer, recorder)?;
-            }
+                Ok(())
+            })?;
         }
         recorder.digest(bytes);
         Ok(())
@@ -326,18 +327,24 @@ impl Small {
         path.len()
     }
 
-    fn names(
+    /// A directory's entries as the listing goes on, which the original does not read to its end
+    /// first: what it has just been told of is still in the processor's caches.
+    fn each_listed(
         &self,
         target: BorrowedFd<'_>,
         number: u32,
-        path: &mut PathBuffer,
-        names: &mut Vec<u8>,
+        mut each: impl FnMut(&CStr) -> Result<(), OpError>,
     ) -> Result<(), OpError> {
-        self.directory(number, path);
-        names.clear();
-        list(target, path.c_str(), |name| names.extend_from_slice(name.to_bytes_with_nul()))
-            .map_err(path.failed("list"))?;
-        Ok(())
+        let mut directory = PathBuffer::new();
+        self.directory(number, &mut directory);
+        let mut ended = Ok(());
+        list(target, directory.c_str(), |name| {
+            if ended.is_ok() {
+                ended = each(name);
+            }
+        })
+        .map_err(directory.failed("list"))?;
+        ended
     }
 
     /// Deletes in the order of the listing, then the directories.
@@ -347,14 +354,13 @@ impl Small {
         target: BorrowedFd<'_>,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), OpError> {
-        let (mut path, mut names) = (PathBuffer::new(), Vec::new());
+        let mut path = PathBuffer::new();
         recorder.restart();
         for number in 0..self.directories {
-            self.names(target, number, &mut path, &mut names)?;
             let here = self.prefix(number, &mut path);
-            for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            self.each_listed(target, number, |name| {
                 path.truncate(here);
-                path.bytes(name);
+                path.bytes(name.to_bytes());
                 rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
                     .map_err(path.failed("unlink"))?;
                 if self.fsync {
@@ -363,7 +369,8 @@ impl Small {
                     self.sync_path(target, &directory)?;
                 }
                 recorder.done(Op(0));
-            }
+                Ok(())
+            })?;
         }
         recorder.digest(u64::from(self.files));
         self.remove_directories(root, target)?;
