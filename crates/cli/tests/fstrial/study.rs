@@ -89,6 +89,26 @@ fn too_few_seeds_decide_nothing_and_until_goes_on() {
 }
 
 #[test]
+fn a_budget_that_is_spent_leaves_trials_and_resume_runs_them() {
+    let sandbox = Sandbox::new();
+    let ran = run(&sandbox, "--seeds 2 --budget 1ms --json -").ended_with(1);
+    assert!(ran.stderr.contains("the budget is spent"), "{}", ran.stderr);
+    let next = ran.stderr.rsplit("fstrial ").next().unwrap().trim().to_owned();
+    assert!(next.starts_with("study run --resume r"), "{next}");
+    let outstanding = json(&ran.stdout);
+    let cells = |results: &serde_json::Value| {
+        let cells = results["tables"][0]["rows"][0]["measured"].clone();
+        (cells[0]["n"].as_u64(), cells[1]["n"].as_u64())
+    };
+    assert_ne!(cells(&outstanding), (Some(2), Some(2)));
+    let words = format!("{next} --quiet --dir ext2=a --dir ext3=b --json -");
+    let ran = sandbox.run(&words).ended_with(0);
+    assert_eq!(cells(&json(&ran.stdout)), (Some(2), Some(2)));
+    let ran = sandbox.run(&words).ended_with(0);
+    assert_eq!(cells(&json(&ran.stdout)), (Some(2), Some(2)), "what is done is not done again");
+}
+
+#[test]
 fn only_names_parts_contenders_and_workloads() {
     let sandbox = Sandbox::new();
     let ran = run(&sandbox, "--only ext2,write --seeds 1 --json -").ended_with(0);
