@@ -20,8 +20,8 @@ pub use agreement::{
 };
 pub use analysis::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
-    MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, TrialCounts, TrialFigure, Unit,
-    WorkloadAnalysis, analyse, metrics_of,
+    MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, SpaceLeft, TrialCounts,
+    TrialFigure, Unit, WorkloadAnalysis, analyse, metrics_of,
 };
 pub use crosscheck::{
     Answer, Crosscheck, Held, HeldCount, HeldPhase, HeldTime, Verdict, crosscheck,

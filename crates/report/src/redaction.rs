@@ -7,7 +7,7 @@
 //! workloads' names are kept, with the paths in them replaced.
 
 use store::{Environment, StoredRun, StoredTrial};
-use trial::Outcome;
+use trial::{Outcome, SpaceUse};
 use workload::{Cache, PhaseStatus};
 
 const PATH: &str = "[path]";
@@ -83,6 +83,9 @@ fn scrub_trial(trial: &mut StoredTrial, scrub: &dyn Fn(&mut String)) {
             scrub(output);
         }
         made.tools.iter_mut().for_each(|(_, version)| scrub(version));
+    }
+    if let Some(SpaceUse::Missing { why }) = &mut trial.space {
+        scrub(why);
     }
     trial.notes.iter_mut().for_each(scrub);
     for phase in &mut trial.phases {

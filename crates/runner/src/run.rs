@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use store::{FinishedTrial, Store, StoreError};
 use testbed::{Stop, Testbed};
-use trial::{Event, Made, Outcome, TrialSpec};
+use trial::{Event, Made, Outcome, SpaceUse, TrialSpec};
 use workload::{PhaseEvent, PhaseResult};
 
 use crate::{RunEnd, RunEvent};
@@ -106,6 +106,7 @@ fn run_one(
         &FinishedTrial {
             outcome: &outcome,
             made: record.made.as_ref(),
+            space: record.space.as_ref(),
             phases: &record.phases,
             notes: &record.notes,
         },
@@ -126,6 +127,7 @@ fn run_one(
 #[derive(Default)]
 struct Record {
     made: Option<Made>,
+    space: Option<SpaceUse>,
     phases: Vec<PhaseResult>,
     notes: Vec<String>,
     outcome: Option<Outcome>,
@@ -135,6 +137,7 @@ impl Record {
     fn take(&mut self, event: Event) {
         match event {
             Event::Made(made) => self.made = Some(*made),
+            Event::Space(space) => self.space = Some(space),
             Event::Phase(PhaseEvent::Finished(result)) => self.phases.push(*result),
             Event::Note(note) => self.notes.push(note),
             Event::Ended(outcome) => self.outcome = Some(outcome),

@@ -103,7 +103,7 @@ impl Store {
 
     fn trials(&self, run: i64) -> Result<Vec<StoredTrial>, StoreError> {
         let rows = self.query(
-            "SELECT id, ordinal, spec, outcome_doc, made, notes FROM trials
+            "SELECT id, ordinal, spec, outcome_doc, made, notes, space FROM trials
              WHERE run = ?1 ORDER BY ordinal",
             run,
             |row| {
@@ -114,17 +114,19 @@ impl Store {
                     row.get::<_, Option<String>>(3)?,
                     row.get::<_, Option<String>>(4)?,
                     row.get::<_, Option<String>>(5)?,
+                    row.get::<_, Option<String>>(6)?,
                 ))
             },
         )?;
         let mut trials = Vec::with_capacity(rows.len());
-        for (id, ordinal, spec, outcome, made, notes) in rows {
+        for (id, ordinal, spec, outcome, made, notes, space) in rows {
             let what = |part: &str| format!("{part} of trial {ordinal}");
             trials.push(StoredTrial {
                 ordinal,
                 spec: self.decode(&what("the spec"), &spec)?,
                 outcome: self.decode_optional(&what("the outcome"), outcome)?,
                 made: self.decode_optional(&what("the environment"), made)?,
+                space: self.decode_optional(&what("the space"), space)?,
                 phases: self.phases(id)?,
                 notes: self.decode_optional(&what("the notes"), notes)?.unwrap_or_default(),
             });

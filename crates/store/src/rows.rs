@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use trial::{Made, Outcome, TrialSpec};
+use trial::{Made, Outcome, SpaceUse, TrialSpec};
 use workload::PhaseResult;
 
 /// Facts about where a run took place: kernel, CPU, memory, device, tool versions. Keys are
@@ -71,6 +71,10 @@ pub struct StoredTrial {
     pub outcome: Option<Outcome>,
     /// What it really ran on; `None` when it never got that far.
     pub made: Option<Made>,
+    /// What its workloads left; `None` when it never got that far, or was made by a version
+    /// that did not look.
+    #[serde(default)]
+    pub space: Option<SpaceUse>,
     /// Its phases, in order.
     pub phases: Vec<PhaseResult>,
     /// Remarks.

@@ -11,7 +11,8 @@ const APPLICATION_ID: i64 = 0x6673_7472;
 
 /// Step n brings schema n − 1 to n. Steps are never edited once released: a store made by
 /// any earlier version must open.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE runs (
     ordinal         INTEGER PRIMARY KEY AUTOINCREMENT,
     created         TEXT NOT NULL,
@@ -80,7 +81,11 @@ CREATE TABLE figures (
 ) WITHOUT ROWID;
 CREATE INDEX trials_of_run ON trials(run);
 CREATE INDEX phases_of_trial ON phases(trial);
-"];
+",
+    "
+ALTER TABLE trials ADD COLUMN space TEXT;  -- JSON SpaceUse; NULL where it was not taken
+",
+];
 
 /// Brings the schema up to date, each step in a transaction of its own.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {

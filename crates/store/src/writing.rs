@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 use serde::Serialize;
-use trial::{Made, Outcome, TrialSpec};
+use trial::{Made, Outcome, SpaceUse, TrialSpec};
 use units::Bytes;
 use workload::PhaseResult;
 
@@ -38,6 +38,8 @@ pub struct FinishedTrial<'a> {
     pub outcome: &'a Outcome,
     /// What it ran on.
     pub made: Option<&'a Made>,
+    /// What its workloads left.
+    pub space: Option<&'a SpaceUse>,
     /// Its phases in order.
     pub phases: &'a [PhaseResult],
     /// Remarks.
@@ -108,7 +110,8 @@ impl Store {
         let transaction = self.connection.transaction().map_err(failed)?;
         let updated = transaction
             .execute(
-                "UPDATE trials SET outcome = ?3, outcome_doc = ?4, made = ?5, notes = ?6, ended = ?7
+                "UPDATE trials SET outcome = ?3, outcome_doc = ?4, made = ?5, notes = ?6, ended = ?7,
+                 space = ?8
                  WHERE run = ?1 AND ordinal = ?2 AND outcome IS NULL",
                 params![
                     run,
@@ -117,7 +120,8 @@ impl Store {
                     json(trial.outcome),
                     trial.made.map(json),
                     json(&trial.notes),
-                    now()
+                    now(),
+                    trial.space.map(json)
                 ],
             )
             .map_err(failed)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{CpuTime, DeviceUse, Latencies};
 use store::{Environment, FinishedTrial, NewRun, RunState, Store, StoreError};
-use trial::{Outcome, Step, TrialSpec};
+use trial::{Outcome, SpaceUse, Step, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::{Cache, PhaseResult, PhaseStatus, Seed};
 
@@ -66,7 +66,7 @@ fn create(store: &mut Store, trials: &[TrialSpec]) -> String {
 fn finish(store: &mut Store, run: &str, ordinal: u32, outcome: &Outcome) {
     let phases = [phase()];
     let notes = ["remark".to_owned()];
-    let trial = FinishedTrial { outcome, made: None, phases: &phases, notes: &notes };
+    let trial = FinishedTrial { outcome, made: None, space: None, phases: &phases, notes: &notes };
     store.finish_trial(run, ordinal, &trial).unwrap();
 }
 
@@ -167,7 +167,8 @@ fn a_locked_store_says_so() {
     let run = create(&mut store, &[spec("a", 0)]);
     let holder = rusqlite::Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let trial = FinishedTrial { outcome: &Outcome::Done, made: None, phases: &[], notes: &[] };
+    let trial =
+        FinishedTrial { outcome: &Outcome::Done, made: None, space: None, phases: &[], notes: &[] };
     let error = store.finish_trial(&run, 0, &trial).unwrap_err();
     assert!(matches!(error, StoreError::Locked { .. }), "{error}");
     holder.execute_batch("ROLLBACK").unwrap();
@@ -198,4 +199,37 @@ fn a_damaged_row_is_named() {
         .unwrap();
     let error = store.run(&run).unwrap_err().to_string();
     assert!(error.contains("the histogram of deliver cannot be read"), "{error}");
+}
+
+/// What schema 1 had no column for is missing, and what it had is there.
+#[test]
+fn a_store_of_the_first_schema_opens_and_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.db");
+    let run = {
+        let mut store = Store::open(&path).unwrap();
+        let run = create(&mut store, &[spec("a", 0), spec("b", 0)]);
+        finish(&mut store, &run, 0, &Outcome::Done);
+        run
+    };
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("ALTER TABLE trials DROP COLUMN space; PRAGMA user_version = 1")
+        .unwrap();
+
+    let mut store = Store::open(&path).unwrap();
+    let known = SpaceUse::Known { new: Bytes(1), used: Bytes(3), left: None };
+    let trial = FinishedTrial {
+        outcome: &Outcome::Done,
+        made: None,
+        space: Some(&known),
+        phases: &[],
+        notes: &[],
+    };
+    store.finish_trial(&run, 1, &trial).unwrap();
+    let stored = store.run(&run).unwrap();
+    assert_eq!(stored.trials[0].outcome, Some(Outcome::Done));
+    assert_eq!(stored.trials[0].phases.len(), 1);
+    assert_eq!(stored.trials[0].space, None, "not looked at is not 0");
+    assert_eq!(stored.trials[1].space, Some(known));
 }

@@ -23,6 +23,8 @@ pub enum Event {
     Phase(PhaseEvent),
     /// Something worth a footnote.
     Note(String),
+    /// What the workloads left: after the last of them, before unmounting.
+    Space(SpaceUse),
     /// What was found while capabilities were tried.
     Found(Found),
     /// The trial is over. Always the last event, exactly once.
@@ -98,4 +100,36 @@ pub struct Made {
     pub record: Vec<(String, String)>,
     /// Versions of the tools used.
     pub tools: Vec<(String, String)>,
+}
+
+/// The room in use after the workloads. Taken once they have all ended, outside every clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "space")]
+pub enum SpaceUse {
+    /// As statfs shows it, everything written out.
+    Known {
+        /// In use when new, before the first workload: the filesystem's own structures, as
+        /// far as it counts them.
+        new: Bytes,
+        /// In use after the last workload.
+        used: Bytes,
+        /// What the workloads left; `None` where there is too much of it to count.
+        left: Option<Left>,
+    },
+    /// Not known.
+    Missing {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Files and directories that workloads left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The lengths of the files added up; of links to one file one.
+    pub bytes: Bytes,
+    /// Files of every kind that are no directories.
+    pub files: u64,
+    /// Directories, without the first.
+    pub directories: u64,
 }

@@ -13,7 +13,7 @@ mod outcome;
 pub mod protocol;
 mod spec;
 
-pub use event::{Event, Made, Step};
+pub use event::{Event, Left, Made, SpaceUse, Step};
 pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
 pub use outcome::Outcome;

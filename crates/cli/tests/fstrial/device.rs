@@ -19,6 +19,13 @@ fn every_filesystem_is_made_worked_on_and_checked() {
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let trials = json["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 6 * 3);
+    for trial in trials {
+        let space = &trial["space"];
+        let bytes = |what: &serde_json::Value| what.as_u64().unwrap_or_else(|| panic!("{trial}"));
+        let taken = bytes(&space["used"]).checked_sub(bytes(&space["new"]));
+        let files = bytes(&space["left"]["bytes"]);
+        assert!(files > 0 && taken.is_some_and(|taken| taken > 0), "{space}");
+    }
     let text = ran.stdout.as_str();
     assert!(text.contains("loop file, direct I/O, fully allocated"));
     assert!(text.contains("ext4.ko, feature set of ext2"));

@@ -11,6 +11,9 @@ fn one_document_on_standard_output_and_nothing_left_behind() {
     let json: serde_json::Value =
         serde_json::from_str(&ran.stdout).expect("stdout is one document");
     assert!(json["schema_version"].is_number());
+    let space = &json["trials"][0]["space"];
+    assert_eq!(space["space"], "missing", "others use the same filesystem");
+    assert_eq!(space["used"], serde_json::Value::Null);
     assert!(!sandbox.path("fstrial-").exists());
     let left: Vec<_> = std::fs::read_dir(sandbox.directory.path())
         .unwrap()

@@ -20,7 +20,7 @@ use disk::{Operation, RequestLog};
 use lab::{BuildOptions, Extras, Lab, LabError, MachineProfile};
 use stack::Contender;
 use testbed::Stop;
-use trial::{Event, InputFiles, Made, Outcome, TrialSpec, WorkloadChoice};
+use trial::{Event, InputFiles, Made, Outcome, SpaceUse, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
@@ -104,6 +104,7 @@ pub(crate) struct Seen {
     pub(crate) made: Option<Box<Made>>,
     /// Phase, time and ops.
     pub(crate) phases: Vec<(String, Nanos, u64)>,
+    pub(crate) space: Option<SpaceUse>,
     pub(crate) notes: Vec<String>,
     pub(crate) logs: Vec<RequestLog>,
     pub(crate) digest: String,
@@ -154,6 +155,7 @@ pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> 
         outcome: Outcome::Done,
         made: None,
         phases: Vec::new(),
+        space: None,
         notes: Vec::new(),
         logs: Vec::new(),
         digest: String::new(),
@@ -167,6 +169,7 @@ pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> 
                 seen.phases.push((phase.phase.clone(), phase.wall, phase.ops));
             }
             Event::Ended(outcome) => seen.outcome = outcome,
+            Event::Space(space) => seen.space = Some(space),
             Event::Phase(_) | Event::Step(_) | Event::Found(_) => {}
         })
         .unwrap_or_else(|error| panic!("{}: {error}", spec.contender.name));

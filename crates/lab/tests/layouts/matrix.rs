@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use disk::Operation;
+use trial::SpaceUse;
 use units::Bytes;
 
 use crate::{Labs, Seen, carry_out, each, pools};
@@ -84,6 +85,16 @@ fn requests_go_where_they_should(seen: &Seen) {
     // Six disks of RAID 10 hold what three do, whoever does it, less what a pool keeps.
     let size = made.size.expect("statfs says it");
     assert!(size > Bytes(MEMBER.0 * 2) && size <= Bytes(MEMBER.0 * 3), "{}: {size}", seen.name);
+    let Some(SpaceUse::Known { new, used, left: Some(left) }) = &seen.space else {
+        panic!("{}: {:?}", seen.name, seen.space)
+    };
+    // A pool has counted what it was given.
+    assert!(
+        left.files > 0 && left.bytes > Bytes::ZERO && used > new,
+        "{}: {:?}",
+        seen.name,
+        seen.space
+    );
     // Nothing here is volatile, and the kernel knows: no disk is ever told to flush.
     let linux = !seen.name.starts_with("zfs");
     for disk in (0..seen.logs.len()).filter(|_| linux) {

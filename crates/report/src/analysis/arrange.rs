@@ -255,7 +255,7 @@ fn shortened(value: &str) -> String {
 
 /// The workload's name, with the parameters that set it apart from others of that name, and
 /// with what ran before it where that sets it apart.
-fn title(sequence: &[WorkloadChoice], all: &[&[WorkloadChoice]]) -> String {
+pub(super) fn title(sequence: &[WorkloadChoice], all: &[&[WorkloadChoice]]) -> String {
     let last = &sequence[sequence.len() - 1];
     let others: Vec<&WorkloadChoice> = all
         .iter()

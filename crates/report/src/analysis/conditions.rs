@@ -40,6 +40,7 @@ fn of_contender(run: &StoredRun, name: &str) -> Conditions {
         size_bytes: made.iter().find_map(|made| made.size).map(|size| size.0),
         free_bytes: made.iter().find_map(|made| made.free).map(|free| free.0),
         raw_bytes: made.iter().find_map(|made| made.raw).map(|raw| raw.0),
+        space: super::space::of_trials(&trials),
         // The weakest promise counts.
         durability: made.iter().map(|made| made.durability).min(),
         tools,

@@ -5,6 +5,7 @@ mod conditions;
 mod figures;
 mod measures;
 mod model;
+mod space;
 mod verdict;
 mod warnings;
 
@@ -14,6 +15,7 @@ pub use model::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, MetricTable, OpKind,
     PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
 };
+pub use space::SpaceLeft;
 pub(crate) use warnings::simulated_machine;
 
 use store::StoredRun;

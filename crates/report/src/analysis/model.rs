@@ -4,7 +4,7 @@
 use serde::Serialize;
 use stack::Durability;
 
-use super::{Metric, Unit};
+use super::{Metric, SpaceLeft, Unit};
 
 /// A run, analysed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,6 +61,8 @@ pub struct Conditions {
     pub free_bytes: Option<u64>,
     /// Room of all disks that hold it, redundancy included, in bytes.
     pub raw_bytes: Option<u64>,
+    /// What the workloads left and the room in use for it, one entry for each kind of trial.
+    pub space: Vec<SpaceLeft>,
     /// What an fsync promises; `None` where nothing was made.
     pub durability: Option<Durability>,
     /// Versions of the tools used.
@@ -78,6 +80,12 @@ impl Conditions {
         let lost = 100.0 * raw.saturating_sub(free) as f64 / raw as f64;
         let (free, raw) = (units::Bytes(free), units::Bytes(raw));
         Some(format!("{free} for files of {raw} on its disks, {lost:.1} % overhead"))
+    }
+
+    /// The room in use after each kind of trial, in words.
+    pub fn room_left(&self) -> Option<String> {
+        let words: Vec<String> = self.space.iter().map(SpaceLeft::words).collect();
+        (!words.is_empty()).then(|| words.join("; "))
     }
 
     /// A word of warning to stand beside its name where an fsync promises less than usual.

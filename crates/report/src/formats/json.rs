@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use measure::{DeviceUse, Latencies};
 use serde::Serialize;
 use store::{Environment, RunState, StoredRun, StoredTrial};
-use trial::{Made, Outcome, WorkloadChoice};
+use trial::{Made, Outcome, SpaceUse, WorkloadChoice};
 use units::Nanos;
 use workload::{Cache, PhaseResult, PhaseStatus};
 
@@ -107,6 +107,7 @@ struct Trial<'r> {
     workloads: &'r [WorkloadChoice],
     outcome: Option<&'r Outcome>,
     made: Option<&'r Made>,
+    space: Option<&'r SpaceUse>,
     phases: Vec<Phase<'r>>,
     notes: &'r [String],
 }
@@ -167,6 +168,7 @@ fn trial(trial: &StoredTrial) -> Trial<'_> {
         workloads: &trial.spec.workloads,
         outcome: trial.outcome.as_ref(),
         made: trial.made.as_ref(),
+        space: trial.space.as_ref(),
         phases: trial.phases.iter().map(phase).collect(),
         notes: &trial.notes,
     }

@@ -177,6 +177,7 @@ fn conditions(contenders: &[Conditions]) -> String {
             ("kernel", contender.kernel.join("; ")),
             ("device", contender.device.join("; ")),
             ("room when new", contender.room().unwrap_or_default()),
+            ("after the workloads", contender.room_left().unwrap_or_default()),
             ("mount options", contender.mount_options.join("; ")),
             ("features", contender.features.join("; ")),
             ("durability", contender.durability_flag().unwrap_or_default().to_owned()),

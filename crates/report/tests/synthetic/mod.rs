@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use measure::{CpuTime, DeviceUse, Latencies};
 use stack::{Contender, Durability};
 use store::{Environment, RunHeader, RunState, StoredRun, StoredTrial};
-use trial::{Made, Outcome, Step, TrialSpec, WorkloadChoice};
+use trial::{Left, Made, Outcome, SpaceUse, Step, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Cache, Draw, Parameters, PhaseResult, PhaseStatus, Seed};
 
@@ -164,6 +164,11 @@ impl Synthetic {
             },
             outcome: Some(Outcome::Done),
             made: Some(made(planted, seed)),
+            space: Some(SpaceUse::Known {
+                new: Bytes::from_mib(3),
+                used: Bytes::from_mib(27),
+                left: Some(Left { bytes: Bytes::from_mib(20), files: 1200, directories: 3 }),
+            }),
             phases,
             notes: Vec::new(),
         }

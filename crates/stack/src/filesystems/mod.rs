@@ -212,6 +212,8 @@ pub struct Attachment {
     pub attach: Command,
     /// Takes it away for good, after the check.
     pub remove: Command,
+    /// Has everything written counted in statfs, where a sync alone only makes it durable.
+    pub commit: Command,
 }
 
 /// Arguments of mount(2).

@@ -185,6 +185,7 @@ impl Filesystem for Zfs {
                 detach: zpool(&["export"]),
                 attach: Command::new("zpool", import),
                 remove: zpool(&["destroy", "-f"]),
+                commit: zpool(&["sync"]),
             }),
             check: vec![
                 zpool(&["scrub", "-w"]),

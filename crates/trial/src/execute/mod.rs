@@ -4,6 +4,7 @@ mod cold;
 mod machine;
 mod mounting;
 mod program;
+mod space;
 mod target;
 
 use std::cell::RefCell;
@@ -19,7 +20,7 @@ pub(crate) use self::machine::kernel_release;
 pub(crate) use self::mounting::Mounted;
 pub(crate) use self::program::Programs;
 use self::target::Target;
-use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, Step, TrialSpec};
+use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, SpaceUse, Step, TrialSpec};
 
 /// Asked immediately before and told after each command that overwrites a device.
 pub trait Guard {
@@ -153,7 +154,10 @@ impl Execution<'_> {
         let cooling = cold::Cooling::Directory { drop_machine_caches };
         self.step(Step::Work);
         let host = TrialHost { execution: self, target: RefCell::new(target), cooling, disks: &[] };
-        self.run_workloads(&host, path, inputs)
+        let ended = self.run_workloads(&host, path, inputs);
+        let why = "others write to the same filesystem".to_owned();
+        self.tell(Event::Space(SpaceUse::Missing { why }));
+        ended
     }
 
     fn run_on_devices(
@@ -326,8 +330,9 @@ impl Execution<'_> {
         for command in place.layout.iter().flat_map(|layout| &layout.set_off) {
             self.run_command(command, &mut Vec::new())?;
         }
-        self.step(Step::Work);
         let path = mounted.path().to_owned();
+        let used_when_new = space::used(&path).ok();
+        self.step(Step::Work);
         let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered() };
         let disks = place.disks;
         let host = TrialHost { execution: self, target: RefCell::new(target), cooling, disks };
@@ -336,6 +341,16 @@ impl Execution<'_> {
             let said = self.programs.run(command).unwrap_or_else(|error| error.to_string());
             self.tell(Event::Note(format!("after the workloads: {}", states(&said))));
         }
+        // Of a sequence only the whole: looking between two of its workloads would warm
+        // caches and write out what the next one finds.
+        let lost = host.check_target().err();
+        self.tell(Event::Space(match lost {
+            Some(why) => SpaceUse::Missing { why },
+            None => space::after_workloads(&path, used_when_new, || match &plan.attachment {
+                None => Ok(()),
+                Some(pool) => self.programs.run(&pool.commit).map(drop).map_err(|e| e.to_string()),
+            }),
+        }));
         ended
     }
 

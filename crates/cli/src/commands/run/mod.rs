@@ -187,8 +187,13 @@ fn store_refusals(
             told.push(refusal);
         }
         let outcome = Outcome::Refused { reason: refusal.to_string() };
-        let finished =
-            store::FinishedTrial { outcome: &outcome, made: None, phases: &[], notes: &[] };
+        let finished = store::FinishedTrial {
+            outcome: &outcome,
+            made: None,
+            space: None,
+            phases: &[],
+            notes: &[],
+        };
         let ordinal = u32::try_from(*index).unwrap_or(u32::MAX);
         store.finish_trial(id, ordinal, &finished).map_err(Failure::from(Exit::Store))?;
     }

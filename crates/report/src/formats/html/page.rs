@@ -297,6 +297,7 @@ fn contender_facts(contender: &Conditions) -> Vec<(&'static str, String)> {
             contender.size_bytes.map(|size| units::Bytes(size).to_string()).unwrap_or_default(),
         ),
         ("Room when new", contender.room().unwrap_or_default()),
+        ("After the workloads", contender.room_left().unwrap_or_default()),
         ("Mounted", contender.mount_options.join(" or ")),
         ("Tools", tools.join(", ")),
         ("Trials", format!("{} of {} done", contender.done, contender.trials)),

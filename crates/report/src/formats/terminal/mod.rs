@@ -209,6 +209,8 @@ impl Page {
             add("served by", &contender.served_by, None);
             add("kernel", &contender.kernel, None);
             add("on", &contender.device, contender.room());
+            let left = contender.room_left().map(|left| format!("after the workloads: {left}"));
+            add("", &[], left);
             add("mounted", &contender.mount_options, None);
             add("features", &contender.features, None);
             if let Some(flag) = contender.durability_flag() {

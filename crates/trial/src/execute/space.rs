@@ -1,0 +1,111 @@
+//! The room that workloads leave taken, beside the files they leave: what the filesystem
+//! itself needs for them.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use units::Bytes;
+
+use crate::{Left, SpaceUse};
+
+/// More files and directories than this are not counted: reading their inodes from a slow
+/// disk would take longer than many a workload.
+const COUNTED_MAX: u64 = 100_000;
+
+/// Bytes in use as statfs shows them, the filesystem's own structures included.
+pub(super) fn used(path: &Path) -> io::Result<Bytes> {
+    let statfs = rustix::fs::statfs(path)?;
+    Ok(Bytes(statfs.f_blocks.saturating_sub(statfs.f_bfree) * statfs.f_bsize as u64))
+}
+
+/// What is in use at `path` now that the workloads have ended, everything written out.
+/// `commit` has the filesystem count what a sync alone leaves uncounted.
+pub(super) fn after_workloads(
+    path: &Path,
+    new: Option<Bytes>,
+    commit: impl FnOnce() -> Result<(), String>,
+) -> SpaceUse {
+    let measure = || -> io::Result<SpaceUse> {
+        let directory = open(rustix::fs::CWD, path)?;
+        rustix::fs::syncfs(&directory)?;
+        commit().map_err(io::Error::other)?;
+        let used = used(path)?;
+        let Some(new) = new else { return Err(io::Error::other("statfs failed when it was new")) };
+        Ok(SpaceUse::Known { new, used, left: left(directory)? })
+    };
+    measure().unwrap_or_else(|error| SpaceUse::Missing { why: error.to_string() })
+}
+
+/// Counts the files below a directory; `None` where there are too many.
+fn left(top: OwnedFd) -> io::Result<Option<Left>> {
+    let mut left = Left { bytes: Bytes::ZERO, files: 0, directories: 0 };
+    // A file of several names is one file.
+    let mut linked = HashSet::new();
+    let mut open_directories = vec![Dir::new(top)?];
+    while let Some(directory) = open_directories.last_mut() {
+        let Some(entry) = directory.read() else {
+            open_directories.pop();
+            continue;
+        };
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        if left.files + left.directories >= COUNTED_MAX {
+            return Ok(None);
+        }
+        let stat = rustix::fs::statat(directory.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            left.directories += 1;
+            let below = open(directory.fd()?, name)?;
+            open_directories.push(Dir::new(below)?);
+        } else if stat.st_nlink < 2 || linked.insert((stat.st_dev, stat.st_ino)) {
+            left.files += 1;
+            left.bytes += Bytes(u64::try_from(stat.st_size).unwrap_or(0));
+        }
+    }
+    Ok(Some(left))
+}
+
+/// Reading a directory must not write an access time into it.
+fn open<P: rustix::path::Arg>(at: impl std::os::fd::AsFd, path: P) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(rustix::fs::openat(at, path, flags | OFlags::NOATIME, Mode::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_counted_once_and_by_their_length() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        std::fs::write(at("a/one"), [0; 1000]).unwrap();
+        std::fs::write(at("a/b/two"), [0; 24]).unwrap();
+        std::fs::hard_link(at("a/one"), at("again")).unwrap();
+        let found = after_workloads(directory.path(), Some(Bytes(7)), || Ok(()));
+        let SpaceUse::Known { new, left, .. } = found else { panic!("{found:?}") };
+        assert_eq!(new, Bytes(7));
+        assert_eq!(left, Some(Left { bytes: Bytes(1024), files: 2, directories: 2 }));
+    }
+
+    #[test]
+    fn what_could_not_be_found_out_is_missing_with_its_reason() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing =
+            |new, commit: Result<(), String>| match after_workloads(directory.path(), new, || {
+                commit
+            }) {
+                SpaceUse::Missing { why } => why,
+                known => panic!("{known:?}"),
+            };
+        assert!(missing(Some(Bytes(1)), Err("no such pool".to_owned())).contains("no such pool"));
+        assert!(missing(None, Ok(())).contains("when it was new"));
+    }
+}
