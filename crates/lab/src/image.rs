@@ -23,6 +23,9 @@ const FIRST: &[&str] = &[
     "crc32c_generic",
     "crc32c_intel",
     "crc32_generic",
+    // Their names since Linux 6.16 or so; 6.18 has these alone.
+    "crc32c_cryptoapi",
+    "crc32_cryptoapi",
     "xxhash_generic",
     "blake2b_generic",
     "sha256_generic",
