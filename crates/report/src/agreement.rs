@@ -192,9 +192,11 @@ pub fn left_out(run: &str, analysis: &Analysis) -> Vec<String> {
     for workload in &analysis.workloads {
         for phase in &workload.phases {
             let Some(table) = phase.table("wall") else { continue };
-            for note in &phase.footnotes {
+            for (number, note) in (1..).zip(&phase.footnotes) {
+                // Other remarks are on other figures, such as a percentile of too few ops.
                 let alone = |index: &&usize| {
-                    !table.pairs.iter().any(|pair| pair.a == **index || pair.b == **index)
+                    table.cells[**index].footnotes.contains(&number)
+                        && !table.pairs.iter().any(|pair| pair.a == **index || pair.b == **index)
                 };
                 let whom: Vec<&str> = note
                     .contenders
