@@ -2,6 +2,7 @@
 
 mod csv;
 mod large;
+pub(super) mod parameters;
 mod small;
 
 use std::os::fd::AsFd;
@@ -200,48 +201,12 @@ directory; `-D` is not offered. With `max_size=0` files are empty, as by default
             default: "2G",
             scales: true,
         },
-        Parameter {
-            name: "chunk",
-            help: "Bytes of a read or write.",
-            kind: Kind::Size,
-            default: "8192",
-            scales: false,
-        },
-        Parameter {
-            name: "fast",
-            help: "As `-f`: leaves out the phases that go byte by byte.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        Parameter {
-            name: "files",
-            help: "Small files, in units of 1024; 0 leaves their phases out.",
-            kind: Kind::Count { min: 0, max: 100_000 },
-            default: "16",
-            scales: true,
-        },
-        Parameter {
-            name: "max_size",
-            help: "Small files stay below this size.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "min_size",
-            help: "Smallest size of a small file.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "directories",
-            help: "Directories over which small files are spread.",
-            kind: Kind::Count { min: 1, max: 99_999 },
-            default: "1",
-            scales: false,
-        },
+        parameters::CHUNK,
+        parameters::FAST,
+        parameters::FILES,
+        parameters::MAX_SIZE,
+        parameters::MIN_SIZE,
+        parameters::DIRECTORIES,
         Parameter {
             name: "links",
             help: "Whether small files after the first are links to it.",

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use units::{Bytes, Nanos};
 
-use super::super::bonnie::figures;
+use super::super::bonnie::{figures, parameters};
 use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
 use crate::{
@@ -70,48 +70,12 @@ reports none. It syncs the whole machine when files have been created or deleted
             default: "2G",
             scales: true,
         },
-        Parameter {
-            name: "chunk",
-            help: "Bytes of a read or write.",
-            kind: Kind::Size,
-            default: "8192",
-            scales: false,
-        },
-        Parameter {
-            name: "fast",
-            help: "As `-f`: leaves out the phases that go byte by byte.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        Parameter {
-            name: "files",
-            help: "Small files, in units of 1024; 0 leaves their phases out.",
-            kind: Kind::Count { min: 0, max: 100_000 },
-            default: "16",
-            scales: true,
-        },
-        Parameter {
-            name: "max_size",
-            help: "Small files stay below this size.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "min_size",
-            help: "Smallest size of a small file.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "directories",
-            help: "Directories over which small files are spread.",
-            kind: Kind::Count { min: 1, max: 99_999 },
-            default: "1",
-            scales: false,
-        },
+        parameters::CHUNK,
+        parameters::FAST,
+        parameters::FILES,
+        parameters::MAX_SIZE,
+        parameters::MIN_SIZE,
+        parameters::DIRECTORIES,
         Parameter {
             name: "fsync",
             help: "As `-b`: fsync at each rewritten seek, created and deleted file.",
