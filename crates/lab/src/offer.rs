@@ -12,6 +12,10 @@ use crate::modules::ModuleTree;
 use crate::optional::part_with;
 use crate::tools::{PROGRAM_DIRECTORIES, find};
 
+/// The kernel's type of what a program serves. Such a program would share the guest's one
+/// processor with the work it serves, so the lab has none.
+pub(crate) const IN_USER_SPACE: &str = "fuse";
+
 /// What the trees of a lab hold.
 #[derive(Debug)]
 pub struct Offer {
@@ -46,6 +50,13 @@ impl Offer {
     /// Why `name`, which sits on this filesystem, cannot run in the lab, with what helps;
     /// `None` where nothing is missing.
     pub fn refusal(&self, name: &str, filesystem: &Description) -> Option<Refusal> {
+        if filesystem.kernel_type == IN_USER_SPACE {
+            let rule = "it is served in user space, and the lab has the filesystem itself";
+            return Some(
+                Refusal::new(name, rule)
+                    .with_next("`fstrial lab build --with zfs`, or run it with --testbed device"),
+            );
+        }
         let has = |program: &str| {
             self.trees.iter().any(|tree| find(tree, &PROGRAM_DIRECTORIES, program).is_some())
         };
@@ -134,6 +145,8 @@ mod tests {
         let refresh = refused(None, &[], "reiser4").unwrap();
         assert!(refresh.contains("no mkfs.reiser4") && refresh.contains("--refresh"), "{refresh}");
         assert_eq!(refused(None, &[], "tmpfs"), None);
+        let served = refused(Some("fuse"), &["zfs-fuse", "zpool", "zfs"], "zfs-fuse").unwrap();
+        assert!(served.contains("in user space") && served.contains("--with zfs"), "{served}");
     }
 
     #[test]

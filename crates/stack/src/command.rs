@@ -20,6 +20,10 @@ pub struct Command {
     /// found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prints: Option<String>,
+    /// Whether it is run again and again until it succeeds: it asks for something that takes
+    /// its time. The trial's own limit ends that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaited: bool,
     /// Whether it overwrites a device: then the guard checks the device once more
     /// immediately before.
     pub destructive: bool,
@@ -34,8 +38,14 @@ impl Command {
             env: Vec::new(),
             success: vec![0],
             prints: None,
+            awaited: false,
             destructive: false,
         }
+    }
+
+    /// The same, again and again until it succeeds.
+    pub fn awaited(self) -> Command {
+        Command { awaited: true, ..self }
     }
 
     /// The same, overwriting a device.

@@ -89,7 +89,9 @@ impl DeviceTestbed {
         if spec.contender.filesystem == "zfs" {
             // The kernel would go on holding the devices after a trial that was killed.
             let rule = "a pool outlives the process that made it";
-            return Some(Refusal::new(name, rule).with_next("run it in the lab: --testbed lab"));
+            return Some(Refusal::new(name, rule).with_next(
+                "run it in the lab: --testbed lab; or take zfs-fuse, a lesser stand-in",
+            ));
         }
         let size = spec.size.filter(|_| self.uses_loops());
         if let Some(refusal) = size.and_then(|size| spec.contender.fits(size).err()) {

@@ -152,6 +152,8 @@ fn missing_packages() -> Vec<&'static str> {
         .iter()
         .map(|filesystem| filesystem.describe())
         .filter(|description| description.programs.iter().any(|name| find_program(name).is_none()))
+        // A stand-in is for those who ask for it: it cannot be installed beside the original.
+        .filter(|description| description.kernel_type != "fuse")
         .filter_map(|description| description.package)
         // Those take more than an installation.
         .filter(|package| {

@@ -24,10 +24,29 @@ struct Trap {
 impl Trap {
     /// Replaces `program`; every other tool of the machine is linked beside it.
     fn on(sandbox: &Sandbox, program: &str) -> Trap {
+        let fifo = sandbox.path("called");
+        let hang = format!("echo called > {}\nexec sleep 600\n", fifo.display());
+        Trap::running(sandbox, program, &hang)
+    }
+
+    /// Replaces `program`, which only hangs when one of its arguments is like `pattern`.
+    fn on_argument(sandbox: &Sandbox, program: &str, pattern: &str) -> Trap {
+        let original = format!("/usr/sbin/{program}");
+        let fifo = sandbox.path("called");
+        let script = format!(
+            "case \"$*\" in {pattern}) echo called > {}; exec sleep 600;; esac\n\
+             exec {original} \"$@\"\n",
+            fifo.display()
+        );
+        Trap::running(sandbox, program, &script)
+    }
+
+    fn running(sandbox: &Sandbox, program: &str, script: &str) -> Trap {
         let tools = sandbox.path("tools");
         fs::create_dir(&tools).unwrap();
         for directory in ["/usr/sbin", "/sbin", "/usr/bin", "/bin"] {
-            for name in ["mke2fs", "e2fsck", "dumpe2fs", "tune2fs", "blkid", "wipefs"] {
+            let ext = ["mke2fs", "e2fsck", "dumpe2fs", "tune2fs", "blkid", "wipefs"];
+            for name in ext.into_iter().chain(["zfs-fuse", "zpool", "zfs"]) {
                 let original = Path::new(directory).join(name);
                 let link = tools.join(name);
                 if original.exists() && !link.exists() && name != program {
@@ -37,8 +56,7 @@ impl Trap {
         }
         let fifo = sandbox.path("called");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-        let script = format!("#!/bin/sh\necho called > {}\nexec sleep 600\n", fifo.display());
-        fs::write(tools.join(program), script).unwrap();
+        fs::write(tools.join(program), format!("#!/bin/sh\n{script}")).unwrap();
         fs::set_permissions(tools.join(program), fs::Permissions::from_mode(0o755)).unwrap();
         Trap { tools, fifo }
     }
@@ -63,7 +81,11 @@ impl Trap {
 }
 
 fn start(sandbox: &Sandbox, trap: Option<&Trap>) -> Child {
-    let mut command = sandbox.command(RUN);
+    start_with(sandbox, RUN, trap)
+}
+
+fn start_with(sandbox: &Sandbox, words: &str, trap: Option<&Trap>) -> Child {
+    let mut command = sandbox.command(words);
     if let Some(trap) = trap {
         command.env("FSTRIAL_TOOL_PATH", &trap.tools);
     }
@@ -183,6 +205,39 @@ fn killed_at_work() {
     kill(child);
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
+}
+
+/// The daemon holds the device and the mount, and is no child of the killed process.
+#[test]
+fn killed_while_a_daemon_serves_the_filesystem() {
+    if !is_root() {
+        return;
+    }
+    if !Path::new("/usr/sbin/zfs-fuse").exists() && Path::new("/usr/sbin/zpool").exists() {
+        eprintln!("left out: OpenZFS is installed, and zfs-fuse cannot be beside it");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let home = sandbox.directory.path().display().to_string();
+    let daemons = || {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let read = |process: &fs::DirEntry, file| fs::read_to_string(process.path().join(file));
+        processes
+            .filter(|one| read(one, "comm").is_ok_and(|name| name.trim() == "zfs-fuse"))
+            .filter(|one| read(one, "mountinfo").is_ok_and(|mounts| mounts.contains(&home)))
+            .count()
+    };
+    // When what is in use is counted: after the workload, mounted.
+    let trap = Trap::on_argument(&sandbox, "zfs", "*counted*");
+    let words = RUN.replace("--fs ext4", "--fs zfs-fuse").replace("64M", "128M");
+    let mut child = start_with(&sandbox, &words, Some(&trap));
+    trap.wait(&sandbox, &mut child);
+    assert_eq!(daemons(), 1, "it serves the mounted filesystem");
+    kill(child);
+    eventually("the daemon is gone", || daemons() == 0);
+    assert_nothing_is_left(&sandbox);
+    assert_the_run_can_be_completed(&sandbox);
+    assert_eq!(daemons(), 0);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod upkeep;
 pub mod vocabulary;
 mod xfs;
 mod zfs;
+mod zfs_fuse;
 
 use std::path::PathBuf;
 
@@ -47,6 +48,7 @@ pub static FILESYSTEMS: &[&dyn Filesystem] = &[
     &exfat::Exfat,
     &ntfs3::Ntfs3,
     &zfs::Zfs,
+    &zfs_fuse::ZfsFuse,
     &tmpfs::Tmpfs,
 ];
 
@@ -214,7 +216,34 @@ pub struct Attachment {
     pub remove: Command,
     /// Has everything written counted in statfs, where a sync alone only makes it durable.
     pub commit: Command,
+    /// The program that serves it, where that is not the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
 }
+
+/// A program that serves a filesystem in user space. The trial starts it before anything is
+/// made and ends it after everything; it dies with the trial, and its mounts with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// Starts it; it stays in the foreground.
+    pub start: Command,
+    /// Succeeds once it serves.
+    pub ready: Command,
+    /// Directories in which it keeps sockets, locks and state. It gets empty ones that only
+    /// the trial sees, so that it meets no other such program of the machine.
+    pub private: Vec<String>,
+    /// A directory below one of those, in which it looks for its devices.
+    pub device_directory: String,
+    /// What it finds there.
+    pub devices: Vec<String>,
+    /// Mounts; [`MOUNT_POINT`] stands for the place.
+    pub mount: Command,
+    /// Unmounts.
+    pub unmount: Command,
+}
+
+/// Stands for the place to mount on in the arguments of [`Service::mount`].
+pub const MOUNT_POINT: &str = "MOUNT-POINT";
 
 /// Arguments of mount(2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -186,6 +186,7 @@ impl Filesystem for Zfs {
                 attach: Command::new("zpool", import),
                 remove: zpool(&["destroy", "-f"]),
                 commit: zpool(&["sync"]),
+                service: None,
             }),
             check: vec![
                 zpool(&["scrub", "-w"]),

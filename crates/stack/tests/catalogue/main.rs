@@ -18,7 +18,10 @@ fn every_filesystem_is_named_once_and_documented() {
         let description = filesystem.describe();
         let name = description.name;
         assert!(names.insert(name), "{name} is there twice");
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{name}");
+        assert!(
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
+            "{name}"
+        );
         assert!(!description.summary.is_empty() && !description.summary.ends_with('.'), "{name}");
         assert_eq!(description.package.is_some(), description.needs_device, "{name}");
         assert_eq!(description.programs.is_empty(), !description.needs_device, "{name}");

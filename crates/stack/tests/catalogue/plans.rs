@@ -27,6 +27,11 @@ fn steps(text: &str) -> Vec<String> {
         for command in [&attachment.detach, &attachment.attach, &attachment.remove] {
             steps.push(format!("attach   {command}"));
         }
+        if let Some(service) = &attachment.service {
+            for command in [&service.start, &service.mount, &service.unmount] {
+                steps.push(format!("service  {command}"));
+            }
+        }
     }
     steps.extend(plan.check.iter().map(|command| format!("check    {command}")));
     steps.extend(plan.inspect.iter().map(|command| format!("inspect  {command}")));

@@ -202,12 +202,12 @@ fn mount_options_of(point: &Path) -> String {
 }
 
 /// The filesystems that can be made without their kernel module: a pool is made by the kernel,
-/// and its module is not everyone's. Nor is bcachefs among them, whose tools Debian has no
+/// and its module is not everyone's, or by a daemon that has to run. Nor is bcachefs among them, whose tools Debian has no
 /// package of.
 pub(crate) fn makeable() -> impl Iterator<Item = &'static dyn Filesystem> {
     let makeable = |filesystem: &&'static dyn Filesystem| {
         let description = filesystem.describe();
-        description.needs_device && !["zfs", "bcachefs"].contains(&description.name)
+        description.needs_device && !["zfs", "zfs-fuse", "bcachefs"].contains(&description.name)
     };
     stack::FILESYSTEMS.iter().copied().filter(makeable)
 }

@@ -4,6 +4,7 @@ mod cold;
 mod machine;
 mod mounting;
 mod program;
+mod service;
 mod space;
 mod target;
 
@@ -238,6 +239,11 @@ impl Execution<'_> {
             .map_err(|refusal| Outcome::Refused { reason: refusal.to_string() })?;
 
         self.step(Step::Mkfs);
+        let service = plan.attachment.as_ref().and_then(|attachment| attachment.service.as_ref());
+        let _serving = service
+            .map(|service| service::Serving::start(service, &self.programs))
+            .transpose()
+            .map_err(|error| self.failed(error))?;
         for command in &plan.make {
             self.run_command(command, record)?;
         }
@@ -258,8 +264,12 @@ impl Execution<'_> {
         record: &mut Vec<(String, String)>,
     ) -> Result<(), Outcome> {
         self.step(Step::Mount);
-        let mounted = Mounted::mount(&plan.mount, place.mount_point)
-            .map_err(|error| self.failed(error.to_string()))?;
+        let service = plan.attachment.as_ref().and_then(|attachment| attachment.service.as_ref());
+        let mounted = match service {
+            None => Mounted::mount(&plan.mount, place.mount_point),
+            Some(service) => Mounted::by_service(service, &self.programs, place.mount_point),
+        };
+        let mounted = mounted.map_err(|error| self.failed(error.to_string()))?;
         let ended = self.work_on_mounted(filesystem, plan, place, &mounted, inputs, record);
         self.step(Step::Unmount);
         mounted.unmount().map_err(|error| self.failed(error.to_string()))?;
@@ -447,7 +457,13 @@ impl Execution<'_> {
                 self.failed(format!("`{command}` was not run, the device changed: {changed}"))
             })?;
         }
-        let output = self.programs.run(command);
+        let mut output = self.programs.run(command);
+        while command.awaited && output.is_err() {
+            let _ = machine::wait_until(|| {
+                output = self.programs.run(command);
+                output.is_ok()
+            });
+        }
         if command.destructive {
             self.guard.ran(command);
         }

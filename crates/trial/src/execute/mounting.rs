@@ -6,14 +6,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags};
-use stack::filesystems::Mount;
+use stack::filesystems::{MOUNT_POINT, Mount, Service};
 use units::Nanos;
+
+use super::program::Programs;
 
 /// A filesystem mounted by this trial. Unmounted lazily if it is dropped on an error path;
 /// [`Mounted::unmount`] is the way that reports.
 pub(crate) struct Mounted {
     path: PathBuf,
     mounted: bool,
+    /// What mounts and unmounts it, where the kernel does not.
+    served: Option<(Service, Programs)>,
     /// How long mounting took the last time.
     took: Cell<Nanos>,
 }
@@ -32,6 +36,8 @@ pub(crate) enum MountError {
     },
     #[error("umount {path}: {error}")]
     Unmount { path: String, error: io::Error },
+    #[error("{0}")]
+    Served(String),
     #[error("while it was unmounted: {0}")]
     Between(String),
 }
@@ -70,7 +76,18 @@ impl Mounted {
         )
         .map_err(|error| fail(error.into()))?;
         let took = Cell::new(measure::now() - began);
-        Ok(Mounted { path: path.to_owned(), mounted: true, took })
+        Ok(Mounted { path: path.to_owned(), mounted: true, served: None, took })
+    }
+
+    /// Has what serves a filesystem mount it on `path`.
+    pub(super) fn by_service(
+        service: &Service,
+        programs: &Programs,
+        path: &Path,
+    ) -> Result<Mounted, MountError> {
+        let took = Cell::new(mount_served(service, programs, path)?);
+        let served = Some((service.clone(), programs.clone()));
+        Ok(Mounted { path: path.to_owned(), mounted: true, served, took })
     }
 
     /// Where it is mounted.
@@ -86,7 +103,7 @@ impl Mounted {
     /// Unmounts; the kernel writes everything back first.
     pub(crate) fn unmount(mut self) -> Result<(), MountError> {
         self.mounted = false;
-        unmount(&self.path)
+        self.take_off()
     }
 
     /// Unmounts and mounts again in the same place: its caches are empty then.
@@ -96,12 +113,26 @@ impl Mounted {
         what: &Mount,
         between: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), MountError> {
-        unmount(&self.path)?;
+        self.take_off()?;
         between().map_err(MountError::Between)?;
+        if let Some((service, programs)) = &self.served {
+            self.took.set(mount_served(service, programs, &self.path)?);
+            return Ok(());
+        }
         let again = Mounted::mount(what, &self.path)?;
         self.took.set(again.took.get());
         std::mem::forget(again);
         Ok(())
+    }
+
+    fn take_off(&self) -> Result<(), MountError> {
+        match &self.served {
+            None => unmount(&self.path),
+            Some((service, programs)) => match programs.run(&service.unmount) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(MountError::Served(error.to_string())),
+            },
+        }
     }
 }
 
@@ -112,6 +143,18 @@ impl Drop for Mounted {
             let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH);
         }
     }
+}
+
+/// How long it took.
+fn mount_served(service: &Service, programs: &Programs, path: &Path) -> Result<Nanos, MountError> {
+    let place = path.display().to_string();
+    let mut mount = service.mount.clone();
+    for arg in &mut mount.args {
+        *arg = arg.replace(MOUNT_POINT, &place);
+    }
+    let began = measure::now();
+    programs.run(&mount).map_err(|error| MountError::Served(error.to_string()))?;
+    Ok(measure::now() - began)
 }
 
 fn unmount(path: &Path) -> Result<(), MountError> {

@@ -1,14 +1,16 @@
 //! Running outside programs: found in the trial's tool path, in the C locale, dying with
 //! the trial, their output kept for the error message.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use stack::Command;
 
 /// Where programs are looked up.
+#[derive(Clone)]
 pub(crate) struct Programs {
     path: Vec<PathBuf>,
 }
@@ -35,24 +37,9 @@ impl Programs {
 
     /// Runs a command to its end and returns what it printed, output and errors together.
     pub(crate) fn run(&self, command: &Command) -> Result<String, ProgramError> {
-        let program = self.find(&command.program)?;
         let start = |source| ProgramError::Start { program: command.program.clone(), source };
-        let mut process = std::process::Command::new(program);
-        process
-            .args(&command.args)
-            .env("LC_ALL", "C")
-            .envs(command.env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        // SAFETY: between fork and exec only prctl is called, which is async-signal-safe
-        // and touches no memory of ours.
-        unsafe {
-            process.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                Ok(())
-            });
-        }
+        let mut process = self.prepared(command)?;
+        process.stdout(Stdio::piped()).stderr(Stdio::piped());
         let output = process.output().map_err(start)?;
         let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
         said.push_str(&String::from_utf8_lossy(&output.stderr));
@@ -71,6 +58,34 @@ impl Programs {
                 said: last_lines(&said),
             }),
         }
+    }
+
+    /// Starts a program that goes on beside the trial until it is killed. Its output goes to
+    /// a file.
+    pub(super) fn start(&self, command: &Command, output: File) -> Result<Child, ProgramError> {
+        let failed = |source| ProgramError::Start { program: command.program.clone(), source };
+        let mut process = self.prepared(command)?;
+        process.stdout(output.try_clone().map_err(failed)?).stderr(output);
+        process.spawn().map_err(failed)
+    }
+
+    /// The process of a command, which dies with the one that starts it.
+    fn prepared(&self, command: &Command) -> Result<std::process::Command, ProgramError> {
+        let mut process = std::process::Command::new(self.find(&command.program)?);
+        process
+            .args(&command.args)
+            .env("LC_ALL", "C")
+            .envs(command.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null());
+        // SAFETY: between fork and exec only prctl is called, which is async-signal-safe
+        // and touches no memory of ours.
+        unsafe {
+            process.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            });
+        }
+        Ok(process)
     }
 
     fn find(&self, program: &str) -> Result<PathBuf, ProgramError> {
