@@ -50,6 +50,25 @@ impl Display {
         Ok((display, mapped))
     }
 
+    /// The windows there are, each with its class and whether it can be seen: for a message.
+    pub(super) fn windows(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.describe(self.root, &mut found);
+        found
+    }
+
+    fn describe(&self, parent: Window, found: &mut Vec<String>) {
+        let tree = self.connection.query_tree(parent).ok().and_then(|asked| asked.reply().ok());
+        for window in tree.map(|tree| tree.children).unwrap_or_default() {
+            if let Some(class) = self.class(window) {
+                let state =
+                    if self.class_if_mapped(window).is_some() { "mapped" } else { "not mapped" };
+                found.push(format!("{class} ({state})"));
+            }
+            self.describe(window, found);
+        }
+    }
+
     fn select(&self, window: Window, mask: EventMask) -> io::Result<()> {
         let asked = ChangeWindowAttributesAux::new().event_mask(mask);
         // A window that is gone again is no error: checked by nobody.

@@ -105,7 +105,7 @@ pub(super) fn watch(
                 let state = match (logged_in, &display) {
                     (false, _) => "the login target was not reached".to_owned(),
                     (true, None) => "the display did not come up".to_owned(),
-                    (true, Some(_)) => format!("there is no window of {missing:?}"),
+                    (true, Some(display)) => without_windows(&missing, &display.windows()),
                 };
                 return Err(io::Error::new(io::ErrorKind::TimedOut, state));
             }
@@ -135,6 +135,20 @@ pub(super) fn watch(
             display.mapped()?.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
         }
     }
+}
+
+/// Which windows were missed, what there was instead, and which of the programs still run.
+fn without_windows(missing: &[&&str], windows: &[String]) -> String {
+    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let running: Vec<String> = names
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok())
+        .map(|name| name.trim_end().to_owned())
+        .filter(|name| missing.iter().any(|missed| **missed == name))
+        .collect();
+    format!(
+        "there is no window of {missing:?}; windows: {}; of these programs there run {running:?}",
+        windows.join(", ")
+    )
 }
 
 /// The words that have come; a word is written in one piece.
