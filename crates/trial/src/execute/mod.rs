@@ -19,6 +19,7 @@ use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
 
 pub(crate) use self::machine::kernel_release;
 pub(crate) use self::mounting::Mounted;
+use self::program::ProgramError;
 pub(crate) use self::program::Programs;
 use self::target::Target;
 use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, SpaceUse, Step, TrialSpec};
@@ -458,10 +459,11 @@ impl Execution<'_> {
             })?;
         }
         let mut output = self.programs.run(command);
-        while command.awaited && output.is_err() {
+        // For as long as it runs well and has not said it; one that fails will not say it.
+        while command.awaited && matches!(output, Err(ProgramError::Unsaid { .. })) {
             let _ = machine::wait_until(|| {
                 output = self.programs.run(command);
-                output.is_ok()
+                !matches!(output, Err(ProgramError::Unsaid { .. }))
             });
         }
         if command.destructive {
