@@ -289,7 +289,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             figure("original_transactions_s", seconds(transactions_start, transactions_end) as f64);
             figure("original_read_mb_per_s", rate(totals.0));
             figure("original_write_mb_per_s", rate(totals.1));
-            Totals::of(&plan, totals.0, totals.1).figures(&mut result.figures);
+            Totals::of(&plan).figures(&mut result.figures);
         },
     )?;
     for subdirectory in 0..subdirectories {
