@@ -23,7 +23,7 @@ const FIRST: &[&str] = &[
     "crc32c_generic",
     "crc32c_intel",
     "crc32_generic",
-    // Their names since Linux 6.16 or so; 6.18 has these alone.
+    // Their names in Linux 6.18, which has no others.
     "crc32c_cryptoapi",
     "crc32_cryptoapi",
     "xxhash_generic",

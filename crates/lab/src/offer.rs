@@ -12,10 +12,6 @@ use crate::modules::ModuleTree;
 use crate::optional::part_with;
 use crate::tools::{PROGRAM_DIRECTORIES, find};
 
-/// The kernel's type of what a program serves. Such a program would share the guest's one
-/// processor with the work it serves, so the lab has none.
-pub(crate) const IN_USER_SPACE: &str = "fuse";
-
 /// What the trees of a lab hold.
 #[derive(Debug)]
 pub struct Offer {
@@ -50,7 +46,8 @@ impl Offer {
     /// Why `name`, which sits on this filesystem, cannot run in the lab, with what helps;
     /// `None` where nothing is missing.
     pub fn refusal(&self, name: &str, filesystem: &Description) -> Option<Refusal> {
-        if filesystem.kernel_type == IN_USER_SPACE {
+        // What serves it would share the guest's one processor with the work it serves.
+        if filesystem.in_user_space() {
             let rule = "it is served in user space, and the lab has the filesystem itself";
             return Some(
                 Refusal::new(name, rule)

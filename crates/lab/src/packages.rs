@@ -11,7 +11,6 @@ use units::Bytes;
 use crate::apt::{Apt, Archives, Package, calls_itself, unpack};
 use crate::build::{BuildProgress, KERNEL_SERIES};
 use crate::error::LabError;
-use crate::offer::IN_USER_SPACE;
 use crate::optional::OPTIONAL_PARTS;
 
 /// What several drivers use and none calls its own: `wipefs`, `blockdev`.
@@ -94,7 +93,7 @@ impl<'a> Source<'a> {
         let packages: BTreeSet<&str> = FILESYSTEMS
             .iter()
             .map(|filesystem| filesystem.describe())
-            .filter(|description| description.kernel_type != IN_USER_SPACE)
+            .filter(|description| !description.in_user_space())
             .filter_map(|description| description.package)
             .chain(LAYOUTS.iter().filter_map(|layout| layout.describe().package))
             .chain([SHARED_TOOLS])

@@ -153,7 +153,7 @@ fn missing_packages() -> Vec<&'static str> {
         .map(|filesystem| filesystem.describe())
         .filter(|description| description.programs.iter().any(|name| find_program(name).is_none()))
         // A stand-in is for those who ask for it: it cannot be installed beside the original.
-        .filter(|description| description.kernel_type != "fuse")
+        .filter(|description| !description.in_user_space())
         .filter_map(|description| description.package)
         // Those take more than an installation.
         .filter(|package| {

@@ -138,6 +138,13 @@ pub struct Description {
     pub needs_device: bool,
 }
 
+impl Description {
+    /// Whether a program serves it by FUSE and not the kernel.
+    pub fn in_user_space(&self) -> bool {
+        self.kernel_type == "fuse"
+    }
+}
+
 /// An option by meaning.
 #[derive(Debug)]
 pub struct OptionDescription {

@@ -16,8 +16,8 @@ pub(in crate::workloads) struct Totals {
 }
 
 impl Totals {
-    /// Of all that a plan has. The original adds bytes up in single precision: of a gigabyte the
-    /// last 64 bytes are lost, at every file anew.
+    /// Of all that a plan has. The original adds bytes up in single precision: near a
+    /// gigabyte each file rounds the sum to 64 bytes.
     pub(super) fn of(plan: &Plan) -> Totals {
         let (mut created, mut read, mut appended, mut deleted) = (0, 0, 0, plan.left.len() as u64);
         let (mut bytes_read, mut bytes_written) = (0_f32, 0_f32);
