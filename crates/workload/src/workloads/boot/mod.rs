@@ -54,9 +54,9 @@ static DESCRIPTION: Description = Description {
     summary: "boot a Debian system to its login and on to a desktop with its programs",
     origin: "After the boot times of 2005 (SUSE Linux 10.0 with KDE on a laptop, uptime when the \
 desktop was ready). Here it is Debian with systemd: udev, journal, syslog, cron, network, ssh, \
-avahi, dbus and a login session; then a display in memory (Xvfb), a window manager (jwm), a \
-clipboard manager, a terminal, an editor (l3afpad) and a browser (dillo), all started at once, as a \
-desktop that restores its session does. What is booted is a real tree of packages; `fstrial \
+avahi, dbus and a login session; then a display in memory (Xvfb) and a window manager (jwm), \
+which starts a clipboard manager, a terminal, an editor (l3afpad) and a browser (dillo) at once, as \
+a desktop that restores its session does. What is booted is a real tree of packages; `fstrial \
 lab build --with boot` makes it.\n\n\
 The system runs in namespaces of its own for processes, mounts and names, beside the process \
 that serves the simulated disk; it has no container's marks and does what it does on a machine. \

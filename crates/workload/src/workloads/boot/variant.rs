@@ -28,8 +28,14 @@ const TERMINAL: Program = program(Some("xterm"), "xterm");
 const EDITOR: Program = program(Some("l3afpad"), "l3afpad /home/user/notes.txt");
 const BROWSER: Program = program(Some("dillo"), "dillo /home/user/page.html");
 
-/// Where the session finds the commands to start, one a line.
+/// Where the session finds the commands to start, one a line: the window manager.
 const COMMANDS: &str = "home/user/.desktop";
+/// Where the window manager finds what it starts once it manages windows. Beside it instead of
+/// by it, a fast program's window could be lost: jwm (2.4.3) throws away the requests that
+/// arrive between its taking over and the end of its start.
+const STARTED_BY_MANAGER: &str = "home/user/.jwmrc";
+/// The configuration that the user's own replaces.
+const OF_THE_SYSTEM: &str = "/etc/jwm/system.jwmrc";
 /// Units of the tree.
 const UNITS: &str = "etc/systemd/system";
 /// Services that a trimmed system does without, as the links that enable them.
@@ -81,19 +87,30 @@ impl Variant {
         lists
     }
 
-    /// All programs of the desktop.
+    /// The programs that the window manager starts, all at once.
     fn started(self) -> Vec<Program> {
-        let mut programs = vec![WINDOW_MANAGER];
-        if !self.trimmed {
-            programs.push(CLIPBOARD);
-        }
+        let mut programs = if self.trimmed { Vec::new() } else { vec![CLIPBOARD] };
         programs.extend([TERMINAL, EDITOR, BROWSER]);
         programs
     }
 
     /// The classes of the windows it is ready with.
     pub(super) fn programs(self) -> Vec<&'static str> {
-        self.started().iter().filter_map(|program| program.class).collect()
+        let started = self.started();
+        std::iter::once(&WINDOW_MANAGER)
+            .chain(&started)
+            .filter_map(|program| program.class)
+            .collect()
+    }
+
+    /// The window manager's configuration.
+    fn startup(self) -> String {
+        let started = self.started();
+        let commands: String = started
+            .iter()
+            .map(|program| format!("<StartupCommand>{}</StartupCommand>\n", program.command))
+            .collect();
+        format!("<JWM>\n<Include>{OF_THE_SYSTEM}</Include>\n{commands}</JWM>\n")
     }
 
     /// Arranges the tree at `root`. Returns how many files its preload lists have.
@@ -101,9 +118,8 @@ impl Variant {
     /// # Errors
     /// When the tree is not one of ours or cannot be changed.
     pub(super) fn apply(self, root: &Path) -> io::Result<u64> {
-        let commands: String =
-            self.started().iter().map(|program| format!("{}\n", program.command)).collect();
-        fs::write(root.join(COMMANDS), commands)?;
+        fs::write(root.join(COMMANDS), format!("{}\n", WINDOW_MANAGER.command))?;
+        fs::write(root.join(STARTED_BY_MANAGER), self.startup())?;
         let units = root.join(UNITS);
         if self.trimmed {
             for link in TRIMMED {
@@ -152,13 +168,14 @@ mod tests {
             }
             let files = variant(name).apply(&path).unwrap();
             let services = fs::read_dir(path.join(UNITS).join("multi-user.target.wants"));
-            let commands = fs::read_to_string(path.join(COMMANDS)).unwrap();
-            (files, services.unwrap().count(), commands.lines().count())
+            assert_eq!(fs::read_to_string(path.join(COMMANDS)).unwrap(), "jwm\n");
+            let started = fs::read_to_string(path.join(STARTED_BY_MANAGER)).unwrap();
+            (files, services.unwrap().count(), started.matches("<StartupCommand>").count())
         };
-        assert_eq!(wanted("default"), (1, 1, 5));
-        assert_eq!(wanted("trimmed"), (1, 0, 4));
-        assert_eq!(wanted("extra-preload"), (2, 0, 4));
-        assert_eq!(wanted("no-preload"), (0, 0, 4));
+        assert_eq!(wanted("default"), (1, 1, 4));
+        assert_eq!(wanted("trimmed"), (1, 0, 3));
+        assert_eq!(wanted("extra-preload"), (2, 0, 3));
+        assert_eq!(wanted("no-preload"), (0, 0, 3));
     }
 
     #[test]
