@@ -117,12 +117,16 @@ impl OptionalPart for Boot {
     }
 }
 
+/// Changes with what a guest does to make the system, so that one made before is made anew.
+const MAKING: &[u8] = b"2";
+
 /// The directory with the system of these packages, made if there is none.
 fn made(workshop: &mut Workshop<'_>, packages: &[PathBuf]) -> Result<PathBuf, LabError> {
     let names: Vec<&[u8]> =
         packages.iter().filter_map(|path| Some(path.file_name()?.as_encoded_bytes())).collect();
     let ours = OURS.iter().flat_map(|(path, _, text)| [path.as_bytes(), text.as_bytes()]);
-    let name = format!("boot-{}", key(&names.into_iter().chain(ours).collect::<Vec<_>>()));
+    let determining: Vec<&[u8]> = names.into_iter().chain(ours).chain([MAKING]).collect();
+    let name = format!("boot-{}", key(&determining));
     let kept = workshop.kept(&name);
     if kept.join(SYSTEM).is_file() {
         return Ok(kept);
