@@ -13,7 +13,7 @@ use crate::models::draw::Draw;
 use crate::models::flash::{Ssd, SsdParameters};
 use crate::models::ideal::{Ideal, IdealParameters};
 use crate::models::mechanical::{Drive, DriveParameters};
-use crate::models::raid::{Controller, ControllerParameters, Level};
+use crate::models::raid::{ArrayState, Controller, ControllerParameters, Level};
 use crate::models::slowed::Slowed;
 use crate::published::Published;
 
@@ -100,6 +100,8 @@ pub struct Options {
     pub read_ahead: Option<bool>,
     /// Whether a controller's battery is good; without it, it writes through.
     pub battery: Option<bool>,
+    /// Whether a controller's array has lost a member. Without redundancy it has not.
+    pub array_state: ArrayState,
     /// By how many thousandths everything the device does takes longer: 50 is 5 %.
     pub slower: Option<u32>,
     /// Offers only this much of the device, from its start. Never more than it has.

@@ -37,7 +37,7 @@ pub use log::{
 };
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
-pub use models::raid::Level;
+pub use models::raid::{ArrayState, Level};
 pub use pages::{PAGE_BYTES, PageStore, PageStoreError, PageUse};
 pub use published::{Figure, Published};
 pub use region::{MemoryRegion, Region};

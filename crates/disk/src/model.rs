@@ -38,6 +38,11 @@ pub trait Model: Send {
 
     /// What the device did so far.
     fn activity(&self) -> Activity;
+
+    /// Whether it fills a new member of its array. No device but a controller has one.
+    fn is_rebuilding(&self) -> bool {
+        false
+    }
 }
 
 /// A run of sectors that the device moved by itself to durable storage.

@@ -1,6 +1,9 @@
 //! How particular models behave: rates, queues, arrays, wear.
 
-use disk::{Asked, DISKS, Device, DiskDescription, Operation, Options, Replay, Scheduler, Served};
+use disk::{
+    ArrayState, Asked, DISKS, Device, DiskDescription, Operation, Options, Replay, Scheduler,
+    Served,
+};
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
 fn find(name: &str) -> DiskDescription {
@@ -149,6 +152,59 @@ fn a_small_write_to_raid_5_costs_a_revolution() {
     Replay::new(model.as_mut()).one(Asked::write(0, 64)).unwrap();
     let activity = model.activity();
     assert_eq!((activity.media_read_sectors, activity.media_written_sectors), (0, 96));
+}
+
+/// Without a member of RAID 5, what it had costs a read of each of the others; what others have
+/// costs what it did.
+#[test]
+fn a_lost_member_of_raid_5_is_computed_from_the_others() {
+    let disk = find("adaptec-2010s");
+    let read = |state, lba| {
+        let options = Options { battery: Some(false), array_state: state, ..Options::default() };
+        let mut model = disk.build(5, &options);
+        Replay::new(model.as_mut()).one(Asked::read(lba, 8)).unwrap();
+        model.activity().media_read_sectors
+    };
+    // Three members, units of 16 KiB: the third has the parity of the first stripe and the
+    // second half of the second.
+    let places = [0, 32, 64, 96];
+    assert_eq!(places.map(|lba| read(ArrayState::Clean, lba)), [8; 4]);
+    let degraded = places.map(|lba| read(ArrayState::Degraded, lba));
+    assert_eq!(degraded.iter().sum::<u64>(), 5 * 8, "{degraded:?}");
+}
+
+/// A new member is filled with as much as the array has, beside what the host does, which it
+/// makes slower; afterwards nothing is left of it.
+#[test]
+fn a_new_member_is_filled_and_then_is_one_as_any_other() {
+    let disk = find("adaptec-2010s");
+    let capacity = Some(Bytes::from_gib(1));
+    let options =
+        |array_state| Options { battery: Some(false), capacity, array_state, ..Options::default() };
+    const READS: u64 = 3000;
+    // One at a time; then all that the array does by itself.
+    let scattered = |replay: &mut Replay<'_>| {
+        let mut sum = 0.0;
+        let places = (0..READS).map(|index| index.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 260_000);
+        let reads = places.map(|place| (Nanos::ZERO, Asked::read(place * 8, 8)));
+        replay.closed(1, reads, |read| sum += read.latency().as_millis_f64()).unwrap();
+        sum / READS as f64
+    };
+    let mut clean = disk.build(5, &options(ArrayState::Clean));
+    let alone = scattered(&mut Replay::new(clean.as_mut()));
+    let mut model = disk.build(5, &options(ArrayState::Rebuilding));
+    assert!(model.is_rebuilding() && model.next_event().is_none(), "it waits for the host");
+    let mut replay = Replay::new(model.as_mut());
+    let beside = scattered(&mut replay);
+    assert!(beside > alone * 1.1, "{beside} {alone}");
+    assert!(!replay.model().is_rebuilding());
+    let activity = replay.model().activity();
+    // RAID 5 of three: half of the array's size lies on each.
+    assert_eq!(activity.media_written_sectors * SECTOR_BYTES, Bytes::from_mib(512).0);
+    let after = scattered(&mut replay);
+    let read = replay.model().activity().media_read_sectors - activity.media_read_sectors;
+    assert_eq!(read, READS * 8, "each from one member");
+    assert!((after / alone - 1.0).abs() < 0.05, "{after} {alone}");
 }
 
 /// The battery makes a write as fast as the memory until the memory is full.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use disk::{
-    Asked, DISKS, DiskDescription, LogWriter, MemoryRegion, Model, Operation, Options, Replay,
-    Request, RequestId, RequestLog, Scheduler,
+    ArrayState, Asked, DISKS, DiskDescription, LogWriter, MemoryRegion, Model, Operation, Options,
+    Replay, Request, RequestId, RequestLog, Scheduler,
 };
 use proptest::prelude::*;
 use units::{Lba, Nanos, SECTOR_BYTES};
@@ -118,15 +118,19 @@ fn options() -> impl Strategy<Value = Options> {
         ])),
         prop::option::of(any::<bool>()),
         prop::option::of(0u32..300),
+        prop::sample::select(vec![ArrayState::Clean, ArrayState::Degraded, ArrayState::Rebuilding]),
     )
-        .prop_map(|(write_cache, queue_depth, scheduler, battery, slower)| Options {
-            write_cache,
-            queue_depth,
-            scheduler,
-            battery,
-            slower,
-            record_destaging: true,
-            ..Options::default()
+        .prop_map(|(write_cache, queue_depth, scheduler, battery, slower, array_state)| {
+            Options {
+                write_cache,
+                queue_depth,
+                scheduler,
+                battery,
+                slower,
+                array_state,
+                record_destaging: true,
+                ..Options::default()
+            }
         })
 }
 

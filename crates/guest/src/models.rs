@@ -1,6 +1,6 @@
 //! From an order's disk to a model.
 
-use disk::{ArrayOf, DiskDescription, Model, Options};
+use disk::{ArrayOf, ArrayState, DiskDescription, Model, Options};
 
 use crate::order::DiskOrder;
 
@@ -37,6 +37,11 @@ pub fn description(order: &DiskOrder) -> Result<DiskDescription, String> {
     described.map_err(|error| error.to_string())
 }
 
+/// Whether a disk is ordered as an array with a new member.
+pub(crate) fn is_rebuilding(order: &DiskOrder) -> bool {
+    options(order).is_ok_and(|options| options.array_state == ArrayState::Rebuilding)
+}
+
 /// Reads the options of an order.
 ///
 /// # Errors
@@ -54,6 +59,14 @@ pub fn options(order: &DiskOrder) -> Result<Options, String> {
             "write_cache" => options.write_cache = switch()?,
             "read_ahead" => options.read_ahead = switch()?,
             "battery" => options.battery = switch()?,
+            "array" => {
+                options.array_state = match value.as_str() {
+                    "clean" => ArrayState::Clean,
+                    "degraded" => ArrayState::Degraded,
+                    "rebuilding" => ArrayState::Rebuilding,
+                    _ => return Err(wrong("clean, degraded or rebuilding")),
+                };
+            }
             "queue_depth" => {
                 let depth = value.parse().map_err(|_| wrong("a number"))?;
                 options.queue_depth = Some(depth);
@@ -67,7 +80,7 @@ pub fn options(order: &DiskOrder) -> Result<Options, String> {
             }
             _ => {
                 return Err(wrong(
-                    "unknown; there are write_cache, read_ahead, battery, queue_depth, slower",
+                    "unknown; there are write_cache, read_ahead, battery, array, queue_depth, slower",
                 ));
             }
         }

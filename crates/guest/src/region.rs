@@ -83,6 +83,8 @@ pub enum Word {
     StoreFull,
     /// Requests that were answered wrongly or not at all: always 0 but for a defect.
     Defects,
+    /// Disks that fill a new member of their array.
+    Rebuilding,
     /// Length of what was asked for as a result, from [`STORE_AT`]; written last.
     OutputBytes,
     /// Processor time a small request takes on its errand to the server and back, in

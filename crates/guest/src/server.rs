@@ -312,6 +312,8 @@ impl<F: FrontEnd> Server<F> {
         }
         self.completed = completed;
         self.words.set(Word::StorePages, self.store.pages_in_use());
+        let rebuilding = self.disks.iter().filter(|disk| disk.model.is_rebuilding()).count();
+        self.words.set(Word::Rebuilding, rebuilding as u64);
         Ok(())
     }
 

@@ -9,7 +9,11 @@ use crate::channel::Channel;
 use crate::order::{Order, Sabotage};
 use crate::region::{Region, Word};
 use crate::transport::Reading;
-use crate::{held, init, output, port};
+use crate::{held, init, models, output, port};
+
+/// Said of a phase that a rebuild did not go on beside to its end.
+const FILLED: &str = "the array's new disk was filled before this phase ended: from then on \
+nothing went on beside it";
 
 /// Tells the host one event, where no more is to be told.
 pub(crate) fn tell(region: &Region, event: &Event) {
@@ -68,6 +72,7 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
         }
         None => {}
     }
+    let ordered_rebuild = order.disks.iter().any(models::is_rebuilding);
     let mut phases = 0;
     let mut readings = Readings::default();
     let mut held = None;
@@ -76,6 +81,9 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
         match &mut event {
             Event::Phase(PhaseEvent::Finished(result)) => {
                 words.set(Word::Phase, 0);
+                if ordered_rebuild && words.get(Word::Rebuilding) == 0 {
+                    result.notes.push(FILLED.to_owned());
+                }
                 let now = server.map(|server| Reading::take(&words, server));
                 if let Some((from, to)) = readings.of(&result.phase, now) {
                     from.tax(to, result);

@@ -105,6 +105,9 @@ fn controller(
     } else {
         options.insert("battery".to_owned(), "off".to_owned());
     }
+    if array.state != "clean" {
+        options.insert("array".to_owned(), array.state.clone());
+    }
     let mut order = DiskOrder {
         name: controller.model.clone(),
         parameters,

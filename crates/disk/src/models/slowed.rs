@@ -84,6 +84,10 @@ impl Model for Slowed {
         self.destaged = own;
     }
 
+    fn is_rebuilding(&self) -> bool {
+        self.model.is_rebuilding()
+    }
+
     fn activity(&self) -> Activity {
         self.model.activity()
     }

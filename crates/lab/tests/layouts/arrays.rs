@@ -68,6 +68,24 @@ pub(crate) fn arrays_that_lost_a_disk(labs: &Labs) {
     }
 }
 
+/// Behind a controller what a disk had is computed from the others, and a new one is filled
+/// beside the work: both leave less to random reads.
+pub(crate) fn a_controllers_array_that_lost_a_disk(labs: &Labs) {
+    let work = "randomio:size=64M:time=1500ms:write_share=0";
+    let rows = ["clean", "degraded", "rebuilding"];
+    let seen = each(&rows, |state| {
+        carry_out(&labs.mail, &format!("ext4:layout=hw-raid5x3+state={state}"), work, MEMBER)
+    });
+    let reads: Vec<u64> = seen
+        .into_iter()
+        .map(|seen| {
+            let seen = seen.expect_done();
+            seen.phases.iter().find(|(phase, ..)| phase == "random").expect("it reads").2
+        })
+        .collect();
+    assert!(reads[1] * 10 < reads[0] * 9 && reads[2] * 10 < reads[0] * 9, "{reads:?}");
+}
+
 /// The options the Maildir comparison of 2004 printed, and those of 2011.
 pub(crate) fn the_options_of_2004(labs: &Labs) {
     const EXT3: &str = "ext3@2004:journal_size=256M:inode_ratio=4K";

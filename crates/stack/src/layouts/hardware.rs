@@ -39,8 +39,17 @@ static BATTERY: Parameter = Parameter {
            off: a write is done when the disks have it",
 };
 
-static STRIPED: &[&Parameter] = &[&DISKS, &CHUNK, &CONTROLLER, &BATTERY, &JOURNAL];
-static MIRRORED: &[&Parameter] = &[&DISKS, &CONTROLLER, &BATTERY, &JOURNAL];
+static STATE: Parameter = Parameter {
+    name: "state",
+    values: "clean|degraded|rebuilding",
+    help: "clean (default); degraded: the last disk is missing; rebuilding: it is new and being \
+           filled from the others, from mkfs on, in the part of the time that the controller \
+           gives to it",
+};
+
+static PLAIN: &[&Parameter] = &[&DISKS, &CHUNK, &CONTROLLER, &BATTERY, &JOURNAL];
+static STRIPED: &[&Parameter] = &[&DISKS, &CHUNK, &CONTROLLER, &BATTERY, &STATE, &JOURNAL];
+static MIRRORED: &[&Parameter] = &[&DISKS, &CONTROLLER, &BATTERY, &STATE, &JOURNAL];
 
 macro_rules! levels {
     ($($constant:ident $name:literal level $level:literal $summary:literal
@@ -67,7 +76,7 @@ macro_rules! levels {
 
 levels! {
     RAID0 "hw-raid0" level "raid0" "RAID controller (lab): striped, no redundancy"
-        parameters STRIPED disks 2 at_least 2 "striping takes two disks";
+        parameters PLAIN disks 2 at_least 2 "striping takes two disks";
     RAID1 "hw-raid1" level "raid1" "RAID controller (lab): the same on every disk"
         parameters MIRRORED disks 2 at_least 2 "a mirror takes two disks";
     RAID5 "hw-raid5" level "raid5" "RAID controller (lab): striped, one disk's worth of parity"
@@ -97,6 +106,7 @@ impl Hardware {
             chunk,
             battery: choice.value(&BATTERY) != Some("off"),
             controller: choice.value(&CONTROLLER).map(str::to_owned),
+            state: choice.value(&STATE).unwrap_or("clean").to_owned(),
         })
     }
 }

@@ -208,6 +208,8 @@ pub struct Array {
     pub battery: bool,
     /// Name of the controller; the machine's own where `None`.
     pub controller: Option<String>,
+    /// What has become of its last disk: `clean`, `degraded` or `rebuilding`.
+    pub state: String,
 }
 
 /// What is to be done.

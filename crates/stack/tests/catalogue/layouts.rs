@@ -56,6 +56,8 @@ fn what_breaks_a_rule_is_refused_before_anything_is_made() {
         ("hw-raid10x2", "on two it is hw-raid1"),
         ("hw-raid1+chunk=64K", "hw-raid1 has no parameter `chunk`"),
         ("hw-raid1+battery=full", "it takes on|off"),
+        ("hw-raid0+state=degraded", "hw-raid0 has no parameter `state`"),
+        ("hw-raid10+state=lost", "it takes clean|degraded|rebuilding"),
         ("raid0+chunk=3K", "power of two"),
         ("raid0+chunk=many", "chunk"),
         ("raid10+copies=offset", "copies has no value `offset`; it takes near|far"),

@@ -2,13 +2,15 @@
 //! behind it that are models themselves.
 
 mod memory;
+mod reading;
+mod rebuild;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
-use super::jobs::stripe_write;
+use super::jobs::{Gap, reconstruction, stripe_write};
 use super::parameters::ControllerParameters;
 use super::striping::{Piece, Striping};
 use crate::description::Options;
@@ -16,6 +18,7 @@ use crate::models::dirty::{DirtyExtents, Extent};
 use crate::models::outbox::Outbox;
 use crate::{Activity, Completion, Destaged, Model, Operation, Request, RequestId};
 use memory::PARTIAL_STRIPE_WAIT;
+use rebuild::Lost;
 
 /// A simulated controller and its members.
 pub(crate) struct Controller {
@@ -30,6 +33,7 @@ pub(crate) struct Controller {
     member_queue_depth: usize,
 
     members: Vec<Member>,
+    lost: Option<Lost>,
     jobs: Vec<Job>,
     free_jobs: Vec<usize>,
     operations: u64,
@@ -66,6 +70,8 @@ struct Job {
     /// What follows when all of the first step is done.
     then: Vec<Piece>,
     fua: bool,
+    /// Sectors of a read that are computed from those of other members.
+    computed: u64,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -78,6 +84,8 @@ enum What {
     Part(usize),
     /// Dirty sectors on their way to the members.
     Destage(Extent, Nanos),
+    /// A step of filling a new member, up to this sector of it.
+    Rebuild { to: u64, begun: Nanos },
 }
 
 impl Controller {
@@ -91,8 +99,10 @@ impl Controller {
         let striping = controller.striping();
         let ns_per_mib = |mb_per_s: f64| (1_048_576.0 * 1e3 / mb_per_s) as u64;
         let member = |model| Member { model, queue: VecDeque::new(), outstanding: 0, next_lba: 0 };
+        let sectors = options.sectors_of(striping.capacity(each.unwrap_or(0)));
         Controller {
-            sectors: options.sectors_of(striping.capacity(each.unwrap_or(0))),
+            sectors,
+            lost: Lost::of(options.array_state, &striping, sectors, controller.rebuild_share),
             striping,
             command: controller.command,
             link_ns_per_mib: ns_per_mib(controller.link_mb_per_s),
@@ -142,7 +152,7 @@ impl Controller {
         let finishing = self.finishing.peek().map(|Reverse((at, ..))| *at);
         let partial = self.last_write + PARTIAL_STRIPE_WAIT;
         let partial = (!self.dirty.is_empty() && partial > self.clock).then_some(partial);
-        members.chain(finishing).chain(partial).min()
+        members.chain(finishing).chain(partial).chain(self.next_step()).min()
     }
 
     fn step(&mut self, now: Nanos) {
@@ -168,10 +178,11 @@ impl Controller {
         }
         self.give_room(now);
         self.destage(now);
+        self.rebuild(now);
     }
 
     fn new_job(&mut self, what: What, fua: bool) -> usize {
-        let job = Job { what, remaining: 0, then: Vec::new(), fua };
+        let job = Job { what, remaining: 0, then: Vec::new(), fua, computed: 0 };
         match self.free_jobs.pop() {
             Some(index) => {
                 self.jobs[index] = job;
@@ -235,18 +246,24 @@ impl Controller {
                     record.push(Destaged { lba, sectors, started, finished: now });
                 }
             }
+            What::Rebuild { to, begun } => {
+                self.free_jobs.push(index);
+                self.filled(to, begun, now);
+            }
             What::Host(request) => {
+                let parity = |sectors: u64| {
+                    let bytes = sectors * SECTOR_BYTES;
+                    Nanos(bytes.saturating_mul(self.parity_ns_per_mib) >> 20)
+                };
                 // The controller's own time is added at the end; for the sum it is the same.
                 let ready = now + self.command;
                 let at = match request.operation {
                     Operation::Read => {
+                        let ready = ready + parity(self.jobs[index].computed);
                         self.reads -= 1;
                         self.link(request.sectors, ready)
                     }
-                    Operation::Write => {
-                        let bytes = request.sectors * SECTOR_BYTES;
-                        ready + Nanos(bytes.saturating_mul(self.parity_ns_per_mib) >> 20)
-                    }
+                    Operation::Write => ready + parity(request.sectors),
                     _ => ready,
                 };
                 self.finish_at(index, at);
@@ -291,46 +308,14 @@ impl Controller {
                 }
             }
             Operation::Flush if !self.write_back && self.member_cache => {
-                for member in 0..self.striping.members {
+                let absent = self.absent();
+                for member in (0..self.striping.members).filter(|one| Some(*one) != absent) {
                     let piece = Piece { member, lba: 0, sectors: 0 };
                     self.send(job, piece, Operation::Flush, false, now);
                 }
             }
             _ => self.finish_at(job, ready),
         }
-    }
-
-    fn begin_read(&mut self, job: usize, request: Request, ready: Nanos, now: Nanos) {
-        self.activity.host_read_sectors += request.sectors;
-        let (start, end) = (request.lba.0, request.lba.0 + request.sectors);
-        let held = self.dirty.covers(start, end)
-            || self.destaging.iter().any(|held| held.start <= start && end <= held.end);
-        if held {
-            self.activity.read_hits += 1;
-            let at = self.link(request.sectors, ready);
-            self.finish_at(job, at);
-            return;
-        }
-        self.reads += 1;
-        // Held by one more, so that it cannot end before all pieces are sent.
-        self.jobs[job].remaining = 1;
-        let striping = self.striping;
-        for piece in striping.pieces(start, request.sectors) {
-            let member = self.copy_to_read(&piece);
-            self.send(job, Piece { member, ..piece }, Operation::Read, false, now);
-        }
-        self.count_down(job, now);
-    }
-
-    /// The copy whose head is in the right place, or whose queue is the shortest.
-    fn copy_to_read(&self, piece: &Piece) -> u32 {
-        let copies = piece.member..piece.member + self.striping.copies();
-        let cost = |copy: &u32| {
-            let member = &self.members[*copy as usize];
-            let away = member.next_lba.abs_diff(piece.lba);
-            (away != 0, member.outstanding + member.queue.len(), away)
-        };
-        copies.min_by_key(cost).unwrap_or(piece.member)
     }
 
     /// Sends a run of sectors to the members, stripe by stripe.
@@ -342,7 +327,7 @@ impl Controller {
         let (mut lba, end) = (lba, lba + sectors);
         while lba < end {
             let here = (end - lba).min(whole - lba % whole);
-            let plan = stripe_write(&self.striping, lba, here);
+            let plan = stripe_write(&self.striping, lba, here, self.unwritten());
             self.jobs[job].remaining += 1;
             let part = self.new_job(What::Part(job), fua);
             if plan.reads.is_empty() {
@@ -368,10 +353,12 @@ impl Model for Controller {
 
     fn submit(&mut self, now: Nanos, request: Request) {
         self.work_until(now);
+        self.begin_rebuild(now);
         let lba = request.lba.0.min(self.sectors);
         let sectors = request.sectors.min(self.sectors - lba);
         self.begin(Request { lba: Lba(lba), sectors, ..request }, now);
         self.destage(now);
+        self.rebuild(now);
     }
 
     fn next_event(&self) -> Option<Nanos> {
@@ -388,11 +375,24 @@ impl Model for Controller {
             return true;
         }
         let sectors = sectors.min(self.sectors.saturating_sub(lba.0));
-        self.striping.pieces(lba.0, sectors).all(|piece| {
-            (piece.member..piece.member + self.striping.copies()).all(|member| {
-                self.members[member as usize].model.is_durable(Lba(piece.lba), piece.sectors)
-            })
+        let (striping, gap) = (self.striping, self.unreadable());
+        let durable = |piece: Piece| {
+            let model = &self.members[piece.member as usize].model;
+            model.is_durable(Lba(piece.lba), piece.sectors)
+        };
+        striping.pieces(lba.0, sectors).all(|piece| {
+            let copies = piece.member..piece.member + striping.copies();
+            let mut copies =
+                copies.map(|member| Piece { member, ..piece }).filter(|copy| !Gap::has(gap, copy));
+            match copies.next() {
+                Some(copy) => durable(copy) && copies.all(durable),
+                None => reconstruction(&striping, &piece).all(durable),
+            }
         })
+    }
+
+    fn is_rebuilding(&self) -> bool {
+        self.lost_is_new()
     }
 
     fn take_destaged(&mut self, destaged: &mut Vec<Destaged>) {

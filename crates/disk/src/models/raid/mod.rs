@@ -8,4 +8,4 @@ mod parameters;
 mod striping;
 
 pub(crate) use controller::Controller;
-pub use parameters::{ControllerParameters, Level};
+pub use parameters::{ArrayState, ControllerParameters, Level};

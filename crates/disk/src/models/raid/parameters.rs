@@ -31,6 +31,20 @@ pub struct ControllerParameters {
     pub parity_mb_per_s: f64,
     /// Commands it gives one member at a time.
     pub member_queue_depth: u32,
+    /// The part of the time that filling a new member may take, above 0 and up to 1.
+    pub rebuild_share: f64,
+}
+
+/// What has become of an array's last member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ArrayState {
+    /// Nothing: it is there and has its data.
+    #[default]
+    Clean,
+    /// It is missing: what it had is computed from the others or read from the copy.
+    Degraded,
+    /// It is new, and is filled from the others from the host's first request on.
+    Rebuilding,
 }
 
 /// How data is spread.
@@ -85,6 +99,9 @@ impl ControllerParameters {
         }
         if self.member_queue_depth == 0 || self.member_queue_depth > 256 {
             return fail("member_queue_depth", "must be between 1 and 256");
+        }
+        if !(self.rebuild_share >= 0.01 && self.rebuild_share <= 1.0) {
+            return fail("rebuild_share", "must be between 0.01 and 1");
         }
         if self.battery && self.write_memory.0 < self.stripe_unit.0 * u64::from(self.members) {
             return fail("write_memory", "must hold at least one whole stripe");
