@@ -12,6 +12,7 @@
 //! * `files`: every file, at the same path in the guest.
 
 pub(crate) mod boot;
+mod building;
 mod fio;
 mod originals;
 mod zfs;

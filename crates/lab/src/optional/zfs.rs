@@ -1,13 +1,13 @@
 //! OpenZFS: two modules, compiled once for the lab's kernel, and its tools. Debian has it as
 //! source, in contrib, since its licence and the kernel's do not go together in a binary.
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use units::Bytes;
 
-use super::{OptionalPart, PartDescription, Workshop, last_lines};
+use super::building::run;
+use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
 use crate::build::{link_tree, on_path};
 use crate::cache::unfinished;
@@ -215,51 +215,9 @@ fn count(directory: &Path, extension: &str) -> Result<usize, LabError> {
     Ok(found)
 }
 
-/// Runs a step of the build, its output passed on line by line. When this process is gone
-/// the step finds its output closed, and ends too.
-fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(), LabError> {
-    let shown = format!("{command:?}");
-    let failed = |said: String| LabError::Program {
-        command: shown.chars().rev().take(120).collect::<Vec<_>>().into_iter().rev().collect(),
-        said,
-        next: None,
-    };
-    let (reader, writer) = std::io::pipe().map_err(|error| failed(error.to_string()))?;
-    let errors = writer.try_clone().map_err(|error| failed(error.to_string()))?;
-    let child = command.stdin(Stdio::null()).stdout(writer).stderr(errors).spawn();
-    let mut child = child.map_err(|error| failed(error.to_string()))?;
-    // Our own copies of the pipe's end, without which it never ends.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut tail: Vec<String> = Vec::new();
-    for said in BufReader::new(reader).split(b'\n') {
-        let Ok(said) = said else { break };
-        let said = String::from_utf8_lossy(&said).into_owned();
-        line(&said);
-        tail.push(said);
-        if tail.len() > 100 {
-            tail.drain(..50);
-        }
-    }
-    let status = child.wait().map_err(|error| failed(error.to_string()))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(failed(last_lines(tail.join("\n").as_bytes()))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_step_that_fails_is_told_with_its_last_words() {
-        let mut seen = Vec::new();
-        let mut step = Command::new("sh");
-        step.args(["-c", "echo one; echo two >&2; exit 3"]);
-        let error = run(&mut step, |line| seen.push(line.to_owned())).unwrap_err().to_string();
-        assert_eq!(seen, ["one", "two"]);
-        assert!(error.contains("one / two"), "{error}");
-    }
 
     #[test]
     fn headers_are_made_to_fit_where_they_lie() {
