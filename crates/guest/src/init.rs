@@ -21,7 +21,7 @@ use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word, Words};
 use crate::server::{FrontEnd, Server};
 use crate::store::PageStore;
 use crate::ublk::{Control, Queues, REQUEST_BYTES};
-use crate::{inputs, models, modules, port, random, transport, working};
+use crate::{inputs, kernel_log, models, modules, port, random, transport, working};
 
 /// The kernel option that names the shared region: `fstrial.region=BASE:LENGTH`.
 pub const REGION_OPTION: &str = "fstrial.region=";
@@ -354,7 +354,10 @@ fn ended_by_itself(worker: Pid) -> Result<Option<Outcome>, String> {
                 (_, Some(signal)) => format!("the trial's process was killed by signal {signal}"),
                 _ => "the trial's process ended".to_owned(),
             },
-            kernel_log: String::new(),
+            kernel_log: match status.terminating_signal() {
+                Some(_) => kernel_log::last_words(),
+                None => String::new(),
+            },
         }),
         None => None,
     })

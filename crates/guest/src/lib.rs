@@ -11,6 +11,7 @@ mod channel;
 mod held;
 mod init;
 mod inputs;
+mod kernel_log;
 pub mod models;
 mod modules;
 mod nbd;
