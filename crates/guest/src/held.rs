@@ -63,6 +63,33 @@ impl Held {
     }
 }
 
+/// The kernel's limits of what may wait in memory to be written: as shares, and in bytes.
+const SHARES: [(&str, u64); 2] = [("dirty_background_ratio", 10), ("dirty_ratio", 20)];
+const IN_BYTES: [&str; 2] = ["dirty_background_bytes", "dirty_bytes"];
+
+/// Limits what may wait to be written as it will be limited when all but `left` is held back.
+/// Without this the kernel goes by what it had: its limit rises at once and sinks by a
+/// thirty-second in 200 ms (`update_dirty_limit`), so that files written in the first seconds
+/// filled all of a small memory with what could not be dropped, and XFS ran out of it.
+///
+/// # Errors
+/// When the kernel does not take it.
+pub(crate) fn limit_dirty(left: Bytes) -> io::Result<()> {
+    SHARES.iter().zip(IN_BYTES).try_for_each(|((_, share), name)| set(name, left.0 * share / 100))
+}
+
+/// Limits it by share again, as a kernel does by default: of the memory that is there.
+///
+/// # Errors
+/// When the kernel does not take it.
+pub(crate) fn limit_dirty_by_share() -> io::Result<()> {
+    SHARES.iter().try_for_each(|(name, share)| set(name, *share))
+}
+
+fn set(name: &str, value: u64) -> io::Result<()> {
+    std::fs::write(format!("/proc/sys/vm/{name}"), value.to_string())
+}
+
 /// What the kernel could give to programs and files without swapping.
 fn available() -> io::Result<Bytes> {
     let text = std::fs::read_to_string("/proc/meminfo")?;

@@ -76,6 +76,9 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
     let mut phases = 0;
     let mut readings = Readings::default();
     let mut held = None;
+    if let Some(left) = order.available {
+        held::limit_dirty(left).unwrap_or_else(|error| given_up(&error));
+    }
     trial::execute(&order.job, &Unguarded, &mut |mut event| {
         let mut starts = None;
         match &mut event {
@@ -102,10 +105,8 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
             // Not before: mkfs and mounting may need more than is left to the trial.
             if let Some(left) = order.available.filter(|_| phases == 0) {
                 let began = measure::now();
-                held = Some(held::all_but(left).unwrap_or_else(|error| {
-                    port::say(&format!("holding memory back: {error}"));
-                    std::process::exit(1);
-                }));
+                held = Some(held::all_but(left).unwrap_or_else(|error| given_up(&error)));
+                held::limit_dirty_by_share().unwrap_or_else(|error| given_up(&error));
                 // A program that runs through several phases is within the first already.
                 measure::stand_outside_since(began);
             }
@@ -116,6 +117,12 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
             }
         }
     });
+}
+
+/// A trial with more memory than it should have would be another trial.
+fn given_up(error: &std::io::Error) -> ! {
+    port::say(&format!("holding memory back: {error}"));
+    std::process::exit(1)
 }
 
 /// Readings at the beginnings of phases. A phase is over when it is told or when the next one
