@@ -8,7 +8,9 @@ use crate::STUDIES;
 use crate::problem::suggest;
 
 /// The files a study must have.
-pub(crate) const FILES: [&str; 3] = ["study.toml", "published.toml", "claims.toml"];
+pub(crate) const FILES: [&str; 3] = ["study.toml", "published.toml", CLAIMS];
+/// The one of them whose explanations come after the results.
+const CLAIMS: &str = "claims.toml";
 
 /// A study's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,14 +116,47 @@ impl Source {
     }
 
     /// What sets this text apart from any other: sixteen hexadecimal digits over all files.
+    /// Explanations do not count: they are written when a study has been run.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         for (name, text) in &self.files {
-            for part in [name, text] {
+            let text = match name == CLAIMS {
+                true => without_explanations(text),
+                false => text.clone(),
+            };
+            for part in [name, &text] {
                 hash.update((part.len() as u64).to_le_bytes());
                 hash.update(part.as_bytes());
             }
         }
         hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The claims alone; the text as it is where it cannot be read.
+fn without_explanations(text: &str) -> String {
+    let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
+    let claims = table.get_mut("claim").and_then(toml::Value::as_array_mut);
+    for claim in claims.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
+        claim.remove("explanation");
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_counts_and_its_explanation_does_not() {
+        let source = |claims: &str| Source {
+            named: "x".to_owned(),
+            prefix: String::new(),
+            files: vec![(CLAIMS.to_owned(), claims.to_owned())],
+        };
+        let plain = source("[[claim]]\nid = 'A'\n").digest();
+        assert_eq!(plain, source("[[claim]]\nid = 'A'\nexplanation = 'so'\n").digest());
+        assert_ne!(plain, source("[[claim]]\nid = 'B'\n").digest());
+        assert_ne!(source("[[claim").digest(), source("[[claims").digest());
     }
 }
