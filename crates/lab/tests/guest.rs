@@ -33,10 +33,11 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, Test); 10] = [
+    let tests: [(&str, Test); 11] = [
         ("one specification gives one result", repeats_are_identical),
         ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
         ("another seed gives another", seeds_differ),
+        ("a small memory limits what is written first", a_small_memory_limits_writing),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
         ("a trial's process that is killed is an outcome", a_kill_is_an_outcome),
         ("waiting for ever ends in virtual time", waiting_ends),
@@ -126,6 +127,36 @@ fn seeds_differ(lab: &Lab, _: &Path) {
         carried.log_digest
     };
     assert_ne!(digest(1), digest(2), "the platter stands elsewhere");
+}
+
+/// The kernel's limit of what waits to be written goes by the memory that is left, not by what
+/// there was before the rest was held back: else all of the file would wait.
+fn a_small_memory_limits_writing(_: &Lab, cache: &Path) {
+    let mut profile = MachineProfile::find("scsi-2004").expect("it is shipped");
+    profile.available = Some(Bytes::from_mib(32));
+    let binary = std::env::current_exe().expect("this program has a path");
+    let parts = lab::current(cache).and_then(|software| software.parts()).expect("it is built");
+    let lab = Lab::open(parts, &binary, cache, profile, &InputFiles::default()).expect("as before");
+    let bonnie = workload::find("bonnie").expect("it is in the catalogue").describe();
+    let given = [("manner", "1.03a"), ("size", "24M"), ("files", "0"), ("fast", "on")];
+    let given = given.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let parameters = Parameters::resolve(bonnie, &given.into(), 1.0).expect("these are its own");
+    let workloads = vec![WorkloadChoice { name: "bonnie".to_owned(), parameters }];
+    let mut written = None;
+    lab.carry_out(
+        &TrialSpec { workloads, ..spec(1) },
+        &Extras::default(),
+        &Stop::new(),
+        &mut |event| match event {
+            Event::Phase(PhaseEvent::Finished(result)) if result.phase == "write-block" => {
+                written = result.device.map(|device| device.write_bytes);
+            }
+            _ => {}
+        },
+    )
+    .expect("a guest starts");
+    let written = written.expect("it writes, to a disk");
+    assert!(written > Bytes::from_mib(12), "{written} of 24 MiB");
 }
 
 fn a_panic_is_an_outcome(lab: &Lab, _: &Path) {
