@@ -27,7 +27,8 @@ pub struct MachineProfile {
     pub ram: Bytes,
     /// Memory that is left to the trial, 6M at least: the rest is held back. Makes a machine
     /// smaller than today's kernel boots in, as the original was, or as data that was scaled
-    /// down asks for. All of it where not given.
+    /// down asks for. What may wait to be written is limited by it from the start. All of it
+    /// where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,
     /// Processor speed: an instruction takes 2 to this power virtual nanoseconds, 0 to 10.

@@ -182,8 +182,10 @@ pub(super) fn how(results: &Results) -> Vec<String> {
             part.id, part.title, first.scale
         ));
     }
-    if results.runs.iter().any(|run| run.scale != 1.0) && !results.study.scale_reason.is_empty() {
-        said.push(format!("Not at full size: {}", results.study.scale_reason));
+    if !results.study.scale_reason.is_empty() {
+        let scaled = results.runs.iter().any(|run| run.scale != 1.0);
+        let what = if scaled { "Not at full size" } else { "Not the same" };
+        said.push(format!("{what}: {}", results.study.scale_reason));
     }
     said
 }
