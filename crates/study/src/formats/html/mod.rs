@@ -57,7 +57,7 @@ struct Claim {
     answers: Vec<[String; 6]>,
     under: Vec<(String, &'static str, String)>,
     remark: Option<String>,
-    explanation: Option<String>,
+    explanation: Vec<Span>,
 }
 
 #[derive(Serialize)]
@@ -244,7 +244,7 @@ fn claim(claim: &ClaimResults) -> Claim {
             })
             .collect(),
         remark: claim.claim.remark.clone(),
-        explanation: claim.claim.explanation.clone(),
+        explanation: claim.claim.explanation.as_deref().map_or_else(Vec::new, spans),
     }
 }
 
@@ -358,4 +358,31 @@ fn rests(results: &Results, part: &str, workload: &str, phase: &str) -> bool {
         }
         Measured::Nothing(_) => false,
     })
+}
+
+/// A piece of prose.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Span {
+    /// Whether it was between backticks: what is typed.
+    code: bool,
+    text: String,
+}
+
+/// Prose whose code stands between backticks.
+fn spans(text: &str) -> Vec<Span> {
+    let pieces = text.split('`').enumerate();
+    pieces.map(|(nth, text)| Span { code: nth % 2 == 1, text: text.to_owned() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stands_between_backticks() {
+        let told: Vec<_> =
+            spans("with `a=b` it is").into_iter().map(|span| (span.code, span.text)).collect();
+        let told: Vec<_> = told.iter().map(|(code, text)| (*code, text.as_str())).collect();
+        assert_eq!(told, [(false, "with "), (true, "a=b"), (false, " it is")]);
+    }
 }
