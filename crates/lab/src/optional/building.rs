@@ -23,7 +23,10 @@ pub(super) fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(
     let errors = writer.try_clone().map_err(|error| failed(error.to_string()))?;
     command.process_group(0).stdin(Stdio::null()).stdout(writer).stderr(errors);
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
-    let lifeline = Lifeline::of(&child).map_err(|error| failed(error.to_string()))?;
+    let lifeline = Lifeline::of(&child).map_err(|error| {
+        let _ = child.kill();
+        failed(error.to_string())
+    })?;
     // Our own copies of the pipe's end, without which it never ends.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut tail: Vec<String> = Vec::new();
