@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use stack::FILESYSTEMS;
+use stack::filesystems::{OptionDescription, QUEUE_OPTIONS};
 use trial::capabilities::{CAPABILITIES, Finding, Tried};
 use workload::{Kind, catalogue};
 
@@ -106,8 +107,10 @@ fn values(kind: Kind) -> String {
 
 fn filesystems_page() -> String {
     let mut text = "# Filesystems\n\nWhat each driver takes. Options are written after the \
-                    name: `ext3:dir_index=off`; presets after an `@`: `ext3@2004`.\n"
+                    name: `ext3:dir_index=off`; presets after an `@`: `ext3@2004`.\n\nEvery \
+                    filesystem that sits on disks takes, beside its own:\n"
         .to_owned();
+    text += &options_table(QUEUE_OPTIONS);
     for filesystem in FILESYSTEMS {
         let description = filesystem.describe();
         let _ = writeln!(text, "\n## {}\n\n{}.", description.name, capital(description.summary));
@@ -118,12 +121,7 @@ fn filesystems_page() -> String {
             description.kernel_type, description.module
         );
         if !description.options.is_empty() {
-            text += "\n| option | values | meaning |\n|---|---|---|\n";
-            for option in description.options {
-                let values = option.values.replace('|', "\\|");
-                let help = option.help.replace('|', "\\|");
-                let _ = writeln!(text, "| {} | {values} | {help} |", option.name);
-            }
+            text += &options_table(description.options);
         }
         if !description.presets.is_empty() {
             text += "\n| preset | meaning |\n|---|---|\n";
@@ -131,6 +129,16 @@ fn filesystems_page() -> String {
                 let _ = writeln!(text, "| {} | {} |", preset.name, preset.help.replace('|', "\\|"));
             }
         }
+    }
+    text
+}
+
+fn options_table(options: &[OptionDescription]) -> String {
+    let mut text = "\n| option | values | meaning |\n|---|---|---|\n".to_owned();
+    for option in options {
+        let values = option.values.replace('|', "\\|");
+        let help = option.help.replace('|', "\\|");
+        let _ = writeln!(text, "| {} | {values} | {help} |", option.name);
     }
     text
 }

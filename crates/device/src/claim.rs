@@ -425,7 +425,7 @@ fn lock(
     Ok(Some(file))
 }
 
-fn identity(device: &File, number: DeviceNumber) -> io::Result<Identity> {
+pub(crate) fn identity(device: &File, number: DeviceNumber) -> io::Result<Identity> {
     Ok(Identity {
         disk_sequence: ioctl::disk_sequence(device).ok(),
         size: Bytes(ioctl::size_bytes(device)?),

@@ -21,8 +21,9 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::owned::{OwnedDirectory, OwnedLoopFile, OwnedMount};
+use crate::queue::{OwnedQueue, QueueSettings};
 use crate::sweep::{self, SweepReport};
-use crate::{DeviceNumber, LoopError, ProcessIdentity};
+use crate::{Claim, DeviceNumber, LoopError, ProcessIdentity};
 
 /// The format of entries. A ledger of a newer one is not swept.
 pub(crate) const VERSION: u32 = 1;
@@ -63,6 +64,8 @@ pub(crate) enum Thing {
     LoopFile { path: PathBuf, file_id: Option<(u64, u64)>, loop_device: Option<DeviceNumber> },
     /// A mount that outlives its process.
     Mount { point: PathBuf, source: PathBuf },
+    /// What a disk's queue was set to before a trial.
+    Queue { settings: QueueSettings },
 }
 
 /// One file of the ledger.
@@ -214,6 +217,15 @@ impl Ledger {
     pub fn note_mount(&self, point: &Path, source: &Path) -> Result<OwnedMount, LedgerError> {
         let point = std::fs::canonicalize(point).map_err(LedgerError::of("find", point))?;
         OwnedMount::note(self, point, source)
+    }
+
+    /// Records how the queue of a claimed disk is set, before a trial changes it. Dropping the
+    /// value puts that back.
+    ///
+    /// # Errors
+    /// When it cannot be read or recorded.
+    pub fn note_queue(&self, claim: &Claim) -> Result<OwnedQueue, LedgerError> {
+        OwnedQueue::note(self, claim)
     }
 
     /// Writes an entry so that it is on disk when this returns.

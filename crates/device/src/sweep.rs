@@ -143,9 +143,11 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
     // last goes first.
     records.reverse();
     records.sort_by_key(|(_, record)| match record.thing {
-        Thing::Mount { .. } => 0,
-        Thing::LoopFile { .. } => 1,
-        Thing::Directory { .. } => 2,
+        // While the device that they are of is still there.
+        Thing::Queue { .. } => 0,
+        Thing::Mount { .. } => 1,
+        Thing::LoopFile { .. } => 2,
+        Thing::Directory { .. } => 3,
     });
     if let Err(why) = sweep_assembled(&records, report) {
         report.left.push(why);
@@ -158,6 +160,13 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
             Thing::Directory { path, .. } if kept.iter().any(|kept| kept.starts_with(path)) => {
                 Err(format!("{}: it holds what was left", path.display()))
             }
+            Thing::Queue { settings } => match settings.restore() {
+                Ok(restored) => {
+                    report.cleaned.extend(restored);
+                    Ok(())
+                }
+                Err(error) => Err(format!("the settings of a disk's queue: {error}")),
+            },
             Thing::Mount { point, source } => sweep_mount(point, source, report),
             Thing::LoopFile { path, file_id, loop_device } => {
                 sweep_loop_file(&record, path, *file_id, *loop_device, report)
@@ -169,11 +178,12 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
                 let _ = std::fs::remove_file(path);
             }
             Err(why) => {
-                kept.push(match record.thing {
+                match record.thing {
+                    Thing::Queue { .. } => {}
                     Thing::Mount { point: path, .. }
                     | Thing::LoopFile { path, .. }
-                    | Thing::Directory { path, .. } => path,
-                });
+                    | Thing::Directory { path, .. } => kept.push(path),
+                }
                 report.left.push(why);
                 clean = false;
             }

@@ -5,6 +5,7 @@
 //! ext3@2004                               a named preset: the feature set of a time
 //! ext3:dir_index=off:journal_size=256M    options by meaning
 //! xfs:mkfs=-m reflink=0:mount=logbsize=256k   raw options
+//! ext4:scheduler=bfq:read_ahead=1M        options of the disks' queues
 //! old=ext3@2004                           a name of one's own for the tables
 //! xfs:layout=single+journal               a disk of its own for the journal
 //! xfs/ext/sw=xfs:layout=raid10x6+journal  six disks in md RAID 10, and one for the journal
@@ -154,6 +155,7 @@ impl Contender {
             uuid: UUID.to_owned(),
         })?;
         let needs_device = filesystem.describe().needs_device;
+        filesystems::Queue::of(filesystem, self)?;
         filesystem.plan(&filesystems::Request {
             contender: self,
             data: needs_device.then_some(plan.data),

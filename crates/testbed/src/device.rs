@@ -4,8 +4,9 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use ::device::{Claim, ClaimRequest, Ledger, OwnedLoopFile, SMALLEST_DEVICE, ToolPath};
+use ::device::{Claim, ClaimRequest, Ledger, OwnedLoopFile, OwnedQueue, SMALLEST_DEVICE, ToolPath};
 use stack::Refusal;
+use stack::filesystems::Queue;
 use stack::layouts::Role;
 use store::Environment;
 use trial::{DeviceKind, Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
@@ -106,6 +107,9 @@ impl DeviceTestbed {
             return Some(refusal);
         }
         if let Some(refusal) = self.layout_objection(spec).filter(|_| description.needs_device) {
+            return Some(refusal);
+        }
+        if let Some(refusal) = facts::no_such_scheduler(&spec.contender) {
             return Some(refusal);
         }
         if !self.uses_loops() && description.needs_device {
@@ -251,6 +255,19 @@ impl DeviceTestbed {
         Ok((Assignment { job, claims, mounts: true }, inherited))
     }
 
+    /// Takes note of how the queues of the trial's disks are set, if it is to change them: what
+    /// is returned puts that back.
+    fn note_queues(&self, spec: &TrialSpec, disks: usize) -> Result<Vec<OwnedQueue>, String> {
+        let changes = stack::filesystems::find(&spec.contender.filesystem)
+            .and_then(|filesystem| Queue::of(filesystem, &spec.contender).ok())
+            .is_some_and(|queue| !queue.is_untouched());
+        let held = self.held();
+        let claims = held.claims.iter().take(if changes { disks } else { 0 });
+        claims
+            .map(|claim| self.ledger.note_queue(claim).map_err(|error| error.to_string()))
+            .collect()
+    }
+
     /// After a trial that was killed or failed: stops the array or mapping that it may have
     /// left, by its own name, and has the kernel forget the members of its filesystem.
     /// Nothing on a disk is changed; what is not there is no failure.
@@ -360,6 +377,13 @@ impl Testbed for DeviceTestbed {
             Site::Devices { devices, .. } => devices.clone(),
             Site::Directory { .. } => Vec::new(),
         };
+        let queues = match self.note_queues(spec, devices.len()) {
+            Ok(queues) => queues,
+            Err(reason) => {
+                sink(Event::Ended(Outcome::Failed { step: Step::Prepare, reason }));
+                return Ok(());
+            }
+        };
         let mut ended = None;
         let result =
             run_child(&assignment, &inherited, spec.timeout, stop, &mut |event| match event {
@@ -369,6 +393,7 @@ impl Testbed for DeviceTestbed {
         if !matches!(ended, Some(Outcome::Done)) {
             self.take_apart(spec, &devices);
         }
+        drop(queues);
         let released = self.release();
         result?;
         if let Some(outcome) = ended {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stack::Refusal;
+use stack::filesystems::Queue;
+use stack::{Contender, Refusal};
 use store::Environment;
 use trial::TrialSpec;
 
@@ -80,6 +81,32 @@ pub(crate) fn kernel_has_module(module: &str) -> bool {
     };
     let loaded = Path::new("/sys/module").join(&names[1]).exists();
     loaded || listed("modules.dep") || listed("modules.builtin")
+}
+
+/// Why this kernel cannot give a contender's disks the scheduler it asks for, if so: no disk
+/// offers it and there is no module of it. Whether a disk takes it is seen when it is set.
+pub(crate) fn no_such_scheduler(contender: &Contender) -> Option<Refusal> {
+    let filesystem = stack::filesystems::find(&contender.filesystem)?;
+    let wanted = Queue::of(filesystem, contender).ok()?.scheduler?;
+    let disks = std::fs::read_dir("/sys/block").ok()?.flatten();
+    let mut offered: Vec<String> = disks
+        .filter_map(|disk| read(&disk.path().join("queue/scheduler").display().to_string()))
+        .flat_map(|text| text.split_whitespace().map(without_brackets).collect::<Vec<_>>())
+        .collect();
+    offered.sort_unstable();
+    offered.dedup();
+    let module = [wanted.clone(), format!("{wanted}-iosched")];
+    if offered.contains(&wanted) || module.iter().any(|module| kernel_has_module(module)) {
+        return None;
+    }
+    let what = format!("{}: scheduler={wanted}", contender.name);
+    let refusal = Refusal::new(what, "this kernel has no such scheduler");
+    Some(refusal.with_next(format!("its disks offer: {}", offered.join(", "))))
+}
+
+/// `mq-deadline` of `[mq-deadline]`, the one in use.
+fn without_brackets(word: &str) -> String {
+    word.trim_matches(['[', ']']).to_owned()
 }
 
 /// The kernel's name for the filesystem that holds `path`.

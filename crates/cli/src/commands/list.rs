@@ -1,5 +1,6 @@
 //! `fstrial list`: what exists, from the tables themselves.
 
+use stack::filesystems::QUEUE_OPTIONS;
 use stack::{FILESYSTEMS, LAYOUTS};
 use store::{RunState, Store};
 use trial::capabilities::{CAPABILITIES, Finding, Tried};
@@ -109,6 +110,10 @@ fn filesystems() -> String {
             text += &described(&format!("@{}", preset.name), preset.help);
         }
         text.push('\n');
+    }
+    text += "every filesystem on disks, beside its own options\n";
+    for option in QUEUE_OPTIONS {
+        text += &described(&format!("{}={}", option.name, option.values), option.help);
     }
     text
 }

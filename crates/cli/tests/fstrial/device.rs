@@ -158,3 +158,63 @@ fn a_device_that_disappears_ends_its_trials_and_not_the_run() {
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
     assert!(ran.stdout.contains("0 of 2 trials done, 2 failed"), "{}", ran.stdout);
 }
+
+/// Set for the trial that asks for it, on the disk below and on the mounted filesystem, and as
+/// it was for the next one and afterwards.
+#[test]
+fn scheduler_and_read_ahead_are_the_contenders_and_then_the_machines_again() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
+    let size = units::Bytes::from_mib(320);
+    let disk = ledger.make_loop_file(sandbox.directory.path(), size).unwrap();
+    let node = disk.device();
+    let queue =
+        std::path::Path::new("/sys/class/block").join(node.file_name().unwrap()).join("queue");
+    let settings = || {
+        ["scheduler", "read_ahead_kb"]
+            .map(|file| std::fs::read_to_string(queue.join(file)).unwrap().trim().to_owned())
+    };
+    let before = settings();
+    let chosen = |text: &str| {
+        let word = text.split_whitespace().find(|word| word.starts_with('['));
+        word.map_or_else(|| text.to_owned(), |word| word.trim_matches(['[', ']']).to_owned())
+    };
+    let words = before[0].split_whitespace();
+    let other = words.clone().find(|word| !word.starts_with('[')).unwrap_or("none");
+    let ran = sandbox
+        .run(&format!(
+            "run null:ops=1000 --testbed device --device {} --repeats 1 --json - --quiet \
+             --fs a=ext4:scheduler={other}:read_ahead=60K,b=btrfs:read_ahead=60K,c=xfs",
+            node.display()
+        ))
+        .ended_with(0);
+    assert_eq!(settings(), before);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let expected = [
+        ("a", other.to_owned(), "60".to_owned()),
+        ("b", chosen(&before[0]), "60".to_owned()),
+        ("c", chosen(&before[0]), before[1].clone()),
+    ];
+    for (name, scheduler, ahead) in expected {
+        let trials = json["trials"].as_array().unwrap();
+        let trial = trials.iter().find(|trial| trial["contender"] == name).unwrap();
+        let record = trial["made"]["record"].as_array().unwrap();
+        let said = |head: &str| {
+            let entry = record.iter().find(|entry| entry[0].as_str().unwrap().starts_with(head));
+            entry.unwrap_or_else(|| panic!("{record:?}"))[1].as_str().unwrap()
+        };
+        assert_eq!(said("scheduler of"), scheduler, "{name}");
+        assert_eq!(said("read-ahead"), ahead, "{name}");
+    }
+    let known = ["none", "mq-deadline", "bfq", "kyber"];
+    let Some(unknown) = known.into_iter().find(|known| !before[0].contains(known)) else { return };
+    let refused = sandbox
+        .run(&format!(
+            "run null:ops=1000 --testbed device --fs ext4:scheduler={unknown} --repeats 1 --quiet"
+        ))
+        .ended_with(3);
+    assert!(refused.stderr.contains("no such scheduler"), "{}", refused.stderr);
+}

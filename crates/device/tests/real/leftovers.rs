@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use device::{Ledger, MARKER};
 use units::Bytes;
 
+use crate::queues;
 use crate::scratch::{Mounted, enters_as_root, losetup, run};
 
 const SIZE: Bytes = Bytes::from_mib(64);
@@ -25,7 +26,11 @@ fn victim() {
     std::fs::create_dir_all(directory.path().join("a/b")).unwrap();
     std::fs::write(directory.path().join("a/b/file"), "ours").unwrap();
     let mut loop_file = None;
-    if stage != "directory" {
+    let mut queue = None;
+    if stage == "queue" {
+        let node = std::fs::read_to_string(place.join("node")).unwrap();
+        queue = Some(queues::note_and_change(&ledger, Path::new(&node)));
+    } else if stage != "directory" {
         let file = ledger.make_loop_file(directory.path(), SIZE).unwrap();
         if stage == "mounted" {
             let node = file.device();
@@ -41,16 +46,16 @@ fn victim() {
     // Until it is killed, or its parent is gone.
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).unwrap();
-    drop(loop_file);
+    drop((loop_file, queue));
 }
 
 /// A victim that has reached its stage.
-struct Victim {
+pub(crate) struct Victim {
     child: Child,
 }
 
 impl Victim {
-    fn at(stage: &str, place: &Path, private_mounts: bool) -> Victim {
+    pub(crate) fn at(stage: &str, place: &Path, private_mounts: bool) -> Victim {
         let exe = std::env::current_exe().unwrap();
         let mut command = if private_mounts {
             let mut command = Command::new("unshare");
@@ -73,7 +78,7 @@ impl Victim {
     }
 
     /// SIGKILL. The process stays a zombie until the value is dropped.
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
     }
 }

@@ -6,5 +6,6 @@ mod fixtures;
 mod in_use;
 mod leftovers;
 mod loop_files;
+mod queues;
 mod scratch;
 mod signatures;

@@ -132,3 +132,34 @@ pub(crate) fn repeats_are_identical(labs: &Labs) {
         assert_eq!(pair[0].digest, pair[1].digest, "{}", pair[0].name);
     }
 }
+
+/// The same file is read with the same ops; only what goes to the disk differs, also after the
+/// cache was emptied by mounting again.
+pub(crate) fn scheduler_and_read_ahead(labs: &Labs) {
+    let rows = [
+        "ext4:scheduler=bfq:read_ahead=16K",
+        "ext4:scheduler=none:read_ahead=512K",
+        "btrfs:scheduler=kyber:read_ahead=16K",
+        "btrfs:read_ahead=512K",
+    ];
+    let work = "bigfile:dd_size=0:size=16M:block=4K";
+    let seen = each(&rows, |contender| carry_out(&labs.sata, contender, work, MEMBER));
+    let seen: Vec<_> = seen.into_iter().map(|seen| seen.expect_done()).collect();
+    for (seen, scheduler) in seen.iter().zip(["bfq", "none", "kyber", "mq-deadline"]) {
+        let record = seen.record();
+        assert!(record.contains(&format!("$ scheduler of /dev/")), "{record}");
+        assert!(record.contains(&format!("\n{scheduler}\n")), "{}: {record}", seen.name);
+    }
+    let largest = |seen: &crate::Seen| {
+        let reads = seen.logs[0]
+            .records
+            .iter()
+            .filter(|record| record.phase > 0 && record.operation == Operation::Read);
+        reads.map(|record| u64::from(record.sectors) * 512).max().unwrap_or_default()
+    };
+    for pair in seen.chunks(2) {
+        let [near, far] = [largest(&pair[0]), largest(&pair[1])];
+        assert!(near <= 64 << 10, "{}: {near}", pair[0].name);
+        assert!(far >= 256 << 10, "{}: {far}", pair[1].name);
+    }
+}

@@ -41,12 +41,13 @@ fn main() {
             return;
         }
     };
-    let tests: [Test; 10] = [
+    let tests: [Test; 11] = [
         ("the twelve of 2007", matrix::the_twelve_of_2007),
         ("a journal's disk gets the journal's flushes", arrays::a_journals_disk_gets_its_flushes),
         ("a battery answers before the disks", arrays::a_battery_answers_before_the_disks),
         ("arrays that lost a disk", arrays::arrays_that_lost_a_disk),
         ("a controller's array that lost a disk", arrays::a_controllers_array_that_lost_a_disk),
+        ("scheduler and read-ahead", arrays::scheduler_and_read_ahead),
         ("the options of 2004 as printed", arrays::the_options_of_2004),
         ("repeats on every layout are identical", arrays::repeats_are_identical),
         ("pools repeat and keep their promise", pools::pools_repeat_and_keep_their_promise),

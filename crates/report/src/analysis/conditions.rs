@@ -71,6 +71,10 @@ pub(crate) fn written(contender: &Contender) -> String {
     if contender.layout != stack::LayoutChoice::default() {
         text = format!("{text}:layout={}", escape(&contender.layout.to_string()));
     }
+    let itself = Contender::parse_list(&contender.name);
+    if itself.is_ok_and(|read| read.len() == 1 && read[0] == *contender) {
+        return contender.name.clone();
+    }
     let unescaped = text.replace("\\,", ",").replace("\\:", ":");
     if unescaped == contender.name { text } else { format!("{}={text}", contender.name) }
 }
@@ -81,9 +85,12 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        for text in
-            ["tmpfs", "ext4:dir_index=off", r"fast=ext4@2011:mkfs=-T news:mount=a=b\,noatime"]
-        {
+        for text in [
+            "tmpfs",
+            "ext4:dir_index=off",
+            "ext4:scheduler=bfq:barrier=off",
+            r"fast=ext4@2011:mkfs=-T news:mount=a=b\,noatime",
+        ] {
             let contender = Contender::parse_list(text).unwrap().remove(0);
             assert_eq!(written(&contender), text);
         }

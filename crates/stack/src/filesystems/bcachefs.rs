@@ -8,7 +8,9 @@ use units::Bytes;
 
 use super::options::Options;
 use super::vocabulary::{ATIME, BLOCK_SIZE, CHECKSUM, COMPRESSION, FSYNC, SYNC};
-use super::{Change, Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest};
+use super::{
+    Change, Description, Filesystem, Mount, Plan, ReadAhead, Request, Upkeep, UpkeepRequest,
+};
 use crate::{Command, Contender, Durability, Refusal};
 
 /// See the module's own words.
@@ -46,6 +48,10 @@ impl Filesystem for Bcachefs {
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
         Options::of(&DESCRIPTION, contender)?;
         Ok(DEVICE_MIN)
+    }
+
+    fn read_ahead(&self, _: &str) -> ReadAhead {
+        ReadAhead::Own("it has a figure of its own, and the kernel does not say under which name")
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {

@@ -8,7 +8,8 @@ use super::vocabulary::{
     METADATA_COPIES, NODE_SIZE, SYNC,
 };
 use super::{
-    Description, Filesystem, Mount, Plan, Preset, Request, Snapshot, Upkeep, UpkeepRequest, upkeep,
+    Description, Filesystem, Mount, Plan, Preset, ReadAhead, Request, Snapshot, Upkeep,
+    UpkeepRequest, upkeep,
 };
 use crate::{Command, Contender, Refusal};
 
@@ -126,6 +127,12 @@ impl Filesystem for Btrfs {
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
         minimum(&Options::of(&DESCRIPTION, contender)?)
+    }
+
+    /// Its own for all devices it is spread over, 4 MiB at least unless said (`open_ctree`,
+    /// fs/btrfs/disk-io.c); the devices' figures have no effect.
+    fn read_ahead(&self, uuid: &str) -> ReadAhead {
+        ReadAhead::Mounted(format!("/sys/fs/btrfs/{uuid}/bdi/read_ahead_kb"))
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {

@@ -13,6 +13,7 @@ mod jfs;
 mod nilfs2;
 mod ntfs3;
 mod options;
+mod queue;
 mod reiser4;
 mod reiserfs;
 mod tmpfs;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+pub use queue::{QUEUE_OPTIONS, Queue, ReadAhead};
 pub use upkeep::{Change, Shown, Snapshot, Upkeep, UpkeepRequest};
 
 use crate::{Command, Contender, Durability, Refusal};
@@ -101,6 +103,12 @@ pub trait Filesystem: Sync {
     /// are kept with its geometry.
     fn kernel_files(&self) -> &'static [(&'static str, &'static [&'static str])] {
         &[]
+    }
+
+    /// Who says how far the kernel reads ahead in files of the one made with this UUID.
+    fn read_ahead(&self, uuid: &str) -> ReadAhead {
+        let _ = uuid;
+        ReadAhead::Device
     }
 
     /// The feature flags in what the plan's `inspect` commands printed, given as pairs of

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use units::Bytes;
 
+use super::queue::QUEUE_OPTIONS;
 use super::vocabulary::{ATIME, JOURNAL, SYNC, Word};
 use super::{Description, OptionDescription, Request};
 use crate::{Contender, Durability, Refusal};
@@ -74,9 +75,10 @@ impl<'a> Options<'a> {
 
     fn set(&mut self, name: &str, text: &str) -> Result<(), Refusal> {
         let what = format!("{}: {name}={text}", self.description.name);
-        let Some(option) = self.description.options.iter().find(|option| option.name == name)
-        else {
-            let known = self.description.options.iter().map(|option| option.name);
+        let on_disks = if self.description.needs_device { QUEUE_OPTIONS } else { &[] };
+        let taken = self.description.options.iter().chain(on_disks);
+        let Some(option) = taken.clone().find(|option| option.name == name) else {
+            let known = taken.map(|option| option.name);
             let rule = match super::vocabulary::word(name) {
                 Some(word) => {
                     format!("{} has no such option ({})", self.description.name, word.meaning)

@@ -96,6 +96,10 @@ vocabulary! {
         "checksum of file content";
     LAZY_INIT "lazy_init" "on|off"
         "on: mkfs leaves inode tables to a kernel thread after the first mount";
+    SCHEDULER "scheduler" "none|mq-deadline|bfq|kyber"
+        "the kernel's I/O scheduler: the order in which requests go to a disk";
+    READ_AHEAD "read_ahead" "SIZE"
+        "how far the kernel reads ahead in a file that is read in sequence";
     STRIPE_UNIT "stripe_unit" "SIZE"
         "bytes on one disk of an array before the next disk's turn";
     STRIPE_WIDTH "stripe_width" "NUMBER"
@@ -125,13 +129,14 @@ pub fn word(name: &str) -> Option<&'static Word> {
 mod tests {
     use super::*;
     use crate::FILESYSTEMS;
+    use crate::filesystems::QUEUE_OPTIONS;
 
     #[test]
     fn every_word_is_used_and_every_option_is_a_word() {
         let mut used = std::collections::BTreeSet::new();
         for filesystem in FILESYSTEMS {
             let description = filesystem.describe();
-            for option in description.options {
+            for option in description.options.iter().chain(QUEUE_OPTIONS) {
                 let word = word(option.name)
                     .unwrap_or_else(|| panic!("{}: {}", description.name, option.name));
                 used.insert(word.name);

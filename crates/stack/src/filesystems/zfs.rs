@@ -11,8 +11,8 @@ use super::vocabulary::{
     ATIME, CHECKSUM, COMPRESSION, COMPRESSION_LEVEL, FSYNC, JOURNAL, RECORD_SIZE, SECTOR_SIZE, SYNC,
 };
 use super::{
-    Attachment, Description, Filesystem, Mount, Plan, Preset, Request, Shown, Snapshot, Upkeep,
-    UpkeepRequest, upkeep,
+    Attachment, Description, Filesystem, Mount, Plan, Preset, ReadAhead, Request, Shown, Snapshot,
+    Upkeep, UpkeepRequest, upkeep,
 };
 use crate::{Command, Contender, Durability, Refusal};
 
@@ -134,6 +134,10 @@ impl Filesystem for Zfs {
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
         Options::of(&DESCRIPTION, contender)?;
         Ok(DEVICE_MIN)
+    }
+
+    fn read_ahead(&self, _: &str) -> ReadAhead {
+        ReadAhead::Own("zfs prefetches by rules of its own and tells the kernel to read ahead by 0")
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {

@@ -10,7 +10,9 @@ use units::Bytes;
 
 use super::options::Options;
 use super::vocabulary::{ATIME, CHECKSUM, COMPRESSION, RECORD_SIZE};
-use super::{Attachment, Description, Filesystem, MOUNT_POINT, Mount, Plan, Request, Service};
+use super::{
+    Attachment, Description, Filesystem, MOUNT_POINT, Mount, Plan, ReadAhead, Request, Service,
+};
 use crate::{Command, Contender, Refusal};
 
 /// See the module's own words.
@@ -73,6 +75,10 @@ impl Filesystem for ZfsFuse {
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
         Options::of(&DESCRIPTION, contender)?;
         Ok(DEVICE_MIN)
+    }
+
+    fn read_ahead(&self, _: &str) -> ReadAhead {
+        ReadAhead::Own("zfs-fuse prefetches by rules of its own, in its own process")
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {

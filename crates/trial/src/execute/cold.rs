@@ -29,12 +29,12 @@ impl Cooling<'_> {
     }
 
     /// Empties the cache and says how, or says why it stays warm. `run` runs a command,
-    /// `settle` waits until what mounting left running has ended.
+    /// `settle` does what is done after each mount.
     pub(super) fn make_cold(
         &self,
         target: &mut Target,
         run: &dyn Fn(&Command) -> Result<(), String>,
-        settle: &dyn Fn(&Plan) -> bool,
+        settle: &dyn Fn() -> Result<(), String>,
     ) -> Cache {
         let warm = |why: String| Cache::Warm { why };
         match self {
@@ -53,8 +53,8 @@ impl Cooling<'_> {
                 if let Err(error) = mounted.remount(&plan.mount, between) {
                     return warm(format!("it could not be mounted again: {error}"));
                 }
-                if !settle(plan) {
-                    return warm("it did not settle after it was mounted again".to_owned());
+                if let Err(error) = settle() {
+                    return warm(format!("after it was mounted again: {error}"));
                 }
                 match target.refresh() {
                     Ok(()) => Cache::Cold {

@@ -3,7 +3,10 @@
 mod cold;
 mod machine;
 mod mounting;
+mod place;
 mod program;
+mod queue;
+mod record;
 mod service;
 mod space;
 mod target;
@@ -12,15 +15,16 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use stack::Command;
-use stack::filesystems::{Plan, Request};
-use stack::layouts::Role;
+use stack::filesystems::Request;
 use units::Bytes;
 use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
 
 pub(crate) use self::machine::kernel_release;
 pub(crate) use self::mounting::Mounted;
+use self::place::{Place, Stand};
 use self::program::ProgramError;
 pub(crate) use self::program::Programs;
+pub(crate) use self::record::tool_versions;
 use self::target::Target;
 use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, SpaceUse, Step, TrialSpec};
 
@@ -155,7 +159,8 @@ impl Execution<'_> {
         self.tell(Event::Made(Box::new(made)));
         let cooling = cold::Cooling::Directory { drop_machine_caches };
         self.step(Step::Work);
-        let host = TrialHost { execution: self, target: RefCell::new(target), cooling, disks: &[] };
+        let host =
+            TrialHost { execution: self, target: RefCell::new(target), cooling, stand: None };
         let ended = self.run_workloads(&host, path, inputs);
         let why = "others write to the same filesystem".to_owned();
         self.tell(Event::Space(SpaceUse::Missing { why }));
@@ -175,6 +180,7 @@ impl Execution<'_> {
             self.failed(format!("there is no filesystem `{}`", contender.filesystem))
         })?;
 
+        let queue = stack::filesystems::Queue::of(filesystem, contender).map_err(refuse)?;
         let mut record = Vec::new();
         let layout = match filesystem.describe().needs_device {
             true => Some(layout_plan(&self.job.spec, devices).map_err(refuse)?),
@@ -182,13 +188,14 @@ impl Execution<'_> {
         };
         self.step(Step::Layout);
         if layout.is_some() {
+            queue::set_scheduler(&queue, devices).map_err(refuse)?;
             self.clear(devices, kind, &mut record)?;
         }
         let mut assembled = Ok(());
         for command in layout.iter().flat_map(|plan| &plan.assemble) {
             assembled = assembled.and_then(|()| self.run_command(command, &mut record));
         }
-        let place = Place { kind, mount_point, layout: layout.as_ref(), disks: devices };
+        let place = Place { kind, mount_point, layout: layout.as_ref(), disks: devices, queue };
         let ended = assembled
             .and_then(|()| self.run_on_filesystem(filesystem, &place, inputs, &mut record));
         let dismantled = layout.map_or(Ok(()), |plan| self.dismantle(&plan, ended.is_ok()));
@@ -238,6 +245,8 @@ impl Execution<'_> {
         let plan = filesystem
             .plan(&request)
             .map_err(|refusal| Outcome::Refused { reason: refusal.to_string() })?;
+        let whose = filesystem.read_ahead(&request.uuid);
+        let reading = queue::Reading::of(&place.queue, &whose, request.data.as_deref());
 
         self.step(Step::Mkfs);
         let service = plan.attachment.as_ref().and_then(|attachment| attachment.service.as_ref());
@@ -248,7 +257,8 @@ impl Execution<'_> {
         for command in &plan.make {
             self.run_command(command, record)?;
         }
-        let ended = self.run_made(filesystem, &plan, place, inputs, record);
+        let ended =
+            self.run_made(filesystem, &Stand { place, plan: &plan, reading }, inputs, record);
         if let Some(attachment) = &plan.attachment {
             // However it ended: a pool outlives the process that made it.
             self.run_command(&attachment.remove, record)?;
@@ -259,11 +269,11 @@ impl Execution<'_> {
     fn run_made(
         &self,
         filesystem: &dyn stack::Filesystem,
-        plan: &Plan,
-        place: &Place<'_>,
+        stand: &Stand<'_>,
         inputs: &Inputs,
         record: &mut Vec<(String, String)>,
     ) -> Result<(), Outcome> {
+        let Stand { place, plan, .. } = *stand;
         self.step(Step::Mount);
         let service = plan.attachment.as_ref().and_then(|attachment| attachment.service.as_ref());
         let mounted = match service {
@@ -271,7 +281,7 @@ impl Execution<'_> {
             Some(service) => Mounted::by_service(service, &self.programs, place.mount_point),
         };
         let mounted = mounted.map_err(|error| self.failed(error.to_string()))?;
-        let ended = self.work_on_mounted(filesystem, plan, place, &mounted, inputs, record);
+        let ended = self.work_on_mounted(filesystem, stand, &mounted, inputs, record);
         self.step(Step::Unmount);
         mounted.unmount().map_err(|error| self.failed(error.to_string()))?;
         // A filesystem that a failed workload filled is checked too: damage is a finding.
@@ -287,14 +297,14 @@ impl Execution<'_> {
     fn work_on_mounted(
         &self,
         filesystem: &dyn stack::Filesystem,
-        plan: &Plan,
-        place: &Place<'_>,
+        stand: &Stand<'_>,
         mounted: &Mounted,
         inputs: &Inputs,
         record: &mut Vec<(String, String)>,
     ) -> Result<(), Outcome> {
+        let Stand { place, plan, .. } = *stand;
         self.step(Step::Settle);
-        self.settle(plan, place.disks)?;
+        self.settle(stand)?;
         let mut dumps = Vec::new();
         for command in
             plan.inspect.iter().chain(place.layout.iter().flat_map(|layout| &layout.inspect))
@@ -331,7 +341,7 @@ impl Execution<'_> {
             free: Some(target.free),
             raw: place.raw(&self.job.spec.contender.layout),
             durability: plan.durability,
-            record: record.drain(..).chain(dumps).collect(),
+            record: record.drain(..).chain(dumps).chain(stand.reading.shown(place.disks)).collect(),
             tools: tool_versions(&self.programs, filesystem),
         };
         self.tell(Event::Made(Box::new(made)));
@@ -345,12 +355,16 @@ impl Execution<'_> {
         let used_when_new = space::used(&path).ok();
         self.step(Step::Work);
         let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered() };
-        let disks = place.disks;
-        let host = TrialHost { execution: self, target: RefCell::new(target), cooling, disks };
+        let host = TrialHost {
+            execution: self,
+            target: RefCell::new(target),
+            cooling,
+            stand: Some(stand),
+        };
         let ended = self.run_workloads(&host, &path, inputs);
         for command in place.layout.iter().flat_map(|layout| &layout.observe) {
             let said = self.programs.run(command).unwrap_or_else(|error| error.to_string());
-            self.tell(Event::Note(format!("after the workloads: {}", states(&said))));
+            self.tell(Event::Note(format!("after the workloads: {}", record::states(&said))));
         }
         // Of a sequence only the whole: looking between two of its workloads would warm
         // caches and write out what the next one finds.
@@ -429,13 +443,16 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Waits until what mkfs and mount left running has ended.
-    fn settle(&self, plan: &Plan, disks: &[PathBuf]) -> Result<(), Outcome> {
+    /// After each mount: sets what begins anew with it, and waits until what mkfs and mount
+    /// left running has ended.
+    fn settle(&self, stand: &Stand<'_>) -> Result<(), Outcome> {
         use stack::filesystems::Settle;
-        for what in &plan.settle {
+        stand.reading.set().map_err(|error| self.failed(error))?;
+        for what in &stand.plan.settle {
             let settled = match what {
                 Settle::KernelThreadGone(name) => {
-                    machine::wait_for_thread_end(name, &target::block_device_ids(disks))
+                    let devices = target::block_device_ids(stand.place.disks);
+                    machine::wait_for_thread_end(name, &devices)
                 }
                 Settle::CommandSucceeds(command) => {
                     machine::wait_until(|| self.programs.run(command).is_ok())
@@ -475,98 +492,21 @@ impl Execution<'_> {
     }
 }
 
-/// What the filesystem's tools say of themselves: program and first line.
-pub(crate) fn tool_versions(
-    programs: &Programs,
-    filesystem: &dyn stack::Filesystem,
-) -> Vec<(String, String)> {
-    let wanted = filesystem.describe().programs.iter().take(1);
-    wanted
-        .filter_map(|program| {
-            let command = Command::new(program, ["-V"]).succeeding_with(&[0, 1]);
-            let output = programs.run(&command).ok()?;
-            let first = output.lines().find(|line| !line.trim().is_empty())?.trim();
-            Some(((*program).to_owned(), first.to_owned()))
-        })
-        .collect()
-}
-
-/// The lines of a listing that say how things stand: `State : clean, degraded, recovering`.
-fn states(said: &str) -> String {
-    let lines = said.lines().map(str::trim);
-    let telling: Vec<String> = lines
-        .filter(|line| line.starts_with("State :") || line.contains("Status :"))
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
-    if telling.is_empty() { said.trim().to_owned() } else { telling.join("; ") }
-}
-
-/// What a filesystem is made on.
-struct Place<'a> {
-    kind: DeviceKind,
-    mount_point: &'a Path,
-    /// `None` for a filesystem that needs no device.
-    layout: Option<&'a stack::layouts::Plan>,
-    /// The disks of the layout: their counters belong to the trial.
-    disks: &'a [PathBuf],
-}
-
-impl Place<'_> {
-    /// Room of all disks that hold data; those behind a controller counted with it.
-    fn raw(&self, choice: &stack::LayoutChoice) -> Option<Bytes> {
-        let layout = choice.layout().ok().filter(|_| self.layout.is_some())?;
-        let (roles, share) = (layout.disks(choice).ok()?, layout.share(choice).ok()?);
-        let mut raw = Bytes::ZERO;
-        for (role, disk) in roles.iter().zip(self.disks) {
-            raw += match role {
-                Role::Journal => Bytes::ZERO,
-                Role::Data => machine::device_size(disk).ok()?,
-                Role::Controller(_) => {
-                    Bytes(machine::device_size(disk).ok()?.0 / share.usable * share.of)
-                }
-            };
-        }
-        Some(raw)
-    }
-
-    /// In words for a table.
-    fn words(&self, layout: &stack::LayoutChoice) -> String {
-        let kind = self.kind.words();
-        if *layout == stack::LayoutChoice::default() {
-            return kind.to_owned();
-        }
-        let simulated = self.kind == DeviceKind::Simulated;
-        match self.disks.len() {
-            1 if simulated && layout.name.starts_with("hw-") => {
-                format!("layout {layout}: one simulated controller")
-            }
-            1 => format!("layout {layout}: {kind}"),
-            count => format!("layout {layout}: {count} × {kind}"),
-        }
-    }
-
-    /// Every device that may have pages of the filesystem in its own page cache.
-    fn buffered(&self) -> Vec<PathBuf> {
-        let Some(layout) = self.layout else { return Vec::new() };
-        let mut devices = vec![layout.data.clone()];
-        devices.extend(layout.members.iter().cloned());
-        devices.extend(layout.journal.iter().cloned());
-        devices.extend(self.disks.iter().cloned());
-        devices
-    }
-}
-
 /// The host of the workloads of one trial.
 struct TrialHost<'a, 'j> {
     execution: &'a Execution<'j>,
     target: RefCell<Target>,
     cooling: cold::Cooling<'a>,
-    disks: &'a [PathBuf],
+    /// What it stands on; `None` for a directory.
+    stand: Option<&'a Stand<'a>>,
 }
 
 impl Host for TrialHost<'_, '_> {
     fn make_cold(&self) -> workload::Cache {
-        let settle = |plan: &Plan| self.execution.settle(plan, self.disks).is_ok();
+        let settle = || match self.stand {
+            Some(stand) => self.execution.settle(stand).map_err(|outcome| outcome.to_string()),
+            None => Ok(()),
+        };
         let run = |command: &Command| match self.execution.programs.run(command) {
             Ok(_) => Ok(()),
             Err(error) => Err(error.to_string()),

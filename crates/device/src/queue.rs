@@ -1,0 +1,93 @@
+//! A disk's queue settings, remembered while a trial changes them and put back afterwards: a
+//! machine's own choice of scheduler and read-ahead is not ours to keep.
+
+use std::fs::File;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::{Ledger, LedgerError, RecordFile, Thing, random_token};
+use crate::sysfs::Entry;
+use crate::{Claim, DeviceNumber, Identity, claim};
+
+/// The settings, and the files below a disk's directory in sysfs in which they are.
+const FILES: [&str; 2] = ["queue/scheduler", "queue/read_ahead_kb"];
+
+/// What is kept of a disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueueSettings {
+    number: DeviceNumber,
+    /// Whose settings they are: a number alone may be another disk's by now.
+    identity: Identity,
+    /// File and value, where the disk has it.
+    values: Vec<(String, String)>,
+}
+
+impl QueueSettings {
+    fn of(claim: &Claim) -> io::Result<QueueSettings> {
+        let disk = Entry::of(claim.number())?.whole_disk()?;
+        let values = FILES.iter().filter_map(|file| {
+            let value = disk.read(file)?;
+            Some(((*file).to_owned(), selected(&value).to_owned()))
+        });
+        Ok(QueueSettings {
+            number: claim.number(),
+            identity: claim.state().identity.clone(),
+            values: values.collect(),
+        })
+    }
+
+    /// Puts back what differs, and says what that was. Nothing where the disk is gone or is
+    /// another one.
+    pub(crate) fn restore(&self) -> io::Result<Vec<String>> {
+        let Ok(entry) = Entry::of(self.number) else { return Ok(Vec::new()) };
+        let identity =
+            File::open(entry.node()).and_then(|device| claim::identity(&device, self.number));
+        if identity.ok().as_ref() != Some(&self.identity) {
+            return Ok(Vec::new());
+        }
+        let disk = entry.whole_disk()?;
+        let mut restored = Vec::new();
+        for (file, value) in &self.values {
+            if disk.read(file).is_some_and(|now| selected(&now) != value) {
+                disk.write(file, value)?;
+                restored.push(format!("{file} of {} is {value} again", disk.node().display()));
+            }
+        }
+        Ok(restored)
+    }
+}
+
+/// The word between brackets of `none [mq-deadline] bfq`, or all of it.
+fn selected(text: &str) -> &str {
+    let bracketed =
+        text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    bracketed.unwrap_or(text)
+}
+
+/// Settings of a disk that are put back when this is dropped, or at the next start.
+#[derive(Debug)]
+pub struct OwnedQueue {
+    settings: QueueSettings,
+    record: Option<RecordFile>,
+}
+
+impl OwnedQueue {
+    pub(crate) fn note(ledger: &Ledger, claim: &Claim) -> Result<OwnedQueue, LedgerError> {
+        let settings =
+            QueueSettings::of(claim).map_err(LedgerError::of("read the queue of", claim.path()))?;
+        let record =
+            ledger.record(&random_token()?, Thing::Queue { settings: settings.clone() })?;
+        Ok(OwnedQueue { settings, record: Some(record) })
+    }
+}
+
+impl Drop for OwnedQueue {
+    fn drop(&mut self) {
+        if let (Err(_), Some(record)) = (self.settings.restore(), self.record.take()) {
+            // The next start tries again, and says so.
+            record.leave();
+        }
+    }
+}

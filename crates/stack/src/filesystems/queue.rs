@@ -1,0 +1,68 @@
+//! Between a filesystem and its disks: the I/O scheduler of each disk, and how far the kernel
+//! reads ahead in files. These are the block layer's, so that every filesystem on disks takes
+//! the same words, and no driver maps them.
+
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::options::Options;
+use super::vocabulary::{READ_AHEAD, SCHEDULER};
+use super::{Filesystem, OptionDescription};
+use crate::{Contender, Refusal};
+
+/// Options of every filesystem that sits on a disk, beside its own.
+pub static QUEUE_OPTIONS: &[OptionDescription] = &[
+    SCHEDULER.here("of each disk of the layout; default: what the machine has chosen"),
+    READ_AHEAD.here("whole pages of 4 KiB up to 1 GiB, 0 for none; default: what the machine has"),
+];
+
+/// The kernel counts read-ahead in pages.
+const PAGE: Bytes = Bytes::from_kib(4);
+/// More is a slip of the pen.
+const READ_AHEAD_MAX: Bytes = Bytes::from_gib(1);
+
+/// What a contender wants of the queues of its disks; `None` is as it is found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// The I/O scheduler of each disk, by the kernel's name.
+    pub scheduler: Option<String>,
+    /// How far the kernel reads ahead in a file that is read in sequence.
+    pub read_ahead: Option<Bytes>,
+}
+
+/// Who says how far is read ahead in the files of a filesystem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadAhead {
+    /// The device it sits on, in `queue/read_ahead_kb`.
+    Device,
+    /// The mounted filesystem, in this file of sysfs, which comes with each mount.
+    Mounted(String),
+    /// Its own rules, as given here; the kernel's figure says nothing.
+    Own(&'static str),
+}
+
+impl Queue {
+    /// What the contender asks for.
+    ///
+    /// # Errors
+    /// When a value is not one, or the filesystem reads ahead by rules of its own.
+    pub fn of(filesystem: &dyn Filesystem, contender: &Contender) -> Result<Queue, Refusal> {
+        let options = Options::of(filesystem.describe(), contender)?;
+        let read_ahead = options.size(&READ_AHEAD);
+        if let Some(size) = read_ahead {
+            if size.0 % PAGE.0 != 0 || size > READ_AHEAD_MAX {
+                let rule = format!("whole pages of {PAGE}, up to {READ_AHEAD_MAX}");
+                return Err(options.refuse(&READ_AHEAD, rule));
+            }
+            if let ReadAhead::Own(rule) = filesystem.read_ahead("") {
+                return Err(options.refuse(&READ_AHEAD, rule));
+            }
+        }
+        Ok(Queue { scheduler: options.text(&SCHEDULER).map(str::to_owned), read_ahead })
+    }
+
+    /// Whether everything is to stay as it is found.
+    pub fn is_untouched(&self) -> bool {
+        *self == Queue::default()
+    }
+}

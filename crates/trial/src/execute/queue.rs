@@ -1,0 +1,136 @@
+//! The queues between a filesystem and its disks, as a contender wants them: the scheduler of
+//! each disk, how far files are read ahead. Set in sysfs and read back; who runs the trial puts
+//! back what was there before.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use stack::Refusal;
+use stack::filesystems::{Queue, ReadAhead};
+use units::Bytes;
+
+/// The directory of a device's queue in sysfs; a partition's is its disk's.
+fn directory(device: &Path) -> Result<PathBuf, String> {
+    let named = |error: std::io::Error| format!("{}: {error}", device.display());
+    let number = std::fs::metadata(device).map_err(named)?.rdev();
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    let entry = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).map_err(named)?;
+    let disk = match entry.join("partition").exists() {
+        true => entry.parent().map_or_else(|| entry.clone(), Path::to_owned),
+        false => entry,
+    };
+    Ok(disk.join("queue"))
+}
+
+/// Gives each disk the scheduler that is asked for, if one is.
+///
+/// # Errors
+/// When a disk cannot have it. Nothing on it has been touched then.
+pub(super) fn set_scheduler(queue: &Queue, disks: &[PathBuf]) -> Result<(), Refusal> {
+    let Some(wanted) = &queue.scheduler else { return Ok(()) };
+    for disk in disks {
+        let refuse = |rule: String| {
+            Refusal::new(format!("scheduler={wanted}"), rule)
+                .with_next("take one that it has, or leave the scheduler as it is")
+        };
+        let file = directory(disk).map_err(&refuse)?.join("scheduler");
+        // The kernel loads a module of this name by itself, if it has one.
+        let written = std::fs::write(&file, wanted);
+        let offered = std::fs::read_to_string(&file).unwrap_or_default();
+        if chosen(&offered) != Some(wanted) {
+            let why = written.err().map_or_else(String::new, |error| format!(" ({error})"));
+            let offered = match offered.trim() {
+                "" => "none at all".to_owned(),
+                offered => offered.to_owned(),
+            };
+            return Err(refuse(format!("{} has {offered}{why}", disk.display())));
+        }
+    }
+    Ok(())
+}
+
+/// The word between brackets: `none [mq-deadline] bfq`.
+fn chosen(offered: &str) -> Option<&str> {
+    offered
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+        // A disk that can have none shows the word alone.
+        .or_else(|| Some(offered.trim()).filter(|word| *word == "none"))
+}
+
+/// Where the kernel keeps how far it reads ahead in the files under test, and how far that is
+/// to be.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    file: Option<PathBuf>,
+    wanted: Option<Bytes>,
+}
+
+impl Reading {
+    /// For a filesystem on `data`; nothing is set yet.
+    pub(super) fn of(queue: &Queue, whose: &ReadAhead, data: Option<&Path>) -> Reading {
+        let file = match whose {
+            ReadAhead::Device => data
+                .and_then(|device| directory(device).ok())
+                .map(|directory| directory.join("read_ahead_kb")),
+            ReadAhead::Mounted(file) => Some(PathBuf::from(file)),
+            ReadAhead::Own(_) => None,
+        };
+        Reading { file, wanted: queue.read_ahead }
+    }
+
+    /// After each mount: a mounted filesystem's own figure begins anew with it.
+    ///
+    /// # Errors
+    /// When the kernel does not take it, or takes another.
+    pub(super) fn set(&self) -> Result<(), String> {
+        let (Some(file), Some(wanted)) = (&self.file, self.wanted) else { return Ok(()) };
+        let wanted = (wanted.0 >> 10).to_string();
+        let shown = file.display();
+        std::fs::write(file, &wanted)
+            .map_err(|error| format!("read_ahead: {shown} = {wanted}: {error}"))?;
+        match self.figure() {
+            Some(figure) if figure == wanted => Ok(()),
+            found => Err(format!(
+                "read_ahead: {shown} is {} after {wanted} was written",
+                found.as_deref().unwrap_or("unreadable")
+            )),
+        }
+    }
+
+    fn figure(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.file.as_ref()?).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    /// What holds for each disk and for the files, for the record of what was made.
+    pub(super) fn shown(&self, disks: &[PathBuf]) -> Vec<(String, String)> {
+        let scheduler = |disk: &PathBuf| {
+            let offered = std::fs::read_to_string(directory(disk).ok()?.join("scheduler")).ok()?;
+            Some((format!("scheduler of {}", disk.display()), chosen(&offered)?.to_owned()))
+        };
+        let ahead = self.figure().map(|kib| ("read-ahead in KiB".to_owned(), kib));
+        disks.iter().filter_map(scheduler).chain(ahead).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_scheduler_stands_between_brackets() {
+        assert_eq!(chosen("none [mq-deadline] kyber bfq \n"), Some("mq-deadline"));
+        assert_eq!(chosen("none\n"), Some("none"));
+        assert_eq!(chosen(""), None);
+        assert_eq!(chosen("none mq-deadline\n"), None);
+    }
+
+    #[test]
+    fn a_file_has_no_queue() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let queue = Queue { scheduler: Some("none".to_owned()), read_ahead: None };
+        let refusal = set_scheduler(&queue, &[file.path().to_owned()]).unwrap_err().to_string();
+        assert!(refusal.starts_with("scheduler=none: "), "{refusal}");
+    }
+}
