@@ -384,13 +384,17 @@ fn notes(study: &Study, runs: &[PartRun], own: &Figures<'_>) -> Vec<String> {
     if outstanding > 0 {
         notes.push(format!("{outstanding} trials have not been run yet; --resume goes on."));
     }
+    // Each once, however many parts it is about.
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
     for (part, figures) in own.parts() {
         for warning in &figures.analysis.warnings {
-            let note = format!("{part}: {warning}");
-            if !notes.contains(&note) {
-                notes.push(note);
+            match said.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, parts)) if parts.contains(&part.as_str()) => {}
+                Some((_, parts)) => parts.push(part),
+                None => said.push((warning, vec![part])),
             }
         }
     }
+    notes.extend(said.into_iter().map(|(text, parts)| format!("{}: {text}", parts.join(", "))));
     notes
 }
