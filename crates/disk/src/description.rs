@@ -387,6 +387,8 @@ pub struct ArrayOf {
     pub members: u32,
     /// What lies on one before the next is used; as the controller has it where `None`.
     pub stripe_unit: Option<Bytes>,
+    /// The controller's memory for writes, one stripe at least; its own where `None`.
+    pub write_memory: Option<Bytes>,
     /// What each of them is.
     pub member: DiskDescription,
 }
@@ -398,6 +400,7 @@ impl ArrayOf {
             members: self.members,
             level: self.level,
             stripe_unit: self.stripe_unit.unwrap_or(controller.stripe_unit),
+            write_memory: self.write_memory.unwrap_or(controller.write_memory),
             ..controller
         };
         (controller, self.member)

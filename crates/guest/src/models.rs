@@ -2,7 +2,7 @@
 
 use disk::{ArrayOf, ArrayState, DiskDescription, Model, Options};
 
-use crate::order::DiskOrder;
+use crate::order::{ArrayOrder, DiskOrder};
 
 /// Builds the model of a disk.
 ///
@@ -24,13 +24,9 @@ pub fn description(order: &DiskOrder) -> Result<DiskDescription, String> {
         None => DiskDescription::parse(name, text),
         Some(array) => {
             DiskDescription::parse(&array.member, &array.parameters).and_then(|member| {
-                let stripe_unit = array.stripe_unit;
-                let (level, members) = (array.level, array.members);
-                DiskDescription::parse_array(
-                    name,
-                    text,
-                    ArrayOf { level, members, stripe_unit, member },
-                )
+                let ArrayOrder { level, members, stripe_unit, write_memory, .. } = *array;
+                let array = ArrayOf { level, members, stripe_unit, write_memory, member };
+                DiskDescription::parse_array(name, text, array)
             })
         }
     };
@@ -127,9 +123,10 @@ mod tests {
         let array = |level, members| DiskOrder {
             name: "areca-arc-1220".to_owned(),
             parameters: text("areca-arc-1220").to_owned(),
-            array: Some(crate::order::ArrayOrder {
+            array: Some(ArrayOrder {
                 level,
                 members,
+                write_memory: None,
                 stripe_unit: None,
                 member: "hitachi-7k1000c-1tb".to_owned(),
                 parameters: text("hitachi-7k1000c-1tb").to_owned(),
@@ -143,6 +140,15 @@ mod tests {
         assert_eq!(offered, Bytes(each.0 / 65536 * 2 * 65536));
         let problem = build(&array(disk::Level::Raid10, 3)).err().unwrap();
         assert!(problem.contains("pairs are mirrored"), "{problem}");
+        let with_memory = |memory| {
+            let mut order = array(disk::Level::Raid10, 4);
+            order.options.clear();
+            order.array.as_mut().unwrap().write_memory = Some(memory);
+            build(&order).map(drop)
+        };
+        assert_eq!(with_memory(Bytes::from_kib(256)), Ok(()));
+        let problem = with_memory(Bytes::from_kib(128)).unwrap_err();
+        assert!(problem.contains("at least one whole stripe"), "{problem}");
         let none =
             DiskOrder { parameters: text("ideal").to_owned(), ..array(disk::Level::Raid5, 3) };
         assert!(build(&none).err().unwrap().contains("put disks behind it"));

@@ -119,6 +119,9 @@ pub struct ArrayOrder {
     pub members: u32,
     /// Bytes on one disk before the next disk's turn; the controller's own where `None`.
     pub stripe_unit: Option<Bytes>,
+    /// The controller's memory for writes; its own where `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_memory: Option<Bytes>,
     /// Their name, for messages.
     pub member: String,
     /// Their parameters: the text of their TOML file.

@@ -115,6 +115,7 @@ fn controller(
             level,
             members: u32::try_from(array.members).unwrap_or(u32::MAX),
             stripe_unit: array.chunk,
+            write_memory: controller.write_memory,
             member: profile.disk.model.clone(),
             parameters: drive_parameters,
         }),

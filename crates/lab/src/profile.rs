@@ -59,6 +59,10 @@ pub struct MachineProfile {
 pub struct ControllerProfile {
     /// Name in the catalogue of disks, or the path of a TOML file.
     pub model: String,
+    /// Its memory for writes, one stripe at least; the model's where not given. Where data are
+    /// scaled this is scaled with them: what fits into it is not written to the disks in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_memory: Option<Bytes>,
     /// Requests the kernel keeps outstanding at most.
     #[serde(default = "controller_depth")]
     pub depth: u16,
@@ -75,6 +79,7 @@ impl ControllerProfile {
     pub(crate) fn named(model: &str) -> ControllerProfile {
         ControllerProfile {
             model: model.to_owned(),
+            write_memory: None,
             depth: controller_depth(),
             scheduler: scheduler(),
             read_ahead: read_ahead(),

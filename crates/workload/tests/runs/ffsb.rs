@@ -85,3 +85,37 @@ fn settings_that_make_no_sense_are_refused() {
     assert!(message("min_size=1000 max_size=2000").contains("direct=off"));
     assert!(message("block=2M op_size=1M").contains("smaller than a block"));
 }
+
+#[test]
+fn files_that_are_kept_are_the_next_ones() {
+    let target = scratch();
+    let next = |settings: &str| {
+        let settings =
+            format!("files=10 min_size=256K max_size=256K threads=2 direct=off ops=20 {settings}");
+        let ran = run("ffsb", target.path(), &Inputs::default(), 1, &settings);
+        assert!(ran.ended.is_ok(), "{settings}: {:?}", ran.ended);
+        ran
+    };
+    // Some are made and some go: whatever is there then is what the next one finds.
+    let first = next("weights=create=1,delete=1 keep=on");
+    assert!(first.completed("create"));
+    let left: usize = std::fs::read_dir(target.path().join("ffsb"))
+        .unwrap()
+        .map(|directory| std::fs::read_dir(directory.unwrap().path()).unwrap().count())
+        .sum();
+    assert!(left > 0);
+    let second = next("profile=read keep=on");
+    assert!(!second.completed("create") && second.completed("run"));
+    assert_eq!(second.phase("run").ops, 40);
+    let last = next("weights=delete=1");
+    let deletes = &last.phase("run").latencies["delete"];
+    assert_eq!(deletes.count() as usize, left.min(40));
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
+    // What does not fit is refused, and stays.
+    next("profile=read keep=on");
+    let other = "files=10 min_size=4K max_size=4K threads=2 ops=1";
+    let refused = run("ffsb", target.path(), &Inputs::default(), 1, other);
+    let message = refused.ended.unwrap_err().to_string();
+    assert!(message.contains("have other sizes"), "{message}");
+    assert!(target.path().join("ffsb").exists());
+}

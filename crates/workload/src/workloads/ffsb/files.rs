@@ -1,10 +1,14 @@
 //! The files all threads of FFSB share. A read shares a file with other reads; whatever
 //! changes a file has it alone.
 
+use std::os::fd::BorrowedFd;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
 use crate::path_buffer::PathBuffer;
-use crate::{Draw, Seed};
+use crate::{Draw, OpError, Seed};
 
 /// A place for a file: its size, or nothing.
 pub(super) struct Files {
@@ -22,6 +26,45 @@ impl Files {
             (0..count).map(|_| RwLock::new(Some(min + draw.below(max - min + 1)))).collect();
         places.extend((0..count).map(|_| RwLock::new(None)));
         Files { places, directories }
+    }
+
+    /// The files that an earlier workload has left, if it has; places as it gave them.
+    pub(super) fn left(
+        target: BorrowedFd<'_>,
+        count: u64,
+        directories: u64,
+    ) -> Result<Option<Files>, OpError> {
+        let mut files = Files { places: Vec::new(), directories };
+        let mut path = PathBuffer::new();
+        path.text(DIRECTORY);
+        let stat = |path: &PathBuffer| match rustix::fs::statat(
+            target,
+            path.c_str(),
+            AtFlags::SYMLINK_NOFOLLOW,
+        ) {
+            Ok(stat) => Ok(Some(stat.st_size as u64)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(path.failed("stat")(error)),
+        };
+        if stat(&path)?.is_none() {
+            return Ok(None);
+        }
+        for place in 0..2 * count {
+            files.path(place as usize, &mut path);
+            let size = stat(&path)?;
+            files.places.push(RwLock::new(size));
+        }
+        Ok(Some(files))
+    }
+
+    /// Whether there is a file of another size than this.
+    pub(super) fn holds_other_than(&self, size: u64) -> bool {
+        (0..self.len()).any(|place| self.read(place).is_some_and(|other| other != size))
+    }
+
+    /// The first place with a file.
+    pub(super) fn first(&self) -> Option<usize> {
+        (0..self.len()).find(|&place| self.read(place).is_some())
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,6 +1,7 @@
 //! FFSB: weighted ops by many threads on a set of files.
 
 mod aging;
+mod description;
 mod files;
 mod hand;
 mod profile;
@@ -11,220 +12,21 @@ use rustix::fs::Mode;
 use units::Bytes;
 
 use self::aging::Aging;
+use self::description::{AGE, CREATE, DESCRIPTION, RUN};
 use self::files::{DIRECTORY, Files};
 use self::hand::{Hand, Job};
 use self::profile::{Kind as Does, Profile};
 use super::age::fill_state;
-use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
+use super::contents::{Contents, Filling};
 use super::copying::open_target;
 use super::crew::{phase_with_threads, think};
 use super::direct::open_direct;
 use super::{Space, Workload, walk};
 use crate::path_buffer::PathBuffer;
-use crate::{
-    Context, Description, Failure, InputFacts, Kind, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, PhaseResult,
-};
+use crate::{Context, Description, Failure, InputFacts, OpError, Parameters, PhaseResult};
 
 /// See the module's own words.
 pub(super) struct Ffsb;
-
-static CREATE: PhaseDescription = PhaseDescription {
-    name: "create",
-    summary: "makes the set of files",
-    clock: "create, writes of `create_block`, close of each file in the cache; at the end a sync",
-    ops: &[OpDescription { name: "create", span: "create to close of one file" }],
-    disk_bound: false,
-};
-static AGE: PhaseDescription = PhaseDescription {
-    name: "age",
-    summary: "creates, appends to and deletes other files until the filesystem is as full as asked",
-    clock: "all of it and a sync; no cache drop before",
-    ops: &[
-        OpDescription { name: "create", span: "create, writes of 64 KiB, close" },
-        OpDescription { name: "append", span: "open, writes at the end, close" },
-        OpDescription { name: "delete", span: "one unlink" },
-    ],
-    disk_bound: true,
-};
-static RUN: PhaseDescription = PhaseDescription {
-    name: "run",
-    summary: "threads do ops of weighted kinds on files drawn at random",
-    clock: "from the moment all threads are let go until each has ended its last op, and a sync; \
-            no cache drop before",
-    ops: &[
-        OpDescription { name: "read", span: "open, reads of blocks, close" },
-        OpDescription { name: "readall", span: "open, reads of the whole file, close" },
-        OpDescription { name: "write", span: "open, writes of blocks, fsync if asked, close" },
-        OpDescription { name: "create", span: "create, writes, fsync if asked, close" },
-        OpDescription { name: "append", span: "open, writes at the end, fsync if asked, close" },
-        OpDescription { name: "delete", span: "one unlink" },
-        OpDescription { name: "meta", span: "two mkdirs, a rmdir, a rename" },
-    ],
-    disk_bound: true,
-};
-
-static DESCRIPTION: Description = Description {
-    name: "ffsb",
-    summary: "FFSB 5.2.1: many threads read, write, create, delete by weights",
-    origin: "FFSB 5.2.1 (IBM), the version of the study of 2007, whose four profiles were not \
-published: `read`, `write`, `mixed` and `huge` are assumed from its figures (direct I/O, many \
-threads, 4 KiB; huge moves 1 MiB in blocks of 4 KiB). A profile of one's own is a TOML file: \
-docs/howto/ffsb.md shows one. `weights`, `op_size`, `block`, `places`, `threads`, `fsync` and \
-`delay` change each of a profile's groups.\n\n\
-With `age` the filesystem is filled before the ops: files of 4 KiB to 1 MiB are created, \
-grow by as much and are deleted, 10 : 10 : 1, until it is as full as asked for; they stay until \
-the end.\n\n\
-FFSB counts every call for a block as an operation, so `huge` counts 256 for what moves 1 MiB: \
-the figure `transactions_per_sec`. Ops of this table are whole ones (`ops_per_sec`), and both \
-stand beside MiB/s. As in the original the time includes the last ops and a final sync, and a \
-file that is written, appended or deleted is not touched by others meanwhile.\n\n\
-Departures: draws come from the trial's seed, one stream for each thread; files have the \
-names of places in a table of twice as many, and an op that finds no file, or no empty place, \
-is left out; several filesystems are not offered; ageing is done by one thread; sync is syncfs.",
-    inputs: &[],
-    parameters: &[
-        Parameter {
-            name: "profile",
-            help: "What the threads do.",
-            kind: Kind::Document(&[
-                ("read", "reads of 4 KiB at random places"),
-                ("write", "writes of 4 KiB at random places"),
-                ("mixed", "four reads for each write, 4 KiB at random places"),
-                ("huge", "reads and writes of 1 MiB in blocks of 4 KiB"),
-            ]),
-            default: "mixed",
-            scales: false,
-        },
-        Parameter {
-            name: "weights",
-            help: "Weights of ops instead of the profile's, such as `read=4 write=1`; kinds are \
-                   read, readall, write, create, append, delete, meta.",
-            kind: Kind::Text,
-            default: "",
-            scales: false,
-        },
-        Parameter {
-            name: "op_size",
-            help: "Bytes of a read, write or append; 0 for the profile's.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "block",
-            help: "Bytes of one call; 0 for the profile's.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "places",
-            help: "Where the blocks of an op lie.",
-            kind: Kind::Choice(&[
-                ("profile", "as the profile says"),
-                ("random", "each at a place of its own"),
-                ("sequential", "one after the other from a random start"),
-            ]),
-            default: "profile",
-            scales: false,
-        },
-        Parameter {
-            name: "files",
-            help: "Files at the beginning.",
-            kind: Kind::Count { min: 1, max: 10_000_000 },
-            default: "100",
-            scales: true,
-        },
-        Parameter {
-            name: "directories",
-            help: "Directories they are spread over.",
-            kind: Kind::Count { min: 1, max: 9999 },
-            default: "10",
-            scales: false,
-        },
-        Parameter {
-            name: "min_size",
-            help: "Smallest size of a new file.",
-            kind: Kind::Size,
-            default: "40M",
-            scales: false,
-        },
-        Parameter {
-            name: "max_size",
-            help: "Largest size of a new file.",
-            kind: Kind::Size,
-            default: "40M",
-            scales: false,
-        },
-        Parameter {
-            name: "create_block",
-            help: "Bytes of a write when the set of files is made.",
-            kind: Kind::Size,
-            default: "4096",
-            scales: false,
-        },
-        Parameter {
-            name: "threads",
-            help: "Threads of each group; 0 for the profile's, which is 32 in those shipped.",
-            kind: Kind::Count { min: 0, max: 1024 },
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "time",
-            help: "How long threads begin new ops.",
-            kind: Kind::Time,
-            default: "300s",
-            scales: true,
-        },
-        Parameter {
-            name: "ops",
-            help: "End after so many ops of each thread instead; 0 for the time.",
-            kind: Kind::Count { min: 0, max: u64::MAX },
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "direct",
-            help: "Whether ops go past the cache (O_DIRECT).",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "align",
-            help: "Whether places are multiples of 4 KiB; with direct I/O always.",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "fsync",
-            help: "Whether fsync follows each write, also where the profile says nothing of it.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        Parameter {
-            name: "delay",
-            help: "How long a thread waits after an op; 0 for the profile's.",
-            kind: Kind::Time,
-            default: "0s",
-            scales: false,
-        },
-        Parameter {
-            name: "age",
-            help: "How full the filesystem is made before the ops; 0 leaves it as it is.",
-            kind: Kind::Fraction,
-            default: "0",
-            scales: false,
-        },
-        COMPRESSIBLE,
-        DUPLICATE,
-    ],
-    phases: &[&CREATE, &AGE, &RUN],
-};
 
 impl Workload for Ffsb {
     fn describe(&self) -> &'static Description {
@@ -272,10 +74,20 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
     let direct = parameters.switch("direct");
     let directories = parameters.count("directories");
-    let files = Files::draw(context.seed(), parameters.count("files"), min, max, directories);
+    let (count, keep) = (parameters.count("files"), parameters.switch("keep"));
     let target = open_target(context.target())?;
     let target = target.as_fd();
     let outside = |error| Failure::Op { phase: "before the first", error };
+    let left = Files::left(target, count, directories).map_err(outside)?;
+    if left.as_ref().is_some_and(|files| direct && files.holds_other_than(min)) {
+        return Err(Failure::Input(
+            "the files that an earlier workload has left have other sizes than these, which direct \
+             I/O does not take"
+                .to_owned(),
+        ));
+    }
+    let made = left.is_none();
+    let files = left.unwrap_or_else(|| Files::draw(context.seed(), count, min, max, directories));
     if parameters.fraction("age") > 0.0 {
         let (size, used) = fill_state(target).map_err(outside)?;
         if used * 2 > size {
@@ -286,7 +98,9 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             )));
         }
     }
-    make_directories(target, directories).map_err(outside)?;
+    if made {
+        make_directories(target, directories).map_err(outside)?;
+    }
     let job = Job {
         target,
         files: &files,
@@ -296,8 +110,10 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         min,
         max,
     };
-    let done = phases(context, &job, &profile);
-    walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
+    let done = phases(context, &job, &profile, made);
+    if !keep {
+        walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
+    }
     done
 }
 
@@ -313,26 +129,36 @@ fn make_directories(target: BorrowedFd<'_>, directories: u64) -> Result<(), OpEr
     Ok(())
 }
 
-fn phases(context: &mut Context<'_>, job: &Job<'_>, profile: &Profile) -> Result<(), Failure> {
+/// `make` says whether the files are to be made first.
+fn phases(
+    context: &mut Context<'_>,
+    job: &Job<'_>,
+    profile: &Profile,
+    make: bool,
+) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
-    let block = parameters.size("create_block").0.clamp(1, 64 << 20) as usize;
     let (ops, age) = (parameters.count("ops"), parameters.fraction("age"));
     let time = parameters.time("time");
-    let mut contents = vec![1; block];
-    job.filling.fill(&mut seed.stream("ffsb contents"), &mut contents);
-    let mut maker = Hand::new(job, &profile.groups[0], 0, seed, "ffsb maker");
-    let count = (job.files.len() / 2) as u64;
     let sync =
         || rustix::fs::syncfs(job.target).map_err(|error| OpError::new("syncfs", DIRECTORY, error));
-    context.phase(&CREATE, count, |recorder| {
-        for place in 0..job.files.len() {
-            if let Some(size) = *job.files.read(place) {
-                maker.fill(place, size, &mut contents, recorder)?;
+    if make {
+        let block = parameters.size("create_block").0.clamp(1, 64 << 20) as usize;
+        let mut contents = vec![1; block];
+        job.filling.fill(&mut seed.stream("ffsb contents"), &mut contents);
+        let mut maker = Hand::new(job, &profile.groups[0], 0, seed, "ffsb maker");
+        let count = (job.files.len() / 2) as u64;
+        context.phase(&CREATE, count, |recorder| {
+            for place in 0..job.files.len() {
+                if let Some(size) = *job.files.read(place) {
+                    maker.fill(place, size, &mut contents, recorder)?;
+                }
             }
-        }
-        sync()
-    })?;
+            sync()
+        })?;
+    } else {
+        context.skip(&CREATE, "an earlier workload has left the files");
+    }
     if age > 0.0 {
         let contents = Contents::new(seed, "ffsb aged", 64 << 10, job.filling);
         let mut aging = Aging::new(job.target, seed.stream("ffsb aging"), contents);
@@ -355,13 +181,13 @@ fn phases(context: &mut Context<'_>, job: &Job<'_>, profile: &Profile) -> Result
     } else {
         context.skip(&AGE, "not asked for");
     }
-    if job.direct {
-        job.files.path(0, &mut maker.path);
-        let path = maker.path.to_string();
-        let tried = open_direct(job.target, &path, profile.groups[0].block);
-        match tried
-            .map_err(|e| Failure::Op { phase: RUN.name, error: maker.path.failed("open")(e) })?
-        {
+    if job.direct
+        && let Some(place) = job.files.first()
+    {
+        let mut path = PathBuffer::new();
+        job.files.path(place, &mut path);
+        let tried = open_direct(job.target, &path.to_string(), profile.groups[0].block);
+        match tried.map_err(|e| Failure::Op { phase: RUN.name, error: path.failed("open")(e) })? {
             Ok(_) => {}
             Err(reason) => {
                 context.skip(&RUN, reason);

@@ -1,0 +1,210 @@
+//! What FFSB is, what it takes, what its phases are.
+
+use super::super::contents::{COMPRESSIBLE, DUPLICATE};
+use crate::{Description, Kind, OpDescription, Parameter, PhaseDescription};
+
+pub(super) static CREATE: PhaseDescription = PhaseDescription {
+    name: "create",
+    summary: "makes the set of files",
+    clock: "create, writes of `create_block`, close of each file in the cache; at the end a sync",
+    ops: &[OpDescription { name: "create", span: "create to close of one file" }],
+    disk_bound: false,
+};
+pub(super) static AGE: PhaseDescription = PhaseDescription {
+    name: "age",
+    summary: "creates, appends to and deletes other files until the filesystem is as full as asked",
+    clock: "all of it and a sync; no cache drop before",
+    ops: &[
+        OpDescription { name: "create", span: "create, writes of 64 KiB, close" },
+        OpDescription { name: "append", span: "open, writes at the end, close" },
+        OpDescription { name: "delete", span: "one unlink" },
+    ],
+    disk_bound: true,
+};
+pub(super) static RUN: PhaseDescription = PhaseDescription {
+    name: "run",
+    summary: "threads do ops of weighted kinds on files drawn at random",
+    clock: "from the moment all threads are let go until each has ended its last op, and a sync; \
+            no cache drop before",
+    ops: &[
+        OpDescription { name: "read", span: "open, reads of blocks, close" },
+        OpDescription { name: "readall", span: "open, reads of the whole file, close" },
+        OpDescription { name: "write", span: "open, writes of blocks, fsync if asked, close" },
+        OpDescription { name: "create", span: "create, writes, fsync if asked, close" },
+        OpDescription { name: "append", span: "open, writes at the end, fsync if asked, close" },
+        OpDescription { name: "delete", span: "one unlink" },
+        OpDescription { name: "meta", span: "two mkdirs, a rmdir, a rename" },
+    ],
+    disk_bound: true,
+};
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "ffsb",
+    summary: "FFSB 5.2.1: many threads read, write, create, delete by weights",
+    origin: "FFSB 5.2.1 (IBM), the version of the study of 2007, whose four profiles were not \
+published: `read`, `write`, `mixed` and `huge` are assumed from its figures (direct I/O, many \
+threads, 4 KiB; huge moves 1 MiB in blocks of 4 KiB). A profile of one's own is a TOML file: \
+docs/howto/ffsb.md shows one. `weights`, `op_size`, `block`, `places`, `threads`, `fsync` and \
+`delay` change each of a profile's groups.\n\n\
+With `age` the filesystem is filled before the ops: files of 4 KiB to 1 MiB are created, \
+grow by as much and are deleted, 10 : 10 : 1, until it is as full as asked for; they stay until \
+the end.\n\n\
+FFSB counts every call for a block as an operation, so `huge` counts 256 for what moves 1 MiB: \
+the figure `transactions_per_sec`. Ops of this table are whole ones (`ops_per_sec`), and both \
+stand beside MiB/s. As in the original the time includes the last ops and a final sync, and a \
+file that is written, appended or deleted is not touched by others meanwhile.\n\n\
+Files that an earlier FFSB of a sequence has left (`keep=on`) are taken as they are, as the \
+original does with `reuse`.\n\n\
+Departures: draws come from the trial's seed, one stream for each thread; files have the \
+names of places in a table of twice as many, and an op that finds no file, or no empty place, \
+is left out; several filesystems are not offered; ageing is done by one thread; sync is syncfs.",
+    inputs: &[],
+    parameters: &[
+        Parameter {
+            name: "profile",
+            help: "What the threads do.",
+            kind: Kind::Document(&[
+                ("read", "reads of 4 KiB at random places"),
+                ("write", "writes of 4 KiB at random places"),
+                ("mixed", "four reads for each write, 4 KiB at random places"),
+                ("huge", "reads and writes of 1 MiB in blocks of 4 KiB"),
+            ]),
+            default: "mixed",
+            scales: false,
+        },
+        Parameter {
+            name: "weights",
+            help: "Weights of ops instead of the profile's, such as `read=4 write=1`; kinds are \
+                   read, readall, write, create, append, delete, meta.",
+            kind: Kind::Text,
+            default: "",
+            scales: false,
+        },
+        Parameter {
+            name: "op_size",
+            help: "Bytes of a read, write or append; 0 for the profile's.",
+            kind: Kind::Size,
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "block",
+            help: "Bytes of one call; 0 for the profile's.",
+            kind: Kind::Size,
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "places",
+            help: "Where the blocks of an op lie.",
+            kind: Kind::Choice(&[
+                ("profile", "as the profile says"),
+                ("random", "each at a place of its own"),
+                ("sequential", "one after the other from a random start"),
+            ]),
+            default: "profile",
+            scales: false,
+        },
+        Parameter {
+            name: "files",
+            help: "Files at the beginning.",
+            kind: Kind::Count { min: 1, max: 10_000_000 },
+            default: "100",
+            scales: true,
+        },
+        Parameter {
+            name: "directories",
+            help: "Directories they are spread over.",
+            kind: Kind::Count { min: 1, max: 9999 },
+            default: "10",
+            scales: false,
+        },
+        Parameter {
+            name: "min_size",
+            help: "Smallest size of a new file.",
+            kind: Kind::Size,
+            default: "40M",
+            scales: false,
+        },
+        Parameter {
+            name: "max_size",
+            help: "Largest size of a new file.",
+            kind: Kind::Size,
+            default: "40M",
+            scales: false,
+        },
+        Parameter {
+            name: "create_block",
+            help: "Bytes of a write when the set of files is made.",
+            kind: Kind::Size,
+            default: "4096",
+            scales: false,
+        },
+        Parameter {
+            name: "threads",
+            help: "Threads of each group; 0 for the profile's, which is 32 in those shipped.",
+            kind: Kind::Count { min: 0, max: 1024 },
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "time",
+            help: "How long threads begin new ops.",
+            kind: Kind::Time,
+            default: "300s",
+            scales: true,
+        },
+        Parameter {
+            name: "ops",
+            help: "End after so many ops of each thread instead; 0 for the time.",
+            kind: Kind::Count { min: 0, max: u64::MAX },
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "direct",
+            help: "Whether ops go past the cache (O_DIRECT).",
+            kind: Kind::Switch,
+            default: "on",
+            scales: false,
+        },
+        Parameter {
+            name: "align",
+            help: "Whether places are multiples of 4 KiB; with direct I/O always.",
+            kind: Kind::Switch,
+            default: "on",
+            scales: false,
+        },
+        Parameter {
+            name: "fsync",
+            help: "Whether fsync follows each write, also where the profile says nothing of it.",
+            kind: Kind::Switch,
+            default: "off",
+            scales: false,
+        },
+        Parameter {
+            name: "delay",
+            help: "How long a thread waits after an op; 0 for the profile's.",
+            kind: Kind::Time,
+            default: "0s",
+            scales: false,
+        },
+        Parameter {
+            name: "age",
+            help: "How full the filesystem is made before the ops; 0 leaves it as it is.",
+            kind: Kind::Fraction,
+            default: "0",
+            scales: false,
+        },
+        Parameter {
+            name: "keep",
+            help: "Whether the files stay, for the next FFSB of a sequence.",
+            kind: Kind::Switch,
+            default: "off",
+            scales: false,
+        },
+        COMPRESSIBLE,
+        DUPLICATE,
+    ],
+    phases: &[&CREATE, &AGE, &RUN],
+};
