@@ -147,7 +147,7 @@ pub(crate) fn scheduler_and_read_ahead(labs: &Labs) {
     let seen: Vec<_> = seen.into_iter().map(|seen| seen.expect_done()).collect();
     for (seen, scheduler) in seen.iter().zip(["bfq", "none", "kyber", "mq-deadline"]) {
         let record = seen.record();
-        assert!(record.contains(&format!("$ scheduler of /dev/")), "{record}");
+        assert!(record.contains("$ scheduler of /dev/"), "{record}");
         assert!(record.contains(&format!("\n{scheduler}\n")), "{}: {record}", seen.name);
     }
     let largest = |seen: &crate::Seen| {
