@@ -1,4 +1,5 @@
-//! The ledger: what fstrial has made on this machine and not yet removed.
+//! The ledger: what fstrial has made on this machine and not yet removed, and what it has set
+//! otherwise and not yet put back.
 //!
 //! One JSON file for each thing, written and synced before the thing is made, removed after
 //! the thing is. Whatever kills fstrial, the next start reads the ledger and cleans up

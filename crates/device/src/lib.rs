@@ -5,7 +5,8 @@
 //! * [`Ledger`] knows what was made, so that the next start cleans up after a killed one.
 //!
 //! This crate runs no mkfs and mounts nothing; it reads, locks, allocates and attaches. It
-//! unmounts and deletes only what the ledger proves to be fstrial's own.
+//! unmounts and deletes only what the ledger proves to be fstrial's own, and puts back how a
+//! disk's queue was set before a trial.
 
 mod allocation;
 mod assembled;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use stack::filesystems::scheduler_in_use;
 
 use crate::ledger::{Ledger, LedgerError, RecordFile, Thing, random_token};
 use crate::sysfs::Entry;
@@ -59,11 +60,9 @@ impl QueueSettings {
     }
 }
 
-/// The word between brackets of `none [mq-deadline] bfq`, or all of it.
+/// What to write to have it so again: of a list of schedulers the one in use, or all of it.
 fn selected(text: &str) -> &str {
-    let bracketed =
-        text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    bracketed.unwrap_or(text)
+    scheduler_in_use(text).unwrap_or(text)
 }
 
 /// Settings of a disk that are put back when this is dropped, or at the next start.

@@ -1,5 +1,5 @@
 //! How block devices hang together, as sysfs shows it: disks and partitions, holders and
-//! members, sizes, serials. Reads only.
+//! members, sizes, serials; and the few files there that are ever written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -41,6 +41,15 @@ pub enum ReadAhead {
     Own(&'static str),
 }
 
+/// The scheduler in use, of what `queue/scheduler` of a disk says: the word in brackets of
+/// `none [mq-deadline] bfq`, or the one word `none` of a disk that can have no other.
+pub fn scheduler_in_use(offered: &str) -> Option<&str> {
+    offered
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+        .or_else(|| Some(offered.trim()).filter(|word| *word == "none"))
+}
+
 impl Queue {
     /// What the contender asks for.
     ///
@@ -64,5 +73,18 @@ impl Queue {
     /// Whether everything is to stay as it is found.
     pub fn is_untouched(&self) -> bool {
         *self == Queue::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheduler_in_use_stands_in_brackets() {
+        assert_eq!(scheduler_in_use("none [mq-deadline] kyber bfq \n"), Some("mq-deadline"));
+        assert_eq!(scheduler_in_use("none\n"), Some("none"));
+        assert_eq!(scheduler_in_use(""), None);
+        assert_eq!(scheduler_in_use("none mq-deadline\n"), None);
     }
 }

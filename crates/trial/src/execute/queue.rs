@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use stack::Refusal;
-use stack::filesystems::{Queue, ReadAhead};
+use stack::filesystems::{Queue, ReadAhead, scheduler_in_use};
 use units::Bytes;
 
 /// The directory of a device's queue in sysfs; a partition's is its disk's.
@@ -37,7 +37,7 @@ pub(super) fn set_scheduler(queue: &Queue, disks: &[PathBuf]) -> Result<(), Refu
         // The kernel loads a module of this name by itself, if it has one.
         let written = std::fs::write(&file, wanted);
         let offered = std::fs::read_to_string(&file).unwrap_or_default();
-        if chosen(&offered) != Some(wanted) {
+        if scheduler_in_use(&offered) != Some(wanted) {
             let why = written.err().map_or_else(String::new, |error| format!(" ({error})"));
             let offered = match offered.trim() {
                 "" => "none at all".to_owned(),
@@ -47,15 +47,6 @@ pub(super) fn set_scheduler(queue: &Queue, disks: &[PathBuf]) -> Result<(), Refu
         }
     }
     Ok(())
-}
-
-/// The word between brackets: `none [mq-deadline] bfq`.
-fn chosen(offered: &str) -> Option<&str> {
-    offered
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
-        // A disk that can have none shows the word alone.
-        .or_else(|| Some(offered.trim()).filter(|word| *word == "none"))
 }
 
 /// Where the kernel keeps how far it reads ahead in the files under test, and how far that is
@@ -84,7 +75,8 @@ impl Reading {
     /// # Errors
     /// When the kernel does not take it, or takes another.
     pub(super) fn set(&self) -> Result<(), String> {
-        let (Some(file), Some(wanted)) = (&self.file, self.wanted) else { return Ok(()) };
+        let Some(wanted) = self.wanted else { return Ok(()) };
+        let file = self.file.as_ref().ok_or("read_ahead: the device has no queue in sysfs")?;
         let wanted = (wanted.0 >> 10).to_string();
         let shown = file.display();
         std::fs::write(file, &wanted)
@@ -107,7 +99,10 @@ impl Reading {
     pub(super) fn shown(&self, disks: &[PathBuf]) -> Vec<(String, String)> {
         let scheduler = |disk: &PathBuf| {
             let offered = std::fs::read_to_string(directory(disk).ok()?.join("scheduler")).ok()?;
-            Some((format!("scheduler of {}", disk.display()), chosen(&offered)?.to_owned()))
+            Some((
+                format!("scheduler of {}", disk.display()),
+                scheduler_in_use(&offered)?.to_owned(),
+            ))
         };
         let ahead = self.figure().map(|kib| ("read-ahead in KiB".to_owned(), kib));
         disks.iter().filter_map(scheduler).chain(ahead).collect()
@@ -119,18 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chosen_scheduler_stands_between_brackets() {
-        assert_eq!(chosen("none [mq-deadline] kyber bfq \n"), Some("mq-deadline"));
-        assert_eq!(chosen("none\n"), Some("none"));
-        assert_eq!(chosen(""), None);
-        assert_eq!(chosen("none mq-deadline\n"), None);
-    }
-
-    #[test]
     fn a_file_has_no_queue() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let queue = Queue { scheduler: Some("none".to_owned()), read_ahead: None };
+        let queue =
+            Queue { scheduler: Some("none".to_owned()), read_ahead: Some(Bytes::from_kib(64)) };
         let refusal = set_scheduler(&queue, &[file.path().to_owned()]).unwrap_err().to_string();
         assert!(refusal.starts_with("scheduler=none: "), "{refusal}");
+        let reading = Reading::of(&queue, &ReadAhead::Device, Some(file.path()));
+        assert!(reading.set().unwrap_err().contains("no queue"));
     }
 }

@@ -83,6 +83,7 @@ fn settings_that_make_no_sense_are_refused() {
     };
     assert!(message("weights=walk=1").contains("`walk=1` is not KIND=NUMBER"));
     assert!(message("min_size=1000 max_size=2000").contains("direct=off"));
+    assert!(message("keep=on age=0.5").contains("keep=off"));
     assert!(message("block=2M op_size=1M").contains("smaller than a block"));
 }
 
@@ -117,5 +118,9 @@ fn files_that_are_kept_are_the_next_ones() {
     let refused = run("ffsb", target.path(), &Inputs::default(), 1, other);
     let message = refused.ended.unwrap_err().to_string();
     assert!(message.contains("have other sizes"), "{message}");
+    let other = "files=10 directories=3 min_size=256K max_size=256K direct=off ops=1";
+    let refused = run("ffsb", target.path(), &Inputs::default(), 1, other);
+    let message = refused.ended.unwrap_err().to_string();
+    assert!(message.contains("`files` and `directories`"), "{message}");
     assert!(target.path().join("ffsb").exists());
 }

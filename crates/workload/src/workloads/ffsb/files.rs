@@ -7,6 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
+use super::super::walk::{Step, Walker};
 use crate::path_buffer::PathBuffer;
 use crate::{Draw, OpError, Seed};
 
@@ -55,6 +56,19 @@ impl Files {
             files.places.push(RwLock::new(size));
         }
         Ok(Some(files))
+    }
+
+    /// How many files there are that have no place here: of other parameters than these.
+    pub(super) fn without_place(&self, target: BorrowedFd<'_>) -> Result<usize, OpError> {
+        let mut path = PathBuffer::new();
+        path.text(DIRECTORY);
+        let mut there: usize = 0;
+        Walker::new().walk(target, &mut path, &mut |step, _| {
+            there += usize::from(matches!(step, Step::File(_)));
+            Ok(())
+        })?;
+        let with_place = (0..self.len()).filter(|&place| self.read(place).is_some()).count();
+        Ok(there.saturating_sub(with_place))
     }
 
     /// Whether there is a file of another size than this.

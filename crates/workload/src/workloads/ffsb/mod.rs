@@ -65,6 +65,9 @@ fn checked(parameters: &Parameters) -> Result<Profile, String> {
                     blocks of 4 KiB; or set direct=off"
             .to_owned());
     }
+    if parameters.switch("keep") && parameters.fraction("age") > 0.0 {
+        return Err("what ages the filesystem goes with the files: set keep=off".to_owned());
+    }
     Ok(profile)
 }
 
@@ -79,12 +82,19 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let target = target.as_fd();
     let outside = |error| Failure::Op { phase: "before the first", error };
     let left = Files::left(target, count, directories).map_err(outside)?;
-    if left.as_ref().is_some_and(|files| direct && files.holds_other_than(min)) {
-        return Err(Failure::Input(
-            "the files that an earlier workload has left have other sizes than these, which direct \
-             I/O does not take"
-                .to_owned(),
-        ));
+    if let Some(files) = &left {
+        let refused = |why: &str| {
+            let what = "the files that an earlier workload has left";
+            Err(Failure::Input(format!("{what} {why}")))
+        };
+        if files.without_place(target).map_err(outside)? > 0 {
+            return refused(
+                "are more or lie elsewhere: `files` and `directories` must be the same",
+            );
+        }
+        if direct && files.holds_other_than(min) {
+            return refused("have other sizes than these, which direct I/O does not take");
+        }
     }
     let made = left.is_none();
     let files = left.unwrap_or_else(|| Files::draw(context.seed(), count, min, max, directories));
