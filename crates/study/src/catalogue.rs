@@ -29,7 +29,7 @@ macro_rules! folder {
 
 /// Every shipped study, oldest first.
 pub const STUDIES: &[Shipped] = &[
-    folder!("seminar-2001"),
+    folder!("seminar-2001", "files.toml"),
     folder!("maildir-2004", "server.toml", "raid.toml"),
     folder!("boot-2005"),
     folder!("zfs-2007", "array.toml"),

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
+use super::cold::{COLD, reopen_cold};
 use super::copying::open_target;
 use super::maildir::deliver::{Courier, Manner, Source};
 use super::maildir::inventory::Inventory;
@@ -88,7 +89,7 @@ comes before anything was delivered is a delivery.",
         p::POOL,
         p::MARK_SEEN,
         p::SETTLE,
-        p::COLD,
+        COLD,
     ],
     phases: &[&run::UNPACK, &run::SETUP, &IO, &run::SYNC],
 };
@@ -159,14 +160,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     if parameters.switch("settle") {
         run::settle(opened.as_fd())?;
     }
-    let opened = if parameters.switch("cold") {
-        // Every descriptor is closed again before the cache is emptied.
-        drop(opened);
-        context.make_cold();
-        open_target(context.target())?
-    } else {
-        opened
-    };
+    let opened = if parameters.switch("cold") { reopen_cold(context, opened)? } else { opened };
     let target = opened.as_fd();
     let stored = Stored { tree, names, found: &found, deliveries: &plan.deliveries };
     let copied = copied(parameters);

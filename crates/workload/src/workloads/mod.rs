@@ -4,6 +4,7 @@ mod age;
 mod bigfile;
 mod bonnie;
 mod boot;
+mod cold;
 mod contents;
 mod copying;
 mod course;

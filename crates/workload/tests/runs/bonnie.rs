@@ -83,6 +83,34 @@ fn files_have_sizes_directories_and_links_as_asked_for() {
     assert_eq!(ran.phase("rewrite").latencies["fsync"].count(), 1);
 }
 
+#[test]
+fn cold_reads_begin_with_an_empty_cache_and_cold_writes_wait() {
+    let cold = |ran: &crate::support::Ran, phase: &str| {
+        matches!(ran.phase(phase).cache, workload::Cache::Cold { .. })
+    };
+    let fsyncs = |ran: &crate::support::Ran, phase: &str| {
+        ran.phase(phase).latencies.get("fsync").map_or(0, |latencies| latencies.count())
+    };
+    let warm = fresh(1, &format!("{SMALL} manner=1.03a"));
+    let ran = fresh(1, &format!("{SMALL} manner=1.03a cold=on"));
+    for (phase, reads, writes) in [
+        ("write-char", false, true),
+        ("write-block", false, true),
+        ("rewrite", true, true),
+        ("read-char", true, false),
+        ("read-block", true, false),
+        ("create-sequential", false, false),
+        ("stat-random", false, false),
+    ] {
+        assert_eq!(cold(&ran, phase), reads, "{phase}");
+        assert_eq!(fsyncs(&ran, phase), u64::from(writes), "{phase}");
+        assert!(!cold(&warm, phase) && fsyncs(&warm, phase) == 0, "{phase}");
+        assert_eq!(ran.phase(phase).digest, warm.phase(phase).digest, "{phase}");
+    }
+    assert!(cold(&ran, "seeks"));
+    assert_eq!(fsyncs(&ran, "seeks"), 3, "one of each seeker");
+}
+
 /// How often each call on the small files is made: creates, reads, writes, stats, unlinks.
 fn calls_on_files(mut command: Command) -> BTreeMap<String, usize> {
     let home = tempfile::tempdir().unwrap();

@@ -124,3 +124,16 @@ fn files_that_are_kept_are_the_next_ones() {
     assert!(message.contains("`files` and `directories`"), "{message}");
     assert!(target.path().join("ffsb").exists());
 }
+
+#[test]
+fn the_ops_begin_cold_where_that_is_asked_for() {
+    for (settings, expected) in [("", false), ("cold=on", true)] {
+        let target = scratch();
+        let settings = format!("files=4 min_size=64K max_size=64K ops=5 {settings}");
+        let ran = run("ffsb", target.path(), &Inputs::default(), 1, &settings);
+        assert!(ran.ended.is_ok(), "{settings}: {:?}", ran.ended);
+        let cold = |phase: &str| matches!(ran.phase(phase).cache, workload::Cache::Cold { .. });
+        assert_eq!((cold("create"), cold("run")), (false, expected), "{settings}");
+        assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
+    }
+}

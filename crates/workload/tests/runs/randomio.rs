@@ -51,6 +51,18 @@ fn it_takes_the_file_that_bigfile_left_and_a_time_ends_it() {
 }
 
 #[test]
+fn the_file_is_cold_where_that_is_asked_for() {
+    for (settings, expected) in [("", false), ("cold=on", true)] {
+        let target = tempfile::tempdir().unwrap();
+        let settings = format!("size=2M ops=100 {settings}");
+        let ran = run("randomio", target.path(), &Inputs::default(), 1, &settings);
+        assert!(ran.ended.is_ok(), "{settings}: {:?}", ran.ended);
+        let cold = |phase: &str| matches!(ran.phase(phase).cache, workload::Cache::Cold { .. });
+        assert_eq!((cold("prepare"), cold("random")), (false, expected), "{settings}");
+    }
+}
+
+#[test]
 fn sizes_that_make_no_sense_are_refused() {
     let target = tempfile::tempdir().unwrap();
     let message = |settings: &str| {

@@ -18,6 +18,8 @@ pub(super) struct Large {
     pub(super) size: u64,
     pub(super) chunk: usize,
     pub(super) fsync: bool,
+    /// What writes ends with fsync, what reads begins with an empty cache.
+    pub(super) cold: bool,
 }
 
 /// 1.03 puts no more than this into one file.
@@ -128,7 +130,7 @@ impl Large {
             recorder.wrote(length as u64);
         }
         recorder.digest(bytes);
-        self.close(files, recorder)
+        self.close(files, true, recorder)
     }
 
     /// Writes blocks; a byte more of each has been counted up.
@@ -148,7 +150,7 @@ impl Large {
             recorder.done(Op(0));
         }
         recorder.digest(self.chunks());
-        self.close(files, recorder)
+        self.close(files, true, recorder)
     }
 
     fn bump(self, buffer: &mut [u8], chunk: u64) {
@@ -176,7 +178,7 @@ impl Large {
             recorder.done(Op(0));
         }
         recorder.digest(self.chunks());
-        self.close(files, recorder)
+        self.close(files, true, recorder)
     }
 
     pub(super) fn read_chars(
@@ -213,7 +215,7 @@ impl Large {
         }
         std::hint::black_box(sum);
         recorder.digest(bytes);
-        self.close(files, recorder)
+        self.close(files, false, recorder)
     }
 
     pub(super) fn read_blocks(
@@ -230,12 +232,13 @@ impl Large {
             recorder.done(Op(0));
         }
         recorder.digest(self.chunks());
-        self.close(files, recorder)
+        self.close(files, false, recorder)
     }
 
-    /// fsync where the manner or `-b` wants it, then close.
-    fn close(self, files: Files, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
-        if self.manner == Manner::V200a || self.fsync {
+    /// fsync where the manner, `-b` or `cold` wants it, then close. `wrote` says whether
+    /// there is anything to wait for.
+    fn close(self, files: Files, wrote: bool, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+        if self.manner == Manner::V200a || self.fsync || self.cold && wrote {
             for file in &files.files {
                 rustix::fs::fsync(file).map_err(files.path.failed("fsync"))?;
             }
@@ -368,7 +371,7 @@ impl Seeks {
             }
             recorder.done(Op(usize::from(rewrite)));
         }
-        if large.manner == Manner::V200a || large.fsync {
+        if large.manner == Manner::V200a || large.fsync || large.cold {
             for file in &files.files {
                 rustix::fs::fsync(file).map_err(files.path.failed("fsync"))?;
             }

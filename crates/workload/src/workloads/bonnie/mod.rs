@@ -5,13 +5,14 @@ mod large;
 pub(super) mod parameters;
 mod small;
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use units::Bytes;
 
 pub use self::csv::{BonnieCsv, bonnie_csv};
 use self::large::{Large, Seeks};
 use self::small::{Links, Small};
+use super::cold::COLD;
 use super::copying::open_target;
 use super::course::{Course, after_failure, not_comparable};
 use super::crew::phase_with_threads;
@@ -56,14 +57,14 @@ static REWRITE: PhaseDescription = PhaseDescription {
     name: "rewrite",
     summary: "reads each chunk, changes a byte, goes back and writes it",
     clock: "from the open file to its close. 1.03a: no fsync. 2.00a: fsync. Each byte counts once \
-            in the figures; no cache drop before",
+            in the figures; no cache drop before unless `cold`",
     ops: &[OpDescription { name: "rewrite", span: "read, lseek, write of a chunk" }, FSYNC_OP],
     disk_bound: false,
 };
 static READ_CHAR: PhaseDescription = PhaseDescription {
     name: "read-char",
     summary: "reads byte by byte",
-    clock: "from the open file to its close; no cache drop before. 1.03a: the whole file through \
+    clock: "from the open file to its close; no cache drop before unless `cold`. 1.03a: the whole file through \
             a buffer of 4096 bytes. 2.00a: 3 MiB in reads of one byte, fsync",
     ops: &[OpDescription { name: "read", span: "4096 bytes, with emptying a buffer" }, FSYNC_OP],
     disk_bound: false,
@@ -71,7 +72,7 @@ static READ_CHAR: PhaseDescription = PhaseDescription {
 static READ_BLOCK: PhaseDescription = PhaseDescription {
     name: "read-block",
     summary: "reads the whole file in chunks",
-    clock: "from the open file to its close; no cache drop before. 2.00a: fsync, though nothing \
+    clock: "from the open file to its close; no cache drop before unless `cold`. 2.00a: fsync, though nothing \
             was written",
     ops: &[OpDescription { name: "read", span: "one read of a chunk" }, FSYNC_OP],
     disk_bound: false,
@@ -80,8 +81,9 @@ static SEEKS: PhaseDescription = PhaseDescription {
     name: "seeks",
     summary: "several seekers read random chunks and rewrite a tenth of them",
     clock: "from the moment all seekers are let go until the last has closed the file; no cache \
-            drop before. 2.00a: one fsync at the start, each seeker ends with one; the first to end \
-            removes the file, so that the last to close it frees it (not with `--verify`)",
+            drop before unless `cold`. 2.00a: one fsync at the start, each seeker ends with one; the \
+            first to end removes the file, so that the last to close it frees it (not with \
+            `--verify`)",
     ops: &[
         OpDescription { name: "read", span: "lseek, read of a chunk" },
         OpDescription { name: "rewrite", span: "lseek, read, lseek, write of a chunk" },
@@ -179,7 +181,8 @@ are made from them.\n\n\
 The system calls are those of 2.00a (traced); 1.03a is followed by its source. Departures: \
 sizes, names and orders come from the trial's seed; `size` does not follow the machine's \
 memory (a note says when it is below twice of it); seekers are threads, which take their places \
-from a list drawn before instead of a pipe, and begin together instead of after a pause; sync \
+from a list drawn before instead of a pipe, and begin together instead of after a pause; with \
+`cold` a file that fits into memory is written to the disk and read from it all the same; sync \
 is syncfs, so that it does not hit the rest of the machine; paths are resolved from the target \
 directory; `-D` is not offered. With `max_size=0` files are empty, as by default there.",
     inputs: &[],
@@ -224,6 +227,11 @@ directory; `-D` is not offered. With `max_size=0` files are empty, as by default
             kind: Kind::Switch,
             default: "off",
             scales: false,
+        },
+        Parameter {
+            help: "For a large file that memory could hold: whether what writes it ends with \
+                   fsync and what reads it begins with an empty cache, where the testbed can.",
+            ..COLD
         },
         Parameter {
             name: "seeks",
@@ -309,6 +317,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         size,
         chunk: chunk as usize,
         fsync: parameters.switch("fsync"),
+        cold: parameters.switch("cold"),
     };
     let small = Small {
         manner: large.manner,
@@ -360,18 +369,17 @@ fn twice_the_memory() -> Option<u64> {
 }
 
 fn large_file(context: &mut Context<'_>, course: &mut Course, large: Large) -> Result<(), Failure> {
-    let target = open_target(context.target())?;
-    let target = target.as_fd();
     let mut buffer = vec![1; large.chunk];
-    let small_for_memory = twice_the_memory().is_some_and(|memory| large.size < memory);
-    let before = |error| Failure::Op { phase: "before it", error };
+    let small_for_memory =
+        !large.cold && twice_the_memory().is_some_and(|memory| large.size < memory);
     let mut one = |context: &mut Context<'_>,
                    phase: &'static PhaseDescription,
                    ops: u64,
                    new: bool,
                    body: &mut Body<'_>| {
         let after = after_failure(context);
-        let opened = large.open(target, new);
+        let target = begin(context, large, new)?;
+        let opened = large.open(target.as_fd(), new);
         let ended = context.phase_with(
             phase,
             ops,
@@ -398,13 +406,13 @@ fn large_file(context: &mut Context<'_>, course: &mut Course, large: Large) -> R
         context.skip(&WRITE_CHAR, "not asked for");
     } else {
         one(context, &WRITE_CHAR, chars, true, &mut |files, r| large.write_chars(files, r))?;
-        large.remove(target).map_err(before)?;
+        remove(context, large)?;
     }
     let written = one(context, &WRITE_BLOCK, chunks, true, &mut |files, r| {
         large.write_blocks(files, &mut buffer, r)
     })?;
     if !written {
-        large.remove(target).map_err(before)?;
+        remove(context, large)?;
         skip(context, &LARGE_PHASES[2..], "the file could not be written");
         return Ok(());
     }
@@ -419,22 +427,37 @@ fn large_file(context: &mut Context<'_>, course: &mut Course, large: Large) -> R
     one(context, &READ_BLOCK, chunks, false, &mut |files, r| {
         large.read_blocks(files, &mut buffer, r)
     })?;
-    let sought = seek(context, target, large);
+    let sought = seek(context, large);
     course.take(sought)?;
     if context.verify() && rewritten {
-        large.verify(target).map_err(|why| Failure::Verify(format!("the large file: {why}")))?;
+        let target = open_target(context.target())?;
+        large
+            .verify(target.as_fd())
+            .map_err(|why| Failure::Verify(format!("the large file: {why}")))?;
     }
-    large.remove(target).map_err(before)
+    remove(context, large)
+}
+
+/// Opens the target for a phase, `new` if that makes the file. Nothing else of the target may
+/// be open, so that its cache can be emptied.
+fn begin(context: &mut Context<'_>, large: Large, new: bool) -> Result<OwnedFd, Failure> {
+    if large.cold && !new {
+        context.make_cold();
+    }
+    open_target(context.target())
+}
+
+fn remove(context: &Context<'_>, large: Large) -> Result<(), Failure> {
+    let target = open_target(context.target())?;
+    large.remove(target.as_fd()).map_err(|error| Failure::Op { phase: "before it", error })
 }
 
 /// A phase on the large file.
 type Body<'a> = dyn FnMut(large::Files, &mut Recorder<'_>) -> Result<(), OpError> + 'a;
 
-fn seek(
-    context: &mut Context<'_>,
-    target: std::os::fd::BorrowedFd<'_>,
-    large: Large,
-) -> Result<(), Failure> {
+fn seek(context: &mut Context<'_>, large: Large) -> Result<(), Failure> {
+    let target = begin(context, large, false)?;
+    let target = target.as_fd();
     let parameters = context.parameters();
     let count = parameters.count("seeks");
     let seeks = Seeks::draw(context.seed(), count, large, context.verify());

@@ -1,5 +1,6 @@
 //! What FFSB is, what it takes, what its phases are.
 
+use super::super::cold::COLD;
 use super::super::contents::{COMPRESSIBLE, DUPLICATE};
 use crate::{Description, Kind, OpDescription, Parameter, PhaseDescription};
 
@@ -25,7 +26,7 @@ pub(super) static RUN: PhaseDescription = PhaseDescription {
     name: "run",
     summary: "threads do ops of weighted kinds on files drawn at random",
     clock: "from the moment all threads are let go until each has ended its last op, and a sync; \
-            no cache drop before",
+            no cache drop before unless `cold`",
     ops: &[
         OpDescription { name: "read", span: "open, reads of blocks, close" },
         OpDescription { name: "readall", span: "open, reads of the whole file, close" },
@@ -203,6 +204,7 @@ is left out; several filesystems are not offered; ageing is done by one thread; 
             default: "off",
             scales: false,
         },
+        COLD,
         COMPRESSIBLE,
         DUPLICATE,
     ],

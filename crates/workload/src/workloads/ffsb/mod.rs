@@ -17,6 +17,7 @@ use self::files::{DIRECTORY, Files};
 use self::hand::{Hand, Job};
 use self::profile::{Kind as Does, Profile};
 use super::age::fill_state;
+use super::cold::reopen_cold;
 use super::contents::{Contents, Filling};
 use super::copying::open_target;
 use super::crew::{phase_with_threads, think};
@@ -78,8 +79,8 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let direct = parameters.switch("direct");
     let directories = parameters.count("directories");
     let (count, keep) = (parameters.count("files"), parameters.switch("keep"));
-    let target = open_target(context.target())?;
-    let target = target.as_fd();
+    let opened = open_target(context.target())?;
+    let target = opened.as_fd();
     let outside = |error| Failure::Op { phase: "before the first", error };
     let left = Files::left(target, count, directories).map_err(outside)?;
     if let Some(files) = &left {
@@ -111,20 +112,31 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     if made {
         make_directories(target, directories).map_err(outside)?;
     }
-    let job = Job {
-        target,
-        files: &files,
-        direct,
-        align: parameters.switch("align"),
-        filling: Filling::of(parameters),
-        min,
-        max,
-    };
-    let done = phases(context, &job, &profile, made);
+    let cold = parameters.switch("cold");
+    let first = job(target, &files, parameters);
+    let mut done = prepare(context, &first, &profile, made);
+    let opened = if cold && done.is_ok() { reopen_cold(context, opened)? } else { opened };
+    let target = opened.as_fd();
+    if done.is_ok() {
+        let second = job(target, &files, context.parameters());
+        done = perform(context, &second, &profile);
+    }
     if !keep {
         walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
     }
     done
+}
+
+fn job<'a>(target: BorrowedFd<'a>, files: &'a Files, parameters: &Parameters) -> Job<'a> {
+    Job {
+        target,
+        files,
+        direct: parameters.switch("direct"),
+        align: parameters.switch("align"),
+        filling: Filling::of(parameters),
+        min: parameters.size("min_size").0,
+        max: parameters.size("max_size").0,
+    }
 }
 
 fn make_directories(target: BorrowedFd<'_>, directories: u64) -> Result<(), OpError> {
@@ -139,8 +151,8 @@ fn make_directories(target: BorrowedFd<'_>, directories: u64) -> Result<(), OpEr
     Ok(())
 }
 
-/// `make` says whether the files are to be made first.
-fn phases(
+/// Makes the files, if `make` says so, and ages the filesystem.
+fn prepare(
     context: &mut Context<'_>,
     job: &Job<'_>,
     profile: &Profile,
@@ -148,10 +160,7 @@ fn phases(
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
-    let (ops, age) = (parameters.count("ops"), parameters.fraction("age"));
-    let time = parameters.time("time");
-    let sync =
-        || rustix::fs::syncfs(job.target).map_err(|error| OpError::new("syncfs", DIRECTORY, error));
+    let age = parameters.fraction("age");
     if make {
         let block = parameters.size("create_block").0.clamp(1, 64 << 20) as usize;
         let mut contents = vec![1; block];
@@ -164,7 +173,7 @@ fn phases(
                     maker.fill(place, size, &mut contents, recorder)?;
                 }
             }
-            sync()
+            sync(job)
         })?;
     } else {
         context.skip(&CREATE, "an earlier workload has left the files");
@@ -177,7 +186,7 @@ fn phases(
             0,
             |recorder| {
                 let full = aging.until(age, recorder)?;
-                sync()?;
+                sync(job)?;
                 Ok(full)
             },
             |full, result| {
@@ -191,6 +200,19 @@ fn phases(
     } else {
         context.skip(&AGE, "not asked for");
     }
+    Ok(())
+}
+
+fn sync(job: &Job<'_>) -> Result<(), OpError> {
+    rustix::fs::syncfs(job.target).map_err(|error| OpError::new("syncfs", DIRECTORY, error))
+}
+
+/// Lets the threads go.
+fn perform(context: &mut Context<'_>, job: &Job<'_>, profile: &Profile) -> Result<(), Failure> {
+    let parameters = context.parameters();
+    let seed = context.seed();
+    let ops = parameters.count("ops");
+    let time = parameters.time("time");
     if job.direct
         && let Some(place) = job.files.first()
     {
@@ -235,7 +257,7 @@ fn phases(
             }
             Ok(hand.transactions)
         },
-        |_| sync(),
+        |_| sync(job),
         figures,
     )?;
     if context.verify() {

@@ -144,14 +144,6 @@ pub(in crate::workloads) const SETTLE: Parameter = Parameter {
     scales: false,
 };
 
-pub(in crate::workloads) const COLD: Parameter = Parameter {
-    name: "cold",
-    help: "Whether the ops begin with an empty cache, where the testbed can.",
-    kind: Kind::Switch,
-    default: "off",
-    scales: false,
-};
-
 /// Where reads go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::workloads) enum Pool {

@@ -11,6 +11,7 @@ use units::Nanos;
 
 use self::draws::{Drand48, Drawn, Shared, Terms};
 use super::bigfile::ZEROS;
+use super::cold::{COLD, reopen_cold};
 use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use super::copying::{open_target, write_all};
 use super::crew::{Crew, phase_with_threads};
@@ -38,7 +39,7 @@ static RANDOM: PhaseDescription = PhaseDescription {
     name: "random",
     summary: "threads read and write at random places",
     clock: "from the moment all threads are let go until the last has ended its last I/O. \
-            No warm-up; the file is opened before",
+            No warm-up; the file is opened before. Begins cold if `cold` asks for it",
     ops: &[
         OpDescription { name: "read", span: "one pread, and drawing where" },
         OpDescription { name: "write", span: "one pwrite, and the fsync that follows some" },
@@ -130,6 +131,7 @@ phase after so many I/Os instead of a time, which a digest then covers.",
             default: "original",
             scales: false,
         },
+        COLD,
         COMPRESSIBLE,
         DUPLICATE,
     ],
@@ -163,6 +165,8 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     }
     let target = open_target(context.target())?;
     let (path, size) = file(context, target.as_fd())?;
+    let cold = context.parameters().switch("cold");
+    let target = if cold { reopen_cold(context, target)? } else { target };
     let parameters = context.parameters();
     if size < 2 * io {
         return Err(Failure::Input(format!("{path} of {size} bytes has no room for two I/Os")));
