@@ -25,6 +25,6 @@ impl OptionalPart for Fio {
     }
 
     fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError> {
-        workshop.tools(DESCRIPTION.packages)
+        workshop.tools(DESCRIPTION.packages, &[])
     }
 }

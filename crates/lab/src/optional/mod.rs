@@ -236,13 +236,16 @@ impl Workshop<'_> {
             .ok_or_else(|| LabError::damaged(self.modules, "its name is no kernel's release"))
     }
 
-    /// Unpacks packages, with all they depend on, and puts the part's programs and the
-    /// libraries they load into its `tools`.
+    /// Unpacks packages, with all they depend on, and others `alone`, and puts the part's
+    /// programs and the libraries they load into its `tools`.
     ///
     /// # Errors
     /// No such package, no network, no room; a program that is in none of them.
-    pub fn tools(&mut self, packages: &[&str]) -> Result<(), LabError> {
+    pub fn tools(&mut self, packages: &[&str], alone: &[&str]) -> Result<(), LabError> {
         self.source.unpacked(self.part.name, "scratch/tools", packages, true)?;
+        if !alone.is_empty() {
+            self.source.unpacked(self.part.name, "scratch/tools", alone, false)?;
+        }
         let programs = self.part.programs.iter().copied();
         let userland = crate::tools::collect(&[&self.scratch.join("tools")], programs)?;
         if let Some(program) = userland.missing.first() {

@@ -29,7 +29,7 @@ impl OptionalPart for Originals {
     }
 
     fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError> {
-        workshop.tools(DESCRIPTION.packages)?;
+        workshop.tools(DESCRIPTION.packages, &[])?;
         let from = workshop.scratch().join("tools").join(LOAD);
         let to = workshop.directory().join("files").join(LOAD);
         let directory = to.parent().unwrap_or(Path::new("."));

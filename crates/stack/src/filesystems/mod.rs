@@ -219,14 +219,19 @@ pub struct Plan {
     pub served_by: String,
 }
 
-/// What stands between devices and mount. Making it attaches it; each cold cache detaches
-/// and attaches it again; the check finds it attached, and at the end it is taken away.
+/// What stands between devices and mount. Making it attaches it; each cold cache empties it,
+/// or detaches and attaches it again; the check finds it attached, and at the end it is taken
+/// away.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Lets go of the devices. The filesystem is unmounted.
     pub detach: Command,
     /// Takes them up again.
     pub attach: Command,
+    /// Empties its cache while the filesystem is unmounted, and with it the cache of every
+    /// other one of its kind: only where no other can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty: Option<Command>,
     /// Takes it away for good, after the check.
     pub remove: Command,
     /// Has everything written counted in statfs, where a sync alone only makes it durable.

@@ -125,6 +125,7 @@ impl Filesystem for ZfsFuse {
             attachment: Some(Attachment {
                 detach: zpool(&["export"]),
                 attach: zpool(&["import", "-d", DEVICES, "-o", "cachefile=none"]),
+                empty: None,
                 remove: zpool(&["destroy", "-f"]),
                 // It has no `zpool sync`; a property is set in a transaction that is waited for.
                 commit: zfs(&["set", "fstrial:counted=yes"]),

@@ -13,8 +13,9 @@ use super::target::Target;
 
 /// How a target's cache is emptied.
 pub(super) enum Cooling<'a> {
-    /// By unmounting it and mounting it again: touches nothing else on the machine.
-    Remount { mounted: &'a Mounted, plan: &'a Plan, devices: Vec<PathBuf> },
+    /// By unmounting it and mounting it again: touches nothing else on the machine, unless
+    /// the machine is there for this trial `alone`.
+    Remount { mounted: &'a Mounted, plan: &'a Plan, devices: Vec<PathBuf>, alone: bool },
     /// By dropping the whole machine's caches, if that was asked for.
     Directory { drop_machine_caches: bool },
 }
@@ -41,14 +42,23 @@ impl Cooling<'_> {
             Cooling::Remount { devices, .. } if devices.is_empty() => {
                 warm("the filesystem lives in memory".to_owned())
             }
-            Cooling::Remount { mounted, plan, devices } => {
-                // A pool keeps its own cache until it is let go of.
+            Cooling::Remount { mounted, plan, devices, alone } => {
+                let mut how = "unmounted and mounted again";
+                // A pool keeps its own cache until that is emptied or it is let go of.
                 let between = || {
-                    if let Some(attachment) = &plan.attachment {
+                    let attachment = plan.attachment.as_ref();
+                    let empty = attachment.filter(|_| *alone).and_then(|a| a.empty.as_ref());
+                    // A lab of an older build lacks the program for it.
+                    if empty.is_some_and(|empty| run(empty).is_ok()) {
+                        how = "unmounted, the pool's cache emptied, and mounted again";
+                        return Ok(());
+                    }
+                    if let Some(attachment) = attachment {
+                        how = "exported and imported again";
                         run(&attachment.detach)?;
                     }
                     devices.iter().for_each(drop_device_buffers);
-                    plan.attachment.as_ref().map_or(Ok(()), |attachment| run(&attachment.attach))
+                    attachment.map_or(Ok(()), |attachment| run(&attachment.attach))
                 };
                 if let Err(error) = mounted.remount(&plan.mount, between) {
                     return warm(format!("it could not be mounted again: {error}"));
@@ -57,12 +67,7 @@ impl Cooling<'_> {
                     return warm(format!("after it was mounted again: {error}"));
                 }
                 match target.refresh() {
-                    Ok(()) => Cache::Cold {
-                        how: match plan.attachment {
-                            None => "unmounted and mounted again".to_owned(),
-                            Some(_) => "exported and imported again".to_owned(),
-                        },
-                    },
+                    Ok(()) => Cache::Cold { how: how.to_owned() },
                     Err(found) => warm(found),
                 }
             }

@@ -354,7 +354,8 @@ impl Execution<'_> {
         let path = mounted.path().to_owned();
         let used_when_new = space::used(&path).ok();
         self.step(Step::Work);
-        let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered() };
+        let alone = place.kind == DeviceKind::Simulated;
+        let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered(), alone };
         let host = TrialHost {
             execution: self,
             target: RefCell::new(target),

@@ -28,8 +28,8 @@ static DD: PhaseDescription = PhaseDescription {
     name: "dd",
     summary: "creates a file of zeros in blocks of 1 MiB",
     clock: "open (truncating), clearing the buffer before each write as /dev/zero does, writes, \
-            close; no fsync and no sync, as dd does without conv=fsync",
-    ops: &[WRITE_OP],
+            close; no fsync and no sync, as dd does without conv=fsync, unless `dd_fsync`",
+    ops: &[WRITE_OP, FSYNC_OP],
     disk_bound: false,
 };
 static WRITE: PhaseDescription = PhaseDescription {
@@ -83,6 +83,13 @@ figures are MiB/s of each stream's own time.",
             kind: Kind::Size,
             default: "4G",
             scales: true,
+        },
+        Parameter {
+            name: "dd_fsync",
+            help: "As dd's conv=fsync: whether writing the file of zeros ends with fsync.",
+            kind: Kind::Switch,
+            default: "off",
+            scales: false,
         },
         Parameter {
             name: "size",
@@ -153,8 +160,9 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         let target = open_target(context.target())?;
         let mut buffer = vec![1; DD_BLOCK];
         let blocks = zeros.div_ceil(DD_BLOCK as u64);
-        let ended =
-            context.phase(&DD, blocks, |recorder| dd(target.as_fd(), zeros, &mut buffer, recorder));
+        let wait = parameters.switch("dd_fsync");
+        let ended = context
+            .phase(&DD, blocks, |recorder| dd(target.as_fd(), zeros, &mut buffer, wait, recorder));
         if course.take(ended)?.is_none() {
             remove(target.as_fd(), ZEROS)?;
         }
@@ -295,6 +303,7 @@ fn dd(
     target: BorrowedFd<'_>,
     size: u64,
     buffer: &mut [u8],
+    wait: bool,
     recorder: &mut Recorder<'_>,
 ) -> Result<(), OpError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
@@ -309,6 +318,10 @@ fn dd(
         at += length as u64;
         recorder.wrote(length as u64);
         recorder.done(Op(0));
+    }
+    if wait {
+        rustix::fs::fsync(&file).map_err(|error| OpError::new("fsync", ZEROS, error))?;
+        recorder.part(Op(1));
     }
     recorder.digest(size);
     Ok(())
