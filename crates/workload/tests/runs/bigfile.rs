@@ -48,7 +48,7 @@ fn parts_can_be_left_out_and_the_file_of_zeros_kept() {
 #[test]
 fn the_file_of_zeros_is_waited_for_where_that_is_asked_for() {
     for (settings, expected) in [("", 0), ("dd_fsync=on", 1)] {
-        let target = scratch();
+        let target = tempfile::tempdir().unwrap();
         let settings = format!("dd_size=2M size=0 {settings}");
         let ran = run("bigfile", target.path(), &Inputs::default(), 1, &settings);
         assert!(ran.ended.is_ok(), "{settings}: {:?}", ran.ended);
