@@ -6,7 +6,7 @@ use stack::Durability;
 use store::{RunState, StoredRun};
 
 use super::arrange::Arranged;
-use super::{Conditions, WorkloadAnalysis};
+use super::{Conditions, PhaseAnalysis, WorkloadAnalysis};
 use crate::wording::{and, counted};
 
 pub(super) fn of_run(
@@ -130,7 +130,13 @@ fn of_absentees(run: &StoredRun, contenders: &[Conditions]) -> Vec<String> {
 fn of_caches(workloads: &[WorkloadAnalysis], contenders: &[Conditions]) -> Vec<String> {
     let mut warnings = Vec::new();
     for workload in workloads {
-        for phase in workload.phases.iter().filter(|phase| phase.cache.len() > 1) {
+        // By what means a cache was emptied, a pool's by others than a partition's, is no
+        // difference.
+        let differs = |phase: &&PhaseAnalysis| {
+            phase.cache.len() > 1
+                && phase.cache.iter().any(|state| !state.words.starts_with("cold"))
+        };
+        for phase in workload.phases.iter().filter(differs) {
             let parts: Vec<String> = phase
                 .cache
                 .iter()
