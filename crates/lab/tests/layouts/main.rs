@@ -41,7 +41,7 @@ fn main() {
             return;
         }
     };
-    let tests: [Test; 11] = [
+    let tests: [Test; 12] = [
         ("the twelve of 2007", matrix::the_twelve_of_2007),
         ("a journal's disk gets the journal's flushes", arrays::a_journals_disk_gets_its_flushes),
         ("a battery answers before the disks", arrays::a_battery_answers_before_the_disks),
@@ -51,6 +51,7 @@ fn main() {
         ("the options of 2004 as printed", arrays::the_options_of_2004),
         ("repeats on every layout are identical", arrays::repeats_are_identical),
         ("pools repeat and keep their promise", pools::pools_repeat_and_keep_their_promise),
+        ("a cold pool reads from its disk", pools::a_cold_pool_reads_from_its_disk),
         ("what ships as tried is found again", capabilities::what_ships_is_found_again),
         ("every driver from mkfs to check", drivers::every_driver),
     ];

@@ -38,3 +38,20 @@ pub(crate) fn pools_repeat_and_keep_their_promise(labs: &Labs) {
     assert!(flushes(0) >= 40, "{} flushes for 40 records", flushes(0));
     assert!(flushes(2) < 10, "{} flushes with fsync ignored", flushes(2));
 }
+
+/// Beginning cold, a pool reads from its disk what it has just written; warm, it has it.
+pub(crate) fn a_cold_pool_reads_from_its_disk(labs: &Labs) {
+    if !able(labs) {
+        return;
+    }
+    let reads = |work: &str| {
+        // The pool of today compresses: a file of zeros has nothing to be read.
+        let seen = each(&["zfs@2007"], |contender| carry_out(&labs.sata, contender, work, MEMBER));
+        assert!(seen[0].outcome.is_done(), "{work}: {}", seen[0].outcome);
+        seen[0].served(0, Operation::Read)
+    };
+    let work = "randomio:size=8M:ops=60:write_share=0";
+    let (warm, cold) = (reads(work), reads(&format!("{work}:cold=on")));
+    // 60 places among 64 records of 128 KiB.
+    assert!(warm < 10 && cold >= 25, "{warm} reads warm, {cold} cold");
+}

@@ -213,12 +213,12 @@ fn cache(phase: &Phase<'_>) -> Vec<CacheUse> {
         // Also of phases whose figures are not comparable: a warm cache is often why.
         let completed = |result: &&PhaseResult| matches!(result.status, PhaseStatus::Completed);
         for result in entries.iter().filter_map(|entry| entry.reported).filter(completed) {
-            let words = match &result.cache {
-                Cache::Cold { how } => format!("cold ({how})"),
-                Cache::Warm { why } => format!("warm ({why})"),
+            let (cold, words) = match &result.cache {
+                Cache::Cold { how } => (true, format!("cold ({how})")),
+                Cache::Warm { why } => (false, format!("warm ({why})")),
             };
             let at = uses.iter().position(|known| known.words == words).unwrap_or_else(|| {
-                uses.push(CacheUse { words, contenders: Vec::new() });
+                uses.push(CacheUse { words, cold, contenders: Vec::new() });
                 uses.len() - 1
             });
             if !uses[at].contenders.contains(&contender) {

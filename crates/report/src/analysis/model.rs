@@ -168,6 +168,8 @@ pub struct OpKind {
 pub struct CacheUse {
     /// `cold (remount)`, `warm (follows another phase)`.
     pub words: String,
+    /// Whether nothing was cached, by whatever means that was achieved.
+    pub cold: bool,
     /// Indices of the contenders.
     pub contenders: Vec<usize>,
 }

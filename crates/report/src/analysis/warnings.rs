@@ -133,8 +133,7 @@ fn of_caches(workloads: &[WorkloadAnalysis], contenders: &[Conditions]) -> Vec<S
         // By what means a cache was emptied, a pool's by others than a partition's, is no
         // difference.
         let differs = |phase: &&PhaseAnalysis| {
-            phase.cache.len() > 1
-                && phase.cache.iter().any(|state| !state.words.starts_with("cold"))
+            phase.cache.len() > 1 && phase.cache.iter().any(|state| !state.cold)
         };
         for phase in workload.phases.iter().filter(differs) {
             let parts: Vec<String> = phase

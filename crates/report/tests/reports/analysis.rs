@@ -197,6 +197,19 @@ fn unequal_durability_caches_kernels_and_work_are_said() {
 }
 
 #[test]
+fn caches_emptied_by_different_means_are_no_difference() {
+    let mut run = Synthetic::small().run();
+    for trial in run.trials.iter_mut().filter(|trial| trial.spec.contender.name == "xfs") {
+        trial.phases[0].cache = Cache::Cold { how: "zinject -a".to_owned() };
+    }
+    let analysis = analyse(&run);
+    let phase = &analysis.workloads[0].phases[0];
+    let words: Vec<&str> = phase.cache.iter().map(|state| state.words.as_str()).collect();
+    assert_eq!(words, ["cold (remount)", "cold (zinject -a)"], "both are told");
+    assert!(analysis.warnings.is_empty(), "{:?}", analysis.warnings);
+}
+
+#[test]
 fn one_workload_with_two_settings_makes_two_sections() {
     let mut run = Synthetic::small().run();
     let mut other = Synthetic { seed: 2, ..Synthetic::small() }.run();

@@ -2,6 +2,7 @@
 //! a desktop whose programs have all mapped their windows.
 
 mod display;
+mod install;
 mod machine;
 mod opened;
 mod preload;
@@ -16,6 +17,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use units::{Bytes, Nanos};
 
+use self::install::{Installed, install};
 use self::variant::Variant;
 use self::watch::Seen;
 use super::{Space, Workload};
@@ -62,7 +64,8 @@ The system runs in namespaces of its own for processes, mounts and names, beside
 that serves the simulated disk; it has no container's marks and does what it does on a machine. \
 Before the clock starts the tree is unpacked in its archive's order, written back, and the \
 filesystem mounted anew, so that nothing is cached. The system is then switched off as by its \
-power switch, and the filesystem checked.\n\n\
+power switch, and the filesystem checked. In a sequence a boot takes over the tree of the boot before \
+it, arranged for its variant and without that boot's logs and temporary files.\n\n\
 Departures: another distribution of another time on today's kernel, whose modules are loaded \
 already; no display hardware; the account logs in by itself. The kernel's own start is not in \
 the figure, since it does not read the filesystem.",
@@ -129,7 +132,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let variant = Variant::of(context.parameters());
     let limit = context.parameters().time("limit");
     let setup = |error| Failure::Op { phase: "before the first", error };
-    let unpacked = unpack::unpack(context.system()?, &root).map_err(setup)?;
+    let installed = install(context.system()?, &root).map_err(setup)?;
     write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
     let preloaded = variant.apply(&root).map_err(OpError::at("prepare", &root)).map_err(setup)?;
     write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
@@ -152,11 +155,13 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
                 figures.insert("mount_s".to_owned(), seconds(mount));
                 figures.insert("uptime_s".to_owned(), seconds(mount + seen.last()));
             }
-            result.notes.push(format!(
-                "a tree of {} entries, {}; {preloaded} files in its preload lists",
-                unpacked.entries,
-                Bytes(unpacked.bytes)
-            ));
+            let tree = match installed {
+                Installed::Unpacked(tree) => {
+                    format!("a tree of {} entries, {}", tree.entries, Bytes(tree.bytes))
+                }
+                Installed::Found => "the tree of the boot before".to_owned(),
+            };
+            result.notes.push(format!("{tree}; {preloaded} files in its preload lists"));
         },
     )?;
     Ok(())

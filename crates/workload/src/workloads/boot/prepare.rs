@@ -11,6 +11,7 @@ use measure::now;
 use rustix::mount::{MountFlags, UnmountFlags};
 use units::Nanos;
 
+use super::install::sweep;
 use super::machine::Machine;
 use super::opened::Opened;
 use super::preload::{LISTS, lines};
@@ -117,25 +118,7 @@ fn record(root: &Path, variant: Variant) -> io::Result<()> {
         fs::write(lists.join(list), lines(paths.iter().map(Vec::as_slice)))?;
     }
     // What a boot leaves is no part of the tree that others begin with.
-    for directory in ["tmp", "var/tmp", "var/log"] {
-        empty(&root.join(directory))?;
-    }
-    Ok(())
-}
-
-/// Removes the files in a directory, and what is below it; its directories stay.
-fn empty(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if !entry.file_type()?.is_dir() {
-            fs::remove_file(entry.path())?;
-        } else if directory.ends_with("tmp") {
-            fs::remove_dir_all(entry.path())?;
-        } else {
-            empty(&entry.path())?;
-        }
-    }
-    Ok(())
+    sweep(root)
 }
 
 /// The last lines of a log.

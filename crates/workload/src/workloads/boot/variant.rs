@@ -45,10 +45,16 @@ const TRIMMED: [&str; 4] = [
     "sockets.target.wants/avahi-daemon.socket",
     "sshd.service",
 ];
+/// Where the links of services that are left out wait for a variant that has them.
+const LEFT_OUT: &str = "var/cache/preload/left-out";
 /// The list of files opened until login, and the service that reads it ahead.
 pub(super) const LOGIN_LIST: &str = "login";
 /// The list of files opened from then on.
 pub(super) const DESKTOP_LIST: &str = "desktop";
+
+/// Each list with the service that reads it ahead.
+const PRELOADERS: [(&str, &str); 2] =
+    [(LOGIN_LIST, "preload-login.service"), (DESKTOP_LIST, "preload-desktop.service")];
 
 /// What one boot starts and reads ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,16 +81,9 @@ impl Variant {
         Variant { trimmed: false, login_list: false, desktop_list: false }
     }
 
-    /// The lists it reads ahead, each with the service that does it.
-    fn lists(self) -> Vec<(&'static str, &'static str)> {
-        let mut lists = Vec::new();
-        if self.login_list {
-            lists.push((LOGIN_LIST, "preload-login.service"));
-        }
-        if self.desktop_list {
-            lists.push((DESKTOP_LIST, "preload-desktop.service"));
-        }
-        lists
+    /// Whether it reads a list ahead.
+    fn reads(self, list: &str) -> bool {
+        if list == LOGIN_LIST { self.login_list } else { self.desktop_list }
     }
 
     /// The programs that the window manager starts, all at once.
@@ -113,7 +112,8 @@ impl Variant {
         format!("<JWM>\n<Include>{OF_THE_SYSTEM}</Include>\n{commands}</JWM>\n")
     }
 
-    /// Arranges the tree at `root`. Returns how many files its preload lists have.
+    /// Arranges the tree at `root`, whatever variant it was before. Returns how many files its
+    /// preload lists have.
     ///
     /// # Errors
     /// When the tree is not one of ours or cannot be changed.
@@ -121,23 +121,34 @@ impl Variant {
         fs::write(root.join(COMMANDS), format!("{}\n", WINDOW_MANAGER.command))?;
         fs::write(root.join(STARTED_BY_MANAGER), self.startup())?;
         let units = root.join(UNITS);
-        if self.trimmed {
-            for link in TRIMMED {
-                match fs::remove_file(units.join(link)) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
-            }
+        let left_out = root.join(LEFT_OUT);
+        fs::create_dir_all(&left_out)?;
+        for link in TRIMMED {
+            let (enabled, kept) = (units.join(link), left_out.join(link.replace('/', "+")));
+            let (from, to) = if self.trimmed { (enabled, kept) } else { (kept, enabled) };
+            unless_absent(fs::rename(from, to))?;
         }
         let wants = units.join("sysinit.target.wants");
         fs::create_dir_all(&wants)?;
         let mut files = 0;
-        for (list, unit) in self.lists() {
+        for (list, unit) in PRELOADERS {
+            unless_absent(fs::remove_file(wants.join(unit)))?;
+            if !self.reads(list) {
+                continue;
+            }
             let order = root.join(preload::LISTS).join("wanted").join(unit);
             files += preload::sort_by_place(root, list, &order)?;
             symlink(Path::new("..").join(unit), wants.join(unit))?;
         }
         Ok(files)
+    }
+}
+
+/// What is not there need not be changed.
+fn unless_absent(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
     }
 }
 
@@ -156,26 +167,34 @@ mod tests {
     #[test]
     fn each_variant_changes_what_the_page_of_2005_changed() {
         let root = tempfile::tempdir().unwrap();
-        let wanted = |name: &str| {
-            let path = root.path().join(name);
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(path.join("home/user")).unwrap();
-            fs::create_dir_all(path.join("var/cache/preload")).unwrap();
-            fs::create_dir_all(path.join(UNITS).join("multi-user.target.wants")).unwrap();
-            symlink("x", path.join(UNITS).join(TRIMMED[0])).unwrap();
-            for list in [LOGIN_LIST, DESKTOP_LIST] {
-                fs::write(path.join("var/cache/preload").join(list), "/home\n").unwrap();
-            }
-            let files = variant(name).apply(&path).unwrap();
-            let services = fs::read_dir(path.join(UNITS).join("multi-user.target.wants"));
+        let path = root.path();
+        fs::create_dir_all(path.join("home/user")).unwrap();
+        fs::create_dir_all(path.join("var/cache/preload")).unwrap();
+        fs::create_dir_all(path.join(UNITS).join("multi-user.target.wants")).unwrap();
+        symlink("x", path.join(UNITS).join(TRIMMED[0])).unwrap();
+        for list in [LOGIN_LIST, DESKTOP_LIST] {
+            fs::write(path.join("var/cache/preload").join(list), "/home\n").unwrap();
+        }
+        let inside = |unit: &str| fs::read_dir(path.join(UNITS).join(unit)).unwrap().count();
+        let arranged = |name: &str| {
+            let files = variant(name).apply(path).unwrap();
             assert_eq!(fs::read_to_string(path.join(COMMANDS)).unwrap(), "jwm\n");
             let started = fs::read_to_string(path.join(STARTED_BY_MANAGER)).unwrap();
-            (files, services.unwrap().count(), started.matches("<StartupCommand>").count())
+            let started = started.matches("<StartupCommand>").count();
+            let (services, preloaders) =
+                (inside("multi-user.target.wants"), inside("sysinit.target.wants"));
+            (files, preloaders, services, started)
         };
-        assert_eq!(wanted("default"), (1, 1, 4));
-        assert_eq!(wanted("trimmed"), (1, 0, 3));
-        assert_eq!(wanted("extra-preload"), (2, 0, 3));
-        assert_eq!(wanted("no-preload"), (0, 0, 3));
+        // One tree becomes each of them, in whatever order.
+        for name in ["default", "trimmed", "extra-preload", "no-preload", "default", "no-preload"] {
+            let expected = match name {
+                "default" => (1, 1, 1, 4),
+                "trimmed" => (1, 1, 0, 3),
+                "extra-preload" => (2, 2, 0, 3),
+                _ => (0, 0, 0, 3),
+            };
+            assert_eq!(arranged(name), expected, "{name}");
+        }
     }
 
     #[test]
