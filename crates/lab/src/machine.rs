@@ -15,7 +15,7 @@ const GIB: u64 = 1 << 30;
 /// RAM above this lies beyond 4 GiB, where the shared region follows it.
 const BELOW_4G_MAX: u64 = 2 * GIB;
 /// What QEMU itself takes beside the guest's RAM: translated code, its tables for the region.
-pub(crate) const QEMU_OVERHEAD: Bytes = Bytes::from_mib(160);
+pub(crate) const QEMU_OVERHEAD: Bytes = Bytes::from_mib(352);
 
 /// A program on the host, and what it needs to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +151,7 @@ impl Machine {
         // left. TCG with one thread keeps everything in one order.
         match purpose {
             Use::Checkpoint | Use::Trial => {
-                option("-accel", "tcg,thread=single,tb-size=64".to_owned());
+                option("-accel", "tcg,thread=single,tb-size=256".to_owned());
                 // Recording (to nowhere) is for its lock: without it QEMU's main thread may
                 // look at a processor that is about to halt before its last instructions
                 // were counted, and skip idle time from the wrong moment. Seen as a few
