@@ -45,7 +45,7 @@ pub(crate) fn a_cold_pool_reads_from_its_disk(labs: &Labs) {
         return;
     }
     let reads = |work: &str| {
-        // The pool of today compresses: a file of zeros has nothing to be read.
+        // That of today takes no direct I/O of 2 KiB, and the phase would be skipped.
         let seen = each(&["zfs@2007"], |contender| carry_out(&labs.sata, contender, work, MEMBER));
         assert!(seen[0].outcome.is_done(), "{work}: {}", seen[0].outcome);
         seen[0].served(0, Operation::Read)
