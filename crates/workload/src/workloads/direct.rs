@@ -57,7 +57,7 @@ pub(super) fn open_direct(
     match rustix::io::pread(&file, &mut *buffer, 0) {
         Err(Errno::INVAL) => Ok(Err(format!(
             "direct I/O of {length} bytes is not taken here; ask for a multiple of the \
-             device's sector"
+             device's sector, or of {PAGE} where the filesystem takes whole pages"
         ))),
         Err(error) => Err(error),
         Ok(_) => Ok(Ok(file)),
