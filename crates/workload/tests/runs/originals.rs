@@ -56,6 +56,20 @@ fn every_original_runs_and_leaves_nothing() {
     }
 }
 
+/// dbench takes the number of a machine's first set of semaphores, 0, for a failure.
+#[test]
+fn dbench_starts_where_no_semaphore_was_ever_made() {
+    // SAFETY: of this thread only the namespace of its semaphores changes.
+    if unsafe { libc::unshare(libc::CLONE_NEWIPC) } != 0 {
+        println!("left out: a namespace of one's own needs root");
+        return;
+    }
+    let target = scratch();
+    let ran = run("original-dbench", target.path(), &installed(), 1, "clients=2 duration=1s");
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    assert!(ran.completed("run"));
+}
+
 #[test]
 fn postmark_and_ours_count_the_same() {
     let settings = "number=300 transactions=900 subdirectories=4 bias_read=3 pm_seed=9";
