@@ -25,8 +25,11 @@ pub(super) enum Installed {
 /// # Errors
 /// When the archive is damaged or the filesystem does not take what is asked of it.
 pub(super) fn install(archive: &Path, root: &Path) -> Result<Installed, OpError> {
-    if !root.join(LISTS).join(LOGIN_LIST).exists() {
-        return unpack(archive, root).map(Installed::Unpacked);
+    let list = root.join(LISTS).join(LOGIN_LIST);
+    if !list.exists() {
+        // Half a tree must not pass for one: a later boot of the trial would take it over.
+        let unpacked = unpack(archive, root).inspect_err(|_| drop(fs::remove_file(&list)));
+        return unpacked.map(Installed::Unpacked);
     }
     sweep(root).map_err(OpError::at("sweep", root))?;
     Ok(Installed::Found)
@@ -81,5 +84,34 @@ mod tests {
         fs::remove_file(root.join(LISTS).join(LOGIN_LIST)).unwrap();
         let error = install(none, root).unwrap_err();
         assert!(error.to_string().contains("there is no archive"), "{error}");
+    }
+
+    #[test]
+    fn half_a_tree_is_never_taken_over() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("root");
+        fs::create_dir_all(root.join(LISTS)).unwrap();
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, bytes) in [(format!("{LISTS}/{LOGIN_LIST}"), 20), ("last".to_owned(), 4000)] {
+            let mut header = tar::Header::new_gnu();
+            let facts = fs::metadata(home.path()).unwrap();
+            header.set_uid(std::os::unix::fs::MetadataExt::uid(&facts).into());
+            header.set_gid(std::os::unix::fs::MetadataExt::gid(&facts).into());
+            header.set_mode(0o644);
+            header.set_mtime(0);
+            header.set_size(bytes as u64);
+            builder.append_data(&mut header, name, vec![b'a'; bytes].as_slice()).unwrap();
+        }
+        let whole = builder.into_inner().unwrap();
+        let archive = home.path().join("archive");
+        // Cut within the last file's contents.
+        fs::write(&archive, &whole[..3 * 512 + 100]).unwrap();
+        for _ in 0..2 {
+            install(&archive, &root).unwrap_err();
+        }
+        fs::write(&archive, &whole).unwrap();
+        let expected = Unpacked { entries: 2, bytes: 4020 };
+        assert_eq!(install(&archive, &root).unwrap(), Installed::Unpacked(expected));
+        assert_eq!(install(&archive, &root).unwrap_err().op, "sweep", "found, and no tree of ours");
     }
 }
