@@ -1,8 +1,8 @@
 //! How particular models behave: rates, queues, arrays, wear.
 
 use disk::{
-    ArrayState, Asked, DISKS, Device, DiskDescription, Operation, Options, Replay, Scheduler,
-    Served,
+    ArrayOf, ArrayState, Asked, DISKS, Device, DiskDescription, Level, Operation, Options, Replay,
+    Scheduler, Served,
 };
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
@@ -225,6 +225,36 @@ fn a_battery_hides_the_members_until_its_memory_is_full() {
     });
     replay.closed(1, scattered, |each| slowest = slowest.max(each.latency())).unwrap();
     assert!(slowest > Nanos::from_millis(1), "the memory never filled: {slowest}");
+}
+
+/// A request that does not fit goes in as room is made, not when there is room for all of it:
+/// through a memory that barely holds one long requests are not slower than short ones, and none is
+/// lost.
+#[test]
+fn a_small_memory_takes_long_writes_in_parts() {
+    let text = DISKS.iter().find(|shipped| shipped.name == "areca-arc-1220").unwrap().text;
+    let array = ArrayOf {
+        level: Level::Raid10,
+        members: 6,
+        stripe_unit: None,
+        write_memory: Some(Bytes::from_kib(1280)),
+        member: find("hitachi-7k500-400gb"),
+    };
+    let disk = DiskDescription::parse_array("areca-arc-1220", text, array).unwrap();
+    let rate = |sectors: u64| {
+        let mut model = disk.build(1, &Options::default());
+        let mut served = Vec::new();
+        let count = (256 << 20) / SECTOR_BYTES / sectors;
+        let asked = |index| (Nanos::ZERO, Asked::write(index * sectors, sectors));
+        Replay::new(model.as_mut())
+            .closed(4, (0..count).map(asked), |each| served.push(each))
+            .unwrap();
+        assert_eq!(served.len() as u64, count);
+        mb_per_s(&served)
+    };
+    let (short, long, longer_than_the_memory) = (rate(256), rate(2048), rate(4096));
+    assert!(long > short * 0.95, "{long} {short}");
+    assert!(longer_than_the_memory > short * 0.95, "{longer_than_the_memory} {short}");
 }
 
 /// An SSD that is overwritten at random wears: garbage collection moves data, and less of it

@@ -4,13 +4,14 @@
 mod memory;
 mod reading;
 mod rebuild;
+mod writing;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
-use super::jobs::{Gap, reconstruction, stripe_write};
+use super::jobs::{Gap, reconstruction};
 use super::parameters::ControllerParameters;
 use super::striping::{Piece, Striping};
 use crate::description::Options;
@@ -72,6 +73,8 @@ struct Job {
     fua: bool,
     /// Sectors of a read that are computed from those of other members.
     computed: u64,
+    /// Sectors of a write that have been taken into the memory, or are on their way.
+    taken: u64,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -82,6 +85,8 @@ enum What {
     Host(Request),
     /// One stripe of another job.
     Part(usize),
+    /// Sectors of a write on their way into the memory, and if they are its last, whose.
+    Taken(Extent, Option<usize>),
     /// Dirty sectors on their way to the members.
     Destage(Extent, Nanos),
     /// A step of filling a new member, up to this sector of it.
@@ -182,7 +187,7 @@ impl Controller {
     }
 
     fn new_job(&mut self, what: What, fua: bool) -> usize {
-        let job = Job { what, remaining: 0, then: Vec::new(), fua, computed: 0 };
+        let job = Job { what, remaining: 0, then: Vec::new(), fua, computed: 0, taken: 0 };
         match self.free_jobs.pop() {
             Some(index) => {
                 self.jobs[index] = job;
@@ -233,7 +238,8 @@ impl Controller {
             return;
         }
         match self.jobs[index].what {
-            What::Nothing => {}
+            // The last of these ends by its time.
+            What::Nothing | What::Taken(..) => {}
             What::Part(parent) => {
                 self.free_jobs.push(index);
                 self.count_down(parent, now);
@@ -276,19 +282,24 @@ impl Controller {
         self.finishing.push(Reverse((at, self.operations, job)));
     }
 
-    /// Tells the host that its request is done.
+    /// Ends a job whose time has come: sectors are in the memory, a request is done.
     fn answer(&mut self, index: usize, at: Nanos) {
-        if let What::Host(request) = std::mem::take(&mut self.jobs[index].what) {
-            match request.operation {
-                Operation::Write if self.write_back => {
-                    self.arriving_sectors -= request.sectors;
-                    self.dirty.insert(request.lba.0, request.lba.0 + request.sectors);
-                    self.last_write = at;
+        match std::mem::take(&mut self.jobs[index].what) {
+            What::Taken(extent, last_of) => {
+                self.arriving_sectors -= extent.sectors();
+                self.dirty.insert(extent.start, extent.end);
+                self.last_write = at;
+                if let Some(request) = last_of {
+                    self.answer(request, at);
                 }
-                Operation::Flush => self.activity.flushes += 1,
-                _ => {}
             }
-            self.outbox.push(request.id, at);
+            What::Host(request) => {
+                if request.operation == Operation::Flush {
+                    self.activity.flushes += 1;
+                }
+                self.outbox.push(request.id, at);
+            }
+            _ => {}
         }
         self.free_jobs.push(index);
     }
@@ -316,33 +327,6 @@ impl Controller {
             }
             _ => self.finish_at(job, ready),
         }
-    }
-
-    /// Sends a run of sectors to the members, stripe by stripe.
-    fn write_members(&mut self, job: usize, lba: u64, sectors: u64, now: Nanos) {
-        let fua = self.jobs[job].fua;
-        let whole = self.striping.stripe_sectors();
-        // Held by one more, so that it cannot end before all stripes are begun.
-        self.jobs[job].remaining = 1;
-        let (mut lba, end) = (lba, lba + sectors);
-        while lba < end {
-            let here = (end - lba).min(whole - lba % whole);
-            let plan = stripe_write(&self.striping, lba, here, self.unwritten());
-            self.jobs[job].remaining += 1;
-            let part = self.new_job(What::Part(job), fua);
-            if plan.reads.is_empty() {
-                for piece in plan.writes {
-                    self.send(part, piece, Operation::Write, fua, now);
-                }
-            } else {
-                self.jobs[part].then = plan.writes;
-                for piece in plan.reads {
-                    self.send(part, piece, Operation::Read, false, now);
-                }
-            }
-            lba += here;
-        }
-        self.count_down(job, now);
     }
 }
 

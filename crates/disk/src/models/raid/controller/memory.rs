@@ -12,22 +12,45 @@ pub(super) const PARTIAL_STRIPE_WAIT: Nanos = Nanos::from_millis(20);
 const EXTENTS_MAX: usize = 16_384;
 
 impl Controller {
-    /// Takes waiting writes into the memory as far as there is room.
+    /// Takes waiting writes into the memory as far as there is room: one that does not fit as a
+    /// whole goes in stripe by stripe, as the memory is emptied.
     pub(super) fn give_room(&mut self, now: Nanos) {
         while let Some(job) = self.for_room.front().copied() {
             let What::Host(request) = self.jobs[job].what else { return };
-            let held = self.held_sectors();
-            // A request beyond the whole memory flows through when it is empty.
-            if held > 0 && held + request.sectors > self.memory_sectors
-                || self.dirty.len() >= EXTENTS_MAX
-            {
-                return;
+            let from = request.lba.0 + self.jobs[job].taken;
+            let end = request.lba.0 + request.sectors;
+            let Some(until) = self.end_of_room(from, end) else { return };
+            // The controller's own time is that of a command, not of its parts.
+            let ready = if self.jobs[job].taken == 0 { now + self.command } else { now };
+            self.jobs[job].taken += until - from;
+            if until == end {
+                self.for_room.pop_front();
             }
-            self.for_room.pop_front();
-            self.arriving_sectors += request.sectors;
-            let at = self.link(request.sectors, now + self.command);
-            self.finish_at(job, at);
+            let whole = (until == end).then_some(job);
+            let part = self.new_job(What::Taken(Extent { start: from, end: until }, whole), false);
+            self.arriving_sectors += until - from;
+            let at = self.link(until - from, ready);
+            self.finish_at(part, at);
         }
+    }
+
+    /// How far a write from here to `end` can be taken in now; `None` when there is no room.
+    fn end_of_room(&self, from: u64, end: u64) -> Option<u64> {
+        if self.dirty.len() >= EXTENTS_MAX {
+            return None;
+        }
+        let held = self.held_sectors();
+        let room = self.memory_sectors.saturating_sub(held);
+        if end - from <= room {
+            return Some(end);
+        }
+        let stripe = self.striping.stripe_sectors();
+        let whole_stripes = (from + room) / stripe * stripe;
+        if whole_stripes > from {
+            return Some(whole_stripes);
+        }
+        // A stripe beyond the whole memory flows through when that is empty.
+        (held == 0).then(|| end.min((from / stripe + 1) * stripe))
     }
 
     fn held_sectors(&self) -> u64 {
