@@ -82,9 +82,22 @@ pub struct Bench {
     pub work: Vec<Work>,
     /// A phase that only counts: the reference for instructions a second.
     pub counting: Work,
+    /// The same work and counting on the emulator as it was installed; none where the lab has
+    /// no quicker copy of it.
+    pub as_installed: Vec<Work>,
 }
 
 impl Bench {
+    /// Of all work and counting: how many times the processor's time the emulator takes as it
+    /// was installed, and whether the virtual times were the same. `None` where it is what runs.
+    pub fn installed(&self) -> Option<(f64, bool)> {
+        let ours = || self.work.iter().chain([&self.counting]);
+        let seconds = |work: &Work| work.spent.processor.as_secs_f64();
+        let installed: f64 = self.as_installed.iter().map(seconds).sum();
+        let same = ours().map(|work| work.time).eq(self.as_installed.iter().map(|work| work.time));
+        (installed > 0.0).then(|| (installed / ours().map(seconds).sum::<f64>(), same))
+    }
+
     /// Virtual time and cost of all phases that are disk-bound.
     pub fn disk_bound(&self) -> (Nanos, Spent) {
         let bound = self.work.iter().filter(|work| work.is_disk_bound());
@@ -96,27 +109,41 @@ impl Bench {
     }
 }
 
-/// Measures: `starts` starts, and the work once.
+/// Measures: `starts` starts, and the work once; again with the emulator as it was installed,
+/// where the lab runs a quicker copy.
 ///
 /// # Errors
 /// When a guest cannot be started or a trial does not end well.
-pub fn bench(lab: &Lab, starts: usize, stop: &Stop) -> Result<Bench, LabError> {
+pub fn bench(mut lab: Lab, starts: usize, stop: &Stop) -> Result<Bench, LabError> {
     lab.warm_up(stop)?;
-    let mut bench = Bench { starts: Vec::new(), work: Vec::new(), counting: nothing() };
+    let mut timed = Vec::new();
     for _ in 0..starts {
-        let (carried, _) = carry_out(lab, "null", &[("ops", "10")], stop)?;
+        let (carried, _) = carry_out(&lab, "null", &[("ops", "10")], stop)?;
         let first_op = carried.phases.first().map_or(carried.whole, |phase| phase.began);
         let steps = carried.steps.iter().map(|(step, spent)| (step.to_string(), *spent));
         let steps = steps.collect();
-        bench.starts.push(Start { resumed: carried.to_guest, steps, first_op });
+        timed.push(Start { resumed: carried.to_guest, steps, first_op });
     }
+    let mut all_work = work_and_counting(&lab, stop)?;
+    let counting = all_work.pop().unwrap_or_else(nothing);
+    let mut as_installed = Vec::new();
+    if lab.counts_quickly() {
+        lab.emulate_as_installed();
+        as_installed = work_and_counting(&lab, stop)?;
+    }
+    Ok(Bench { starts: timed, work: all_work, counting, as_installed })
+}
+
+/// All work, and last the counting.
+fn work_and_counting(lab: &Lab, stop: &Stop) -> Result<Vec<Work>, LabError> {
+    let mut done = Vec::new();
     for (name, parameters) in WORK {
         let (carried, results) = carry_out(lab, name, parameters, stop)?;
-        bench.work.extend(work(&carried, &results));
+        done.extend(work(&carried, &results));
     }
     let (carried, results) = carry_out(lab, "null", &[("ops", COUNTED)], stop)?;
-    bench.counting = work(&carried, &results).next().unwrap_or_else(nothing);
-    Ok(bench)
+    done.push(work(&carried, &results).next().unwrap_or_else(nothing));
+    Ok(done)
 }
 
 fn nothing() -> Work {
@@ -184,10 +211,22 @@ mod tests {
             spent: Spent { wall: Duration::from_secs(2), processor: Duration::from_secs(1) },
         };
         let starts = Vec::new();
-        let bench = Bench { starts, work: vec![of(0.1, 10), of(0.9, 99)], counting: of(1.0, 1) };
+        let counting = of(1.0, 1);
+        let as_installed = Vec::new();
+        let work = vec![of(0.1, 10), of(0.9, 99)];
+        let mut bench = Bench { starts, work, counting, as_installed };
         let (time, spent) = bench.disk_bound();
         assert_eq!((time, spent.wall), (Nanos::from_secs(10), Duration::from_secs(2)));
         assert!((rate(time, spent.wall) - 5.0).abs() < 1e-9);
         assert!((bench.work[0].rate() - 10.0).abs() < 1e-9);
+        assert_eq!(bench.installed(), None, "no copy was made");
+        let slower = |computing, seconds| {
+            let spent = Spent { wall: Duration::ZERO, processor: Duration::from_secs(3) };
+            Work { spent, ..of(computing, seconds) }
+        };
+        bench.as_installed = vec![slower(0.1, 10), slower(0.9, 99), slower(1.0, 1)];
+        assert_eq!(bench.installed(), Some((3.0, true)));
+        bench.as_installed[1].time.0 += 1;
+        assert_eq!(bench.installed(), Some((3.0, false)));
     }
 }

@@ -145,7 +145,7 @@ impl Software {
             if path.exists() { Ok(path) } else { Err(LabError::damaged(&path, "it is missing")) }
         };
         let qemu = match &self.manifest.qemu {
-            Some(root) => Qemu::Unpacked { root: place(root)? },
+            Some(root) => Qemu::unpacked(place(root)?),
             None => Qemu::Host {
                 path: on_path(QEMU).ok_or_else(|| {
                     let why = "the host's own is gone; `fstrial lab build --refresh` unpacks one";

@@ -21,6 +21,7 @@ use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::offer::Offer;
 use crate::optional::{self, PartDescription};
 use crate::profile::MachineProfile;
+use crate::quick_count;
 use crate::session::{self, Carried};
 use crate::vm::Software;
 
@@ -65,6 +66,8 @@ impl Parts {
 #[derive(Debug)]
 pub struct Lab {
     parts: Parts,
+    /// The emulator that runs: a copy of the one in `parts`, where there can be one.
+    emulator: Qemu,
     profile: MachineProfile,
     machine: Machine,
     inputs: Inputs,
@@ -118,6 +121,7 @@ impl Lab {
         let program = loaded_part(&program);
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
         let qemu_version = parts.qemu.version()?;
+        let emulator = quick_count::copy_of(&parts.qemu, cache).unwrap_or(parts.qemu.clone());
         // The image's size decides the RAM and the RAM where the region lies, which the
         // image has to name: with the region's place first assumed, at most two rounds.
         let mut machine = profile.machine(inputs.resident());
@@ -151,10 +155,10 @@ impl Lab {
             .map_err(|error| LabError::value("the machine", error.to_string()))?;
         let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
         // Where an emulator lies is no part of the key: an exported lab is the same elsewhere.
-        let emulator = Qemu::Host { path: PathBuf::from("emulator") };
+        let placeless = Qemu::Host { path: PathBuf::from("emulator") };
         let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
             let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6 };
-            machine.command(&emulator, kernel_name, image_name, files, purpose)
+            machine.command(&placeless, kernel_name, image_name, files, purpose)
         });
         let options = format!("{options:?}");
         let key = checkpoint::key(&[
@@ -169,6 +173,7 @@ impl Lab {
         let id = checkpoint::key(&[key.as_bytes(), &profile_text]);
         Ok(Lab {
             parts,
+            emulator,
             profile,
             machine,
             inputs,
@@ -183,6 +188,18 @@ impl Lab {
             qemu_version,
             request_logs: None,
         })
+    }
+
+    /// Runs the emulator as it was installed and not the quicker copy of it: to compare the two,
+    /// whose figures are the same.
+    pub fn emulate_as_installed(&mut self) {
+        self.emulator = self.parts.qemu.clone();
+    }
+
+    /// Whether the emulator that runs is the quicker copy.
+    #[must_use]
+    pub fn counts_quickly(&self) -> bool {
+        self.emulator != self.parts.qemu
     }
 
     /// Has every trial's request logs written into `directory`; they take part in nothing
@@ -263,7 +280,7 @@ impl Lab {
     }
 
     pub(crate) fn software(&self) -> Software<'_> {
-        Software { qemu: &self.parts.qemu, kernel: &self.parts.kernel, initramfs: &self.initramfs }
+        Software { qemu: &self.emulator, kernel: &self.parts.kernel, initramfs: &self.initramfs }
     }
 
     /// Makes the checkpoint if there is none, and checks it.

@@ -28,6 +28,7 @@ mod packages;
 mod profile;
 mod pulse;
 mod qmp;
+mod quick_count;
 mod record;
 mod session;
 mod source_package;

@@ -30,22 +30,38 @@ pub enum Qemu {
     Unpacked {
         /// Root of their tree.
         root: PathBuf,
+        /// Its path.
+        program: PathBuf,
     },
 }
 
 impl Qemu {
+    /// The one of the packages unpacked at `root`.
+    pub(crate) fn unpacked(root: PathBuf) -> Qemu {
+        let program = root.join("usr/bin/qemu-system-x86_64");
+        Qemu::Unpacked { root, program }
+    }
+
     /// The program file.
-    pub(crate) fn program(&self) -> PathBuf {
+    pub(crate) fn program(&self) -> &Path {
         match self {
-            Qemu::Host { path } => path.clone(),
-            Qemu::Unpacked { root } => root.join("usr/bin/qemu-system-x86_64"),
+            Qemu::Host { path } => path,
+            Qemu::Unpacked { program, .. } => program,
+        }
+    }
+
+    /// The same with another program file.
+    pub(crate) fn at(&self, program: PathBuf) -> Qemu {
+        match self {
+            Qemu::Host { .. } => Qemu::Host { path: program },
+            Qemu::Unpacked { root, .. } => Qemu::Unpacked { root: root.clone(), program },
         }
     }
 
     fn command(&self) -> Result<Command, LabError> {
         match self {
             Qemu::Host { path } => Ok(Command::new(path)),
-            Qemu::Unpacked { root } => {
+            Qemu::Unpacked { root, program } => {
                 let loader =
                     tools::find(root, &["lib64", "lib/x86_64-linux-gnu"], "ld-linux-x86-64.so.2")
                         .ok_or_else(|| LabError::damaged(root, "it has no ld-linux-x86-64.so.2"))?;
@@ -53,7 +69,7 @@ impl Qemu {
                 command
                     .arg("--library-path")
                     .arg(tools::library_path(root))
-                    .arg(self.program())
+                    .arg(program)
                     .env("QEMU_MODULE_DIR", root.join("usr/lib/x86_64-linux-gnu/qemu"));
                 for directory in ["usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu"] {
                     command.arg("-L").arg(root.join(directory));

@@ -33,8 +33,9 @@ fn main() {
             return;
         }
     };
-    let tests: [(&str, Test); 11] = [
+    let tests: [(&str, Test); 12] = [
         ("one specification gives one result", repeats_are_identical),
+        ("a quicker copy of the emulator counts the same", the_quick_copy_counts_the_same),
         ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
         ("another seed gives another", seeds_differ),
         ("a small memory limits what is written first", a_small_memory_limits_writing),
@@ -115,6 +116,30 @@ fn the_hosts_memory_is_not_felt(lab: &Lab, _: &Path) {
     for limit in [64_000_000, 12_000_000_000] {
         assert_eq!(told(Some(Bytes(limit))), free, "{limit}");
     }
+}
+
+fn the_quick_copy_counts_the_same(lab: &Lab, cache: &Path) {
+    let told = |lab: &Lab| {
+        let extras = Extras { keep_requests: true, ..Extras::default() };
+        let mut phases = Vec::new();
+        let carried = lab
+            .carry_out(&spec(1), &extras, &Stop::new(), &mut |event| {
+                if let Event::Phase(PhaseEvent::Finished(result)) = event {
+                    phases.push((result.wall, result.cpu.user, result.cpu.sys, result.machine_cpu));
+                }
+            })
+            .expect("a guest starts");
+        assert!(!phases.is_empty(), "it worked");
+        (phases, carried.log_digest)
+    };
+    let mut installed = open(cache).expect("as before");
+    if !installed.counts_quickly() {
+        println!("not compared: how this QEMU counts instructions is not known");
+        return;
+    }
+    assert!(lab.counts_quickly());
+    installed.emulate_as_installed();
+    assert_eq!(told(lab), told(&installed));
 }
 
 fn seeds_differ(lab: &Lab, _: &Path) {

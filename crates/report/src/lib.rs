@@ -28,3 +28,4 @@ pub use crosscheck::{
 };
 pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html};
 pub use redaction::redacted;
+pub use wording::counted;

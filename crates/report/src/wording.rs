@@ -14,7 +14,8 @@ pub(crate) fn and(parts: &[&str]) -> String {
 }
 
 /// `1 trial`, `3 trials`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+#[must_use]
+pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count as f64)) }
 }
 

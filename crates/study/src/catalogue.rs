@@ -31,6 +31,7 @@ macro_rules! folder {
 pub const STUDIES: &[Shipped] = &[
     folder!("seminar-2001", "files.toml"),
     folder!("maildir-2004", "server.toml", "raid.toml"),
+    folder!("maildir-2004-full", "server.toml"),
     folder!("boot-2005"),
     folder!("zfs-2007", "array.toml"),
     folder!("video-2011", "server.toml"),

@@ -14,11 +14,12 @@ use crate::output::print;
 /// Measures and prints.
 pub(super) fn bench(arguments: &LabBench) -> Ended {
     let lab = super::open(&arguments.profile, None, &BTreeMap::new(), &InputFiles::default())?;
-    eprintln!("lab {}: making its checkpoint if need be, then about a minute", lab.id());
-    let bench = lab::bench(&lab, arguments.starts.max(1), &Stop::new())
+    eprintln!("lab {}: making its checkpoint if need be, then a minute or two", lab.id());
+    let heading = format!("lab {}, ext4 on {}", lab.id(), lab.profile().name);
+    let bench = lab::bench(lab, arguments.starts.max(1), &Stop::new())
         .map_err(Failure::from(Exit::Refused))?;
     let (text, met) = describe(&bench);
-    print(&format!("lab {}, ext4 on {}\n\n{text}", lab.id(), lab.profile().name))?;
+    print(&format!("{heading}\n\n{text}"))?;
     Ok(if met { Exit::Done } else { Exit::SomeFailed })
 }
 
@@ -92,7 +93,24 @@ fn describe(bench: &Bench) -> (String, bool) {
         bench.counting.rate() * 1000.0,
         processor / bench.counting.rate().max(1e-9)
     ));
-    (lines.join("\n") + "\n", start_met && rate_met)
+    let same = match bench.installed() {
+        None => {
+            lines.push(
+                "QEMU runs as it was installed: how it counts instructions was not found in it"
+                    .to_owned(),
+            );
+            true
+        }
+        Some((ratio, same)) => {
+            lines.push(format!(
+                "QEMU as it was installed takes {ratio:.2} times the processor's time for the \
+                 same work; same figures: {}",
+                yes(same)
+            ));
+            same
+        }
+    };
+    (lines.join("\n") + "\n", start_met && rate_met && same)
 }
 
 fn yes(met: bool) -> &'static str {

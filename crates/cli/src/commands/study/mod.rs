@@ -31,19 +31,22 @@ pub(crate) fn shipped() -> Result<String, Failure> {
         let author = if study.author.is_empty() { "author unknown" } else { &study.author };
         text += &format!("{}\n    {}\n", study.name, study.title);
         text += &format!("    {author}, {}. {}\n", study.date, study.question);
-        text += &format!(
-            "    {} parts, {} tables, {} claims; scale {}, {} seeds\n\n",
-            study.parts.len(),
-            study.tables.len(),
-            study.claims.len(),
-            study.scale,
-            study.seeds
-        );
+        let seeds = report::counted(study.seeds as usize, "seed");
+        text += &format!("    {}; scale {}, {seeds}\n\n", contents(&study), study.scale);
     }
     if text.is_empty() {
         text = "no studies ship with this version\n".to_owned();
     }
     Ok(text)
+}
+
+fn contents(study: &Study) -> String {
+    [
+        report::counted(study.parts.len(), "part"),
+        report::counted(study.tables.len(), "table"),
+        report::counted(study.claims.len(), "claim"),
+    ]
+    .join(", ")
 }
 
 fn list() -> Ended {
@@ -53,12 +56,7 @@ fn list() -> Ended {
 
 fn check(named: &str) -> Ended {
     let study = read(named)?;
-    print(&format!(
-        "{named} is sound: {} parts, {} tables, {} claims\n",
-        study.parts.len(),
-        study.tables.len(),
-        study.claims.len()
-    ))?;
+    print(&format!("{named} is sound: {}\n", contents(&study)))?;
     Ok(Exit::Done)
 }
 
@@ -81,10 +79,7 @@ fn read_with_source(named: &str) -> Result<(Source, Study), Failure> {
     let source = Source::find(named).map_err(Failure::from(Exit::Usage))?;
     let read = load(&source).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
-        let count = match problems.len() {
-            1 => "1 problem".to_owned(),
-            count => format!("{count} problems"),
-        };
+        let count = report::counted(problems.len(), "problem");
         Failure::new(Exit::Input, format!("{named}: {count}\n{}", lines.concat().trim_end()))
     })?;
     Ok((source, read))

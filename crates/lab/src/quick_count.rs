@@ -1,0 +1,279 @@
+//! QEMU counts instructions at two and a half times the speed.
+//!
+//! With `-icount` each block of translated code begins by taking its length off a counter: it
+//! loads 32 bits, of which the lower half counts and the upper half is set by whoever wants the
+//! processor to stop, and stores the lower 16. The next block's load then spans what that store
+//! wrote and what it did not, and a processor cannot forward such a store to such a load: it
+//! waits until the store has reached the cache, a dozen cycles for each block. Storing all
+//! 32 bits, as the counter was checked not to be negative, writes the same values without the
+//! wait. Nothing else in the code that runs or in what is counted changes: figures are the same to
+//! the nanosecond, which `tests/guest.rs` compares.
+//!
+//! What the 16 bits are for: a request to stop that another thread makes between a block's load
+//! and its store is not overwritten. With 32 bits it can be, and the processor stops when the
+//! counter has run out, at most 65,536 instructions later, since the request is also kept
+//! elsewhere. Requests of devices come from the processor's own thread and are never between
+//! the two. No other thread has any say in what happens inside a trial.
+//!
+//! So the lab runs a copy of the emulator with this one instruction changed, if it finds it
+//! where it looks; if not, the emulator as it is, which is only slower.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use crate::cache::{sweep_unfinished, unfinished};
+use crate::checkpoint;
+use crate::elf::{Elf, Function};
+use crate::error::LabError;
+use crate::machine::Qemu;
+
+/// Changes with what is changed in the copy.
+const FORM: &[u8] = b"1";
+/// The directory of copies in the lab's cache.
+const COPIES: &str = "emulators";
+/// QEMU's function that translates a block, from its counting to its end.
+const TRANSLATOR: &str = "translator_loop";
+
+/// The same QEMU from a copy in `cache` that counts without waiting; `None` when the copy
+/// cannot be made or does not run: the emulator is then used as it is.
+pub(crate) fn copy_of(qemu: &Qemu, cache: &Path) -> Option<Qemu> {
+    let program = qemu.program().canonicalize().ok()?;
+    let data = program.metadata().ok()?;
+    let key = checkpoint::key(&[
+        FORM,
+        program.as_os_str().as_encoded_bytes(),
+        &data.len().to_le_bytes(),
+        &data.mtime().to_le_bytes(),
+        &data.mtime_nsec().to_le_bytes(),
+    ]);
+    let copies = cache.join(COPIES);
+    let tree = copies.join(&key);
+    let copy = qemu.at(tree.join("bin").join(program.file_name()?));
+    if tree.is_dir() {
+        return Some(copy);
+    }
+    std::fs::create_dir_all(&copies).ok()?;
+    sweep_unfinished(&copies);
+    let work = unfinished(&tree);
+    let made = make(&program, &work).is_ok_and(|made| made)
+        && qemu.at(work.join("bin").join(program.file_name()?)).version().ok()
+            == qemu.version().ok();
+    if made {
+        remove_others(&copies, &work);
+        // Another process may have been quicker: its copy is the same.
+        let _ = std::fs::rename(&work, &tree);
+    }
+    let _ = std::fs::remove_dir_all(&work);
+    tree.is_dir().then_some(copy)
+}
+
+/// Copies of emulators that were since replaced. One that runs goes on from its open file.
+fn remove_others(copies: &Path, but: &Path) {
+    for entry in std::fs::read_dir(copies).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path != but && path.extension().is_none() {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// A tree at `work` like the one `program` was installed in, with the changed copy in its
+/// `bin`: QEMU finds its modules and firmware from where it lies itself. Whether there was
+/// something to change.
+fn make(program: &Path, work: &Path) -> Result<bool, LabError> {
+    let contents = std::fs::read(program).map_err(LabError::at("read", program))?;
+    let Some(changed) = without_wait(&contents) else { return Ok(false) };
+    let installed = program.parent().filter(|directory| directory.ends_with("bin"));
+    let (Some(prefix), Some(name)) = (installed.and_then(Path::parent), program.file_name()) else {
+        return Ok(false);
+    };
+    let bin = work.join("bin");
+    std::fs::create_dir_all(&bin).map_err(LabError::at("create", &bin))?;
+    for entry in std::fs::read_dir(prefix).map_err(LabError::at("read", prefix))?.flatten() {
+        if entry.file_name() != "bin" {
+            let link = work.join(entry.file_name());
+            symlink(entry.path(), &link).map_err(LabError::at("create", &link))?;
+        }
+    }
+    let path: PathBuf = bin.join(name);
+    let written = |mut file: File| file.write_all(&changed).and_then(|()| file.sync_all());
+    File::options()
+        .create_new(true)
+        .write(true)
+        .mode(0o755)
+        .open(&path)
+        .and_then(written)
+        .map_err(LabError::at("write", &path))?;
+    Ok(true)
+}
+
+/// The program with the counter's store made 32 bits wide; `None` where that store is not
+/// found exactly once.
+fn without_wait(program: &[u8]) -> Option<Vec<u8>> {
+    let elf = Elf::parse(program)?;
+    let translator = elf.function(TRANSLATOR)?;
+    let (at, instead) =
+        called_by_name(program, &elf, translator).or_else(|| by_number(program, translator))?;
+    let mut changed = program.to_vec();
+    changed.get_mut(at..at.checked_add(instead.len())?)?.copy_from_slice(&instead);
+    Some(changed)
+}
+
+/// Bytes of the program to be replaced: from where, and by what.
+type Change = (usize, Vec<u8>);
+
+/// Since QEMU 8.1 there is a function for each kind of store: the translator's one call of
+/// `tcg_gen_st16_i32` becomes a call of `tcg_gen_st_i32`, which takes the same.
+fn called_by_name(program: &[u8], elf: &Elf<'_>, translator: Function) -> Option<Change> {
+    const CALL: u8 = 0xe8;
+    const LEN: u64 = 5;
+    let narrow = elf.function("tcg_gen_st16_i32")?;
+    let wide = elf.function("tcg_gen_st_i32")?;
+    let code = program.get(translator.offset..translator.offset.checked_add(translator.len)?)?;
+    let distance = |from: u64, to: u64| {
+        let distance = i64::try_from(to).ok()?.checked_sub(i64::try_from(from).ok()?)?;
+        Some(i32::try_from(distance).ok()?.to_le_bytes())
+    };
+    let mut found = (0u64..).zip(code.windows(LEN as usize)).filter_map(|(nth, window)| {
+        let next = translator.address + nth + LEN;
+        let calls = window[0] == CALL && window[1..] == distance(next, narrow.address)?;
+        calls.then_some((nth, next))
+    });
+    match (found.next(), found.next()) {
+        (Some((nth, next)), None) => {
+            let operand = translator.offset + usize::try_from(nth).ok()? + 1;
+            Some((operand, distance(next, wide.address)?.to_vec()))
+        }
+        _ => None,
+    }
+}
+
+/// Before, the kind of an operation is a number in a register: in
+/// `mov $14, %edi; mov $OFFSET, %rcx` 14 is a store of 16 bits and 15 one of 32, as in
+/// `tcg-opc.h`. That it is the counter's is seen by a load of 32 bits, 12, at the same offset.
+fn by_number(program: &[u8], translator: Function) -> Option<Change> {
+    const LOAD: [u8; 5] = [0xbf, 12, 0, 0, 0];
+    const STORE_16: [u8; 5] = [0xbf, 14, 0, 0, 0];
+    const STORE_32: u8 = 15;
+    const OFFSET: [u8; 3] = [0x48, 0xc7, 0xc1];
+    /// Between an operation's number and its offset lie at most a few other arguments.
+    const NEAR: usize = 24;
+    let code = program.get(translator.offset..translator.offset.checked_add(translator.len)?)?;
+    let with_offset = |operation: [u8; 5]| {
+        (0..code.len()).filter_map(move |at| {
+            let rest = code.get(at..)?.strip_prefix(&operation)?;
+            let near = rest.get(..NEAR)?.windows(OFFSET.len() + 4);
+            let offset = near.filter_map(|window| window.strip_prefix(&OFFSET)).next()?;
+            // Before the processor's registers: what belongs to QEMU and not to the guest.
+            (offset[3] == 0xff).then(|| (at, offset.to_vec()))
+        })
+    };
+    let mut counters = with_offset(STORE_16)
+        .filter(|(_, offset)| with_offset(LOAD).any(|(_, loaded)| loaded == *offset));
+    match (counters.next(), counters.next()) {
+        (Some((at, _)), None) => Some((translator.offset + at + 1, vec![STORE_32])),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program of two sections, code and exported functions, as far as [`Elf`] reads it.
+    fn program(code: &[u8], functions: &[(&str, u64, u64)]) -> Vec<u8> {
+        const CODE: u64 = 0x1000;
+        let mut names = vec![0];
+        let mut symbols = vec![0; 24];
+        for (name, at, len) in functions {
+            symbols.extend(u32::try_from(names.len()).unwrap().to_le_bytes());
+            symbols.extend([0x12, 0, 1, 0]);
+            symbols.extend((CODE + at).to_le_bytes());
+            symbols.extend(len.to_le_bytes());
+            names.extend(name.bytes().chain([0]));
+        }
+        let mut file = b"\x7fELF\x02\x01".to_vec();
+        file.resize(0x40, 0);
+        // Nothing, the code, the functions, their names.
+        let mut table = vec![0; 0x40];
+        for (kind, address, contents, link) in
+            [(1u32, CODE, code, 0u32), (11, 0, &symbols, 3), (3, 0, &names, 0)]
+        {
+            let mut section = vec![0; 4];
+            section.extend(kind.to_le_bytes());
+            section.extend([0; 8]);
+            section.extend(address.to_le_bytes());
+            section.extend((file.len() as u64).to_le_bytes());
+            section.extend((contents.len() as u64).to_le_bytes());
+            section.extend(link.to_le_bytes());
+            section.resize(0x40, 0);
+            table.extend(section);
+            file.extend(contents);
+        }
+        let at = (file.len() as u64).to_le_bytes();
+        file[0x28..0x30].copy_from_slice(&at);
+        file[0x3a..0x40].copy_from_slice(&[0x40, 0, 4, 0, 3, 0]);
+        file.extend(table);
+        file
+    }
+
+    fn differences(before: &[u8], after: &[u8]) -> Vec<(u8, u8)> {
+        assert_eq!(before.len(), after.len());
+        before.iter().zip(after).filter(|(a, b)| a != b).map(|(&a, &b)| (a, b)).collect()
+    }
+
+    const LOAD: [u8; 12] = [0xbf, 12, 0, 0, 0, 0x48, 0xc7, 0xc1, 0xf0, 0xff, 0xff, 0xff];
+    const STORE: [u8; 12] = [0xbf, 14, 0, 0, 0, 0x48, 0xc7, 0xc1, 0xf0, 0xff, 0xff, 0xff];
+
+    #[test]
+    fn a_store_by_number_becomes_one_of_32_bits() {
+        let code = [&[0x90; 7], &LOAD[..], &[0x90; 30], &STORE, &[0x90; 40]].concat();
+        let whole = code.len() as u64;
+        let before = program(&code, &[(TRANSLATOR, 0, whole)]);
+        let after = without_wait(&before).unwrap();
+        assert_eq!(differences(&before, &after), [(14, 15)]);
+        assert_eq!(without_wait(&after), None, "what was changed is not changed again");
+        // In no other function, and not where it is not the counter's.
+        assert_eq!(without_wait(&program(&code, &[("other", 0, whole)])), None);
+        assert_eq!(without_wait(&program(&code, &[(TRANSLATOR, 20, whole - 20)])), None);
+        let twice = [&code[..], &STORE, &[0x90; 40]].concat();
+        let before = program(&twice, &[(TRANSLATOR, 0, twice.len() as u64)]);
+        assert_eq!(without_wait(&before), None, "which of two is not known");
+    }
+
+    #[test]
+    fn a_store_by_name_becomes_one_of_32_bits() {
+        // `call` of the function at 100, from 10 and from 50.
+        let mut code = [0x90; 160];
+        for at in [10usize, 50] {
+            let distance = 100 - i32::try_from(at).unwrap() - 5;
+            code[at] = 0xe8;
+            code[at + 1..at + 5].copy_from_slice(&distance.to_le_bytes());
+        }
+        let stores = [("tcg_gen_st16_i32", 100, 20), ("tcg_gen_st_i32", 120, 20)];
+        let with = |from, len| {
+            let functions = [&[(TRANSLATOR, from, len)][..], &stores].concat();
+            program(&code, &functions)
+        };
+        let before = with(0, 40);
+        let after = without_wait(&before).unwrap();
+        assert_eq!(differences(&before, &after), [(85, 105)]);
+        assert_eq!(without_wait(&with(0, 60)), None, "which of two is not known");
+        assert_eq!(without_wait(&with(60, 20)), None);
+    }
+
+    #[test]
+    fn what_is_no_emulator_stays_as_it_is() {
+        let shell = std::fs::read("/bin/sh").unwrap();
+        for len in [0, 10, 64, shell.len() / 2, shell.len()] {
+            assert_eq!(without_wait(&shell[..len]), None);
+        }
+        let cache = tempfile::tempdir().unwrap();
+        assert_eq!(copy_of(&Qemu::Host { path: "/bin/sh".into() }, cache.path()), None);
+        assert_eq!(copy_of(&Qemu::Host { path: "/no/such".into() }, cache.path()), None);
+        let left = std::fs::read_dir(cache.path().join(COPIES)).unwrap().count();
+        assert_eq!(left, 0, "nothing half-made stays");
+    }
+}
