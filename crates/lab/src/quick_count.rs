@@ -33,6 +33,8 @@ use crate::machine::Qemu;
 const FORM: &[u8] = b"1";
 /// The directory of copies in the lab's cache.
 const COPIES: &str = "emulators";
+/// What QEMU looks for beside its `bin`: modules, firmware, helpers.
+const BESIDE: [&str; 4] = ["lib", "lib64", "libexec", "share"];
 /// QEMU's function that translates a block, from its counting to its end.
 const TRANSLATOR: &str = "translator_loop";
 
@@ -91,10 +93,10 @@ fn make(program: &Path, work: &Path) -> Result<bool, LabError> {
     };
     let bin = work.join("bin");
     std::fs::create_dir_all(&bin).map_err(LabError::at("create", &bin))?;
-    for entry in std::fs::read_dir(prefix).map_err(LabError::at("read", prefix))?.flatten() {
-        if entry.file_name() != "bin" {
-            let link = work.join(entry.file_name());
-            symlink(entry.path(), &link).map_err(LabError::at("create", &link))?;
+    for beside in BESIDE {
+        let (there, link) = (prefix.join(beside), work.join(beside));
+        if there.is_dir() {
+            symlink(&there, &link).map_err(LabError::at("create", &link))?;
         }
     }
     let path: PathBuf = bin.join(name);
