@@ -1,4 +1,4 @@
-//! QEMU counts instructions at two and a half times the speed.
+//! A QEMU that counts instructions without making the host's processor wait.
 //!
 //! With `-icount` each block of translated code begins by taking its length off a counter: it
 //! loads 32 bits, of which the lower half counts and the upper half is set by whoever wants the
@@ -7,7 +7,9 @@
 //! waits until the store has reached the cache, a dozen cycles for each block. Storing all
 //! 32 bits, as the counter was checked not to be negative, writes the same values without the
 //! wait. Nothing else in the code that runs or in what is counted changes: figures are the same to
-//! the nanosecond, which `tests/guest.rs` compares.
+//! the nanosecond, which `tests/guest.rs` compares. What is gained depends on how short the blocks are: unpacking
+//! 7,713 mails into one directory of ext2, a search in short loops, took 38 s instead of 98, the work of `lab bench`,
+//! which waits for its disk, a twelfth less.
 //!
 //! What the 16 bits are for: a request to stop that another thread makes between a block's load
 //! and its store is not overwritten. With 32 bits it can be, and the processor stops when the
