@@ -96,17 +96,22 @@ pub(crate) fn touch(path: &Path) {
     }
 }
 
-/// Removes all but the `keep` images and checkpoints used last. What another process has
+/// What is pruned, by its last name: checkpoints, images, copies of emulators.
+const KINDS: [&str; 3] = ["checkpoint", "cpio", "emulator"];
+
+/// Removes all but the `keep` of these used last. What another process has
 /// open stays readable for it.
 pub(crate) fn prune(directory: &Path, keep: usize) {
     let used = |path: &Path| {
-        let dated = if path.is_dir() { path.join("digest") } else { path.to_owned() };
-        dated.metadata().and_then(|data| data.modified()).ok()
+        let dated = [path.join("digest"), path.to_owned()];
+        dated.iter().find_map(|path| path.metadata().and_then(|data| data.modified()).ok())
     };
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|kind| kind == "checkpoint" || kind == "cpio"))
+        .filter(|path| {
+            path.extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known))
+        })
         .map(|path| (used(&path), path))
         .collect();
     found.sort();
