@@ -66,6 +66,7 @@ pub(super) fn unpack(archive: &Path, root: &Path) -> Result<Unpacked, OpError> {
                     io::Write::write_all(&mut to, &buffer[..got]).map_err(fail("write"))?;
                     unpacked.bytes += got as u64;
                 }
+                own_open(&to, owner, mode, mtime).map_err(fail("fchown"))?;
             }
             EntryType::Symlink => {
                 let target = entry.link_name().map_err(damaged)?.unwrap_or_default();
@@ -82,9 +83,11 @@ pub(super) fn unpack(archive: &Path, root: &Path) -> Result<Unpacked, OpError> {
             _ => continue,
         }
         unpacked.entries += 1;
-        if kind != EntryType::Link {
-            own(&place, owner, (kind != EntryType::Symlink).then_some(mode), mtime)
-                .map_err(fail("chown"))?;
+        match kind {
+            EntryType::Directory => own(&place, owner, Some(mode), mtime).map_err(fail("chown"))?,
+            EntryType::Symlink => own(&place, owner, None, mtime).map_err(fail("chown"))?,
+            // A file was given its own while it was open, a link has another name's.
+            _ => {}
         }
     }
     for (directory, mtime) in directories.iter().rev() {
@@ -106,6 +109,14 @@ fn below(root: &Path, name: &Path) -> Option<PathBuf> {
     Some(place)
 }
 
+/// As [`own`], of a file that is open: its path is not walked three times more.
+fn own_open(file: &File, owner: (u32, u32), mode: Mode, mtime: u64) -> io::Result<()> {
+    let (user, group) = (Uid::from_raw(owner.0), Gid::from_raw(owner.1));
+    rustix::fs::fchown(file, Some(user), Some(group))?;
+    rustix::fs::fchmod(file, mode)?;
+    Ok(rustix::fs::futimens(file, &times(mtime))?)
+}
+
 fn own(place: &Path, owner: (u32, u32), mode: Option<Mode>, mtime: u64) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(owner.0), Gid::from_raw(owner.1));
     rustix::fs::chownat(CWD, place, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -117,9 +128,12 @@ fn own(place: &Path, owner: (u32, u32), mode: Option<Mode>, mtime: u64) -> io::R
 }
 
 fn stamp(place: &Path, mtime: u64) -> io::Result<()> {
+    Ok(rustix::fs::utimensat(CWD, place, &times(mtime), AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+fn times(mtime: u64) -> Timestamps {
     let time = Timespec { tv_sec: mtime.cast_signed(), tv_nsec: 0 };
-    let times = Timestamps { last_access: time, last_modification: time };
-    Ok(rustix::fs::utimensat(CWD, place, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    Timestamps { last_access: time, last_modification: time }
 }
 
 /// Packs everything below `root`, which must not leave its filesystem, into a plain tar.
