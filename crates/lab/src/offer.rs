@@ -1,15 +1,16 @@
 //! What a lab has of what a filesystem needs: its programs and its kernel module.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use stack::Refusal;
 use stack::filesystems::Description;
+use stack::{Contender, Refusal};
+use workload::InputKind;
 
 use crate::error::LabError;
 use crate::lab::Parts;
 use crate::modules::ModuleTree;
-use crate::optional::part_with;
+use crate::optional::{self, PartDescription, part_with};
 use crate::tools::{PROGRAM_DIRECTORIES, find};
 
 /// What the trees of a lab hold.
@@ -19,6 +20,8 @@ pub struct Offer {
     /// Names of modules that are part of the kernel; `None` where it does not say.
     built_in: Option<BTreeSet<String>>,
     trees: Vec<PathBuf>,
+    /// Whether there is a system to boot.
+    system: bool,
 }
 
 impl Offer {
@@ -40,7 +43,43 @@ impl Offer {
             let names = list.lines().filter_map(|line| line.rsplit('/').next());
             names.map(|name| name.trim_end_matches(".ko").replace('-', "_")).collect()
         });
-        Ok(Offer { modules: ModuleTree::read(modules)?, built_in, trees })
+        let system = parts.system().is_some();
+        Ok(Offer { modules: ModuleTree::read(modules)?, built_in, trees, system })
+    }
+
+    /// The optional parts that bring what these contenders and workloads (by name) need and
+    /// this lab does not have, by name. What no part brings is left to [`Offer::refusal`].
+    pub fn parts_for<'a>(
+        &self,
+        contenders: impl IntoIterator<Item = &'a Contender>,
+        workloads: impl IntoIterator<Item = &'a str>,
+    ) -> BTreeMap<&'static str, &'static PartDescription> {
+        let mut programs = BTreeSet::new();
+        for contender in contenders {
+            let filesystem = stack::filesystems::find(&contender.filesystem);
+            if let Some(filesystem) = filesystem.map(|it| it.describe())
+                && !filesystem.in_user_space()
+            {
+                programs.extend(filesystem.programs.iter().copied());
+            }
+            if let Some(layout) = stack::layouts::find(&contender.layout.name) {
+                programs.extend(layout.describe().programs.iter().copied());
+            }
+        }
+        let mut boots = false;
+        for workload in workloads.into_iter().filter_map(workload::find) {
+            let description = workload.describe();
+            programs.extend(description.programs().map(|program| program.name));
+            boots |= description.inputs.contains(&InputKind::System);
+        }
+        let lacking = programs.into_iter().filter(|program| !self.has(program));
+        let system = (boots && !self.system).then_some(optional::SYSTEM_PART);
+        let parts = lacking.filter_map(part_with).chain(system).map(|part| part.describe());
+        parts.map(|part| (part.name, part)).collect()
+    }
+
+    fn has(&self, program: &str) -> bool {
+        self.trees.iter().any(|tree| find(tree, &PROGRAM_DIRECTORIES, program).is_some())
     }
 
     /// Why `name`, which sits on this filesystem, cannot run in the lab, with what helps;
@@ -54,10 +93,7 @@ impl Offer {
                     .with_next("`fstrial lab build --with zfs`, or run it with --testbed device"),
             );
         }
-        let has = |program: &str| {
-            self.trees.iter().any(|tree| find(tree, &PROGRAM_DIRECTORIES, program).is_some())
-        };
-        if let Some(program) = filesystem.programs.iter().find(|program| !has(program)) {
+        if let Some(program) = filesystem.programs.iter().find(|program| !self.has(program)) {
             return Some(lacking(name, program));
         }
         let module = filesystem.module;
@@ -144,6 +180,23 @@ mod tests {
         assert_eq!(refused(None, &[], "tmpfs"), None);
         let served = refused(Some("fuse"), &["zfs-fuse", "zpool", "zfs"], "zfs-fuse").unwrap();
         assert!(served.contains("in user space") && served.contains("--with zfs"), "{served}");
+    }
+
+    #[test]
+    fn optional_parts_are_found_by_what_is_lacking() {
+        let root = tempfile::tempdir().unwrap();
+        let parts = |offered: &Offer, filesystems: &[&str], workloads: &[&str]| {
+            let contenders: Vec<_> = filesystems.iter().map(|it| Contender::plain(*it)).collect();
+            let parts = offered.parts_for(&contenders, workloads.iter().copied());
+            parts.into_keys().collect::<Vec<_>>()
+        };
+        let bare = offer(root.path(), None, None);
+        assert_eq!(parts(&bare, &["ext4", "zfs-fuse"], &["maildir-write"]), [""; 0]);
+        assert_eq!(parts(&bare, &["zfs", "ext4"], &["boot", "fio"]), ["boot", "fio", "zfs"]);
+        std::fs::write(root.path().join("part/system.tar"), "").unwrap();
+        offer(root.path(), None, Some("zpool"));
+        let complete = offer(root.path(), None, Some("zfs"));
+        assert_eq!(parts(&complete, &["zfs"], &["boot"]), [""; 0]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use runner::{Request, StudyTag, TestbedRequest};
+use stack::Contender;
 use trial::TrialSpec;
 use units::Nanos;
 use workload::{Parameters, Seed};
@@ -40,6 +41,16 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// The contenders that run.
+    pub fn contenders(&self) -> impl Iterator<Item = &Contender> {
+        self.request.contenders.iter().filter(|known| self.contenders.contains(&known.name))
+    }
+
+    /// Names of the workloads that run.
+    pub fn workloads(&self) -> impl Iterator<Item = &str> {
+        self.workloads.iter().map(|(name, _)| name.as_str())
+    }
+
     /// What is left of a plan of the whole part.
     pub fn trimmed(&self, trials: Vec<TrialSpec>) -> Vec<TrialSpec> {
         let wanted = |name: &str, parameters: &Parameters| {

@@ -8,7 +8,10 @@ mod verify;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lab::{BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile};
+use lab::{
+    BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile, Offer, PartDescription,
+};
+use stack::Contender;
 use testbed::Stop;
 use trial::InputFiles;
 
@@ -143,6 +146,39 @@ pub(crate) fn refuse_real_time(profile: &str) -> Failure {
     Failure::new(Exit::Refused, format!("--clock real: {reason}"))
 }
 
+/// The optional parts these contenders and workloads need and the lab does not have. Builds the
+/// lab itself first where there is none yet.
+pub(crate) fn lacking<'a>(
+    contenders: impl IntoIterator<Item = &'a Contender>,
+    workloads: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<&'static PartDescription>, Failure> {
+    let parts = there_is(&cache()?).and_then(|software| software.parts());
+    let offer = parts.and_then(|parts| Offer::of(&parts)).map_err(Failure::from(Exit::Refused))?;
+    Ok(offer.parts_for(contenders, workloads).into_values().collect())
+}
+
+/// Builds optional parts into the lab. Without one that cannot be built, what needs it is
+/// refused with its reason when its turn comes, and the rest runs.
+pub(crate) fn complete(parts: &[&'static PartDescription]) -> Result<(), Failure> {
+    let cache = cache()?;
+    for part in parts {
+        eprintln!("lab: building its part `{}`, which is needed here: {}", part.name, part.summary);
+        let options = BuildOptions { with: vec![part.name.to_owned()], ..BuildOptions::default() };
+        if let Err(error) = lab::build(&cache, &options, &mut tell) {
+            eprintln!("lab: going without its part `{}`: {error}", part.name);
+        }
+    }
+    Ok(())
+}
+
+/// The lab's software, built first where there is none yet.
+fn there_is(cache: &Path) -> Result<lab::Software, LabError> {
+    match lab::current(cache) {
+        Err(LabError::NotBuilt(_)) => lab::build(cache, &BuildOptions::default(), &mut tell),
+        found => found,
+    }
+}
+
 /// The lab with this machine, built first where there is none yet.
 /// `disk` takes the place of the profile's own, `changes` that of other values in its file.
 pub(crate) fn open(
@@ -157,12 +193,9 @@ pub(crate) fn open(
     if let Some(disk) = disk {
         profile.disk.model = disk.to_owned();
     }
-    let software = match lab::current(&cache) {
-        Err(LabError::NotBuilt(_)) => lab::build(&cache, &BuildOptions::default(), &mut tell),
-        found => found,
-    };
-    let parts =
-        software.and_then(|software| software.parts()).map_err(Failure::from(Exit::Refused))?;
+    let parts = there_is(&cache)
+        .and_then(|software| software.parts())
+        .map_err(Failure::from(Exit::Refused))?;
     // The program that runs now is the one that boots, also when its file was replaced.
     let binary = Path::new("/proc/self/exe");
     Lab::open(parts, binary, &cache, profile, inputs).map_err(Failure::from(Exit::Refused))

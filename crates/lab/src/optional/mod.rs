@@ -1,7 +1,7 @@
 //! Optional parts of a lab: what takes long to build, or what few need. One file a part;
 //! [`OPTIONAL_PARTS`] is the only list of them, and `fstrial lab build --with NAME` builds
 //! one into the lab there is. A trial that needs a part that is not built is refused with
-//! that command.
+//! that command; `fstrial study run` builds what its study needs.
 //!
 //! A part lies in `parts/NAME` of the lab's software, in up to three directories, each of
 //! which the guest gets in its own way:
@@ -35,6 +35,9 @@ pub(crate) use boot::SYSTEM;
 /// Every optional part.
 pub static OPTIONAL_PARTS: &[&dyn OptionalPart] =
     &[&boot::Boot, &fio::Fio, &originals::Originals, &zfs::Zfs];
+
+/// The part that brings the system which a lab boots.
+pub(crate) static SYSTEM_PART: &dyn OptionalPart = &boot::Boot;
 
 /// A part of the lab that is built when it is asked for.
 pub trait OptionalPart: Sync {

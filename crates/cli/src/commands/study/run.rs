@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use device::Ledger;
+use lab::PartDescription;
 use runner::{Request, RunEnd, TestbedRequest};
 use store::Store;
 use study::{Part, PartRun, Planned, Source, Study, Wishes, matrix, needs};
@@ -50,6 +51,8 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         if arguments.dry_run {
             return session.describe(&planned, &store);
         }
+        // Before any run is created: a run belongs to the lab that it began in.
+        crate::commands::lab::complete(&session.lacking(&planned)?)?;
         session.create_all(&mut store, &planned)?;
     }
     let ended = session.execute(&mut store)?;
@@ -119,6 +122,19 @@ impl Session<'_> {
         prepared.trials = planned.trimmed(prepared.trials);
         prepared.refused = prepared.testbed.admit(&prepared.trials);
         Ok(prepared)
+    }
+
+    /// The optional parts of the lab that the study needs and the lab does not have.
+    fn lacking(&self, planned: &[Planned]) -> Result<Vec<&'static PartDescription>, Failure> {
+        let in_lab: Vec<&Planned> = planned
+            .iter()
+            .filter(|one| matches!(one.request.testbed, TestbedRequest::Lab { .. }))
+            .collect();
+        if in_lab.is_empty() {
+            return Ok(Vec::new());
+        }
+        let contenders = in_lab.iter().flat_map(|one| one.contenders());
+        crate::commands::lab::lacking(contenders, in_lab.iter().flat_map(|one| one.workloads()))
     }
 
     /// A part that cannot be begun is left out, with its reason; the others go on.
@@ -317,6 +333,13 @@ impl Session<'_> {
             false => "unknown: not all of it was run before".to_owned(),
         };
         text += &format!("\n{all} trials in {} runs; time: {time}\n", planned.len());
+        for part in self.lacking(planned)? {
+            text += &format!(
+                "the run begins by building the lab's part `{}`, without which trials are left out \
+                 above: {}\n",
+                part.name, part.summary
+            );
+        }
         print(&text)?;
         Ok(Exit::Done)
     }
