@@ -44,7 +44,9 @@ pub(crate) fn take(region: &Region, input: &Input) -> io::Result<()> {
     while done < input.len {
         let now = (input.len - done).min(AT_ONCE);
         let window = region.map(INPUTS_AT + input.at + done, now.next_multiple_of(PAGE))?;
-        window.bytes()[..now as usize].chunks(A_WRITE).try_for_each(|piece| file.write_all(piece))?;
+        window.bytes()[..now as usize]
+            .chunks(A_WRITE)
+            .try_for_each(|piece| file.write_all(piece))?;
         done += now;
     }
     Ok(())

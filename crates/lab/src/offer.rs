@@ -186,7 +186,7 @@ mod tests {
     fn optional_parts_are_found_by_what_is_lacking() {
         let root = tempfile::tempdir().unwrap();
         let parts = |offered: &Offer, filesystems: &[&str], workloads: &[&str]| {
-            let contenders: Vec<_> = filesystems.iter().map(|it| Contender::plain(*it)).collect();
+            let contenders: Vec<_> = filesystems.iter().map(|it| Contender::plain(it)).collect();
             let parts = offered.parts_for(&contenders, workloads.iter().copied());
             parts.into_keys().collect::<Vec<_>>()
         };

@@ -129,6 +129,7 @@ mod tests {
             timeout: Nanos::from_secs(60),
             mail: "synthetic".to_owned(),
             source_tree: "synthetic".to_owned(),
+            least_size: None,
             study: None,
         }
     }

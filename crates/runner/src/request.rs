@@ -29,6 +29,9 @@ pub struct Request {
     pub sequence: bool,
     /// Size of each data device; computed from the workloads where it is not given.
     pub size: Option<Bytes>,
+    /// A size that is computed is no less than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_size: Option<Bytes>,
     /// Wall time after which a trial is given up.
     pub timeout: Nanos,
     /// The mail corpus as written on the command line.

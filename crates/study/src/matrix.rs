@@ -92,6 +92,8 @@ pub fn matrix(
             .filter(|name| only.contenders.takes(name))
             .collect();
         let scale = study.scale_of(part, wishes.scale);
+        // A part's size has room for its own scale.
+        let larger = scale > study.scale_of(part, None);
         let workloads = wanted_workloads(part, &only.workloads, scale)?;
         if contenders.is_empty() || workloads.is_empty() {
             continue;
@@ -116,7 +118,8 @@ pub fn matrix(
                     scale,
                     verify: false,
                     sequence: part.sequence,
-                    size: part.size,
+                    size: part.size.filter(|_| !larger),
+                    least_size: part.size.filter(|_| larger),
                     timeout: wishes.timeout,
                     mail: part.mail.clone().unwrap_or_else(|| "synthetic".to_owned()),
                     source_tree: part.source_tree.clone().unwrap_or_else(|| "synthetic".to_owned()),

@@ -142,6 +142,7 @@ fn prepare(
         timeout: Nanos::from_secs(600),
         mail: "synthetic".to_owned(),
         source_tree: "synthetic".to_owned(),
+        least_size: None,
         study: None,
     };
     let ledger = testbed::open_ledger().map_err(Failure::from(Exit::Refused))?;

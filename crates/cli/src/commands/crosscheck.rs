@@ -38,6 +38,7 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
                 timeout: arguments.place.timeout,
                 mail: "synthetic".to_owned(),
                 source_tree: "synthetic".to_owned(),
+                least_size: None,
                 study: None,
             };
             measure(&mut store, asked, arguments.quiet)?

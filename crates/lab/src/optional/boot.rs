@@ -27,7 +27,7 @@ pub(crate) const SYSTEM: &str = "system.tar";
 
 static DESCRIPTION: PartDescription = PartDescription {
     name: "boot",
-    summary: "a Debian system to boot, configured in a guest; ten minutes and more",
+    summary: "a Debian system to boot, configured in a guest; some minutes",
     packages: &[],
     programs: &[],
     memory: Bytes::ZERO,

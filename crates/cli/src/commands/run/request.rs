@@ -45,6 +45,7 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         timeout: arguments.place.timeout,
         mail: arguments.mail.clone(),
         source_tree: arguments.source_tree.clone(),
+        least_size: None,
         study: None,
     })
 }
@@ -217,7 +218,7 @@ pub(crate) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared,
     if needs_size && request.size.is_none() {
         let size = runner::device_size(&groups, &request.contenders, &facts)
             .map_err(|refusal| Failure::new(Exit::Usage, refusal.to_string()))?;
-        request.size = Some(size);
+        request.size = Some(size.max(request.least_size.unwrap_or(Bytes::ZERO)));
     }
     let trials = plan(&request, request.size.filter(|_| needs_size))?;
     let testbed: Box<dyn Testbed> = match &request.testbed {
