@@ -219,3 +219,44 @@ impl Only {
         Ok(only)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Source, load};
+
+    fn planned(study: &str, wishes: &Wishes) -> Vec<Planned> {
+        let study = load(&Source::find(study).unwrap()).unwrap();
+        let place = |_: &Part, _: &BTreeMap<String, String>| TestbedRequest::Lab {
+            profile: "ideal".to_owned(),
+            disk: None,
+            changes: BTreeMap::new(),
+            request_log: None,
+        };
+        matrix(&study, &study.name, "group", wishes, &place).unwrap()
+    }
+
+    #[test]
+    fn disks_have_room_for_a_larger_scale_than_the_studys_own() {
+        let sizes = |scale| {
+            let plan = planned("video-2011", &Wishes { scale, ..Wishes::default() });
+            (plan[0].request.size, plan[0].request.least_size)
+        };
+        let own = sizes(None);
+        assert!(own.0.is_some() && own.1.is_none());
+        assert_eq!(sizes(Some(0.01)), own);
+        assert_eq!(sizes(Some(1.0)), (None, own.0));
+    }
+
+    #[test]
+    fn what_runs_is_what_only_leaves() {
+        let only = ["zfs/int/hw", "postmark-1"].map(str::to_owned).to_vec();
+        let plan = planned("zfs-2007", &Wishes { only, ..Wishes::default() });
+        assert_eq!(plan.len(), 1);
+        let names: Vec<_> = plan[0].contenders().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["zfs/int/hw"]);
+        assert_eq!(plan[0].request.contenders.len(), 12);
+        assert!(plan[0].workloads().any(|name| name == "postmark"));
+        assert!(plan[0].workloads().all(|name| name != "ffsb"));
+    }
+}

@@ -119,3 +119,15 @@ fn only_names_parts_contenders_and_workloads() {
     let dry = run(&sandbox, "--dry-run").ended_with(0);
     assert!(dry.stdout.contains("16 trials in 1 runs"), "{}", dry.stdout);
 }
+
+#[test]
+fn a_report_at_another_scale_says_that_its_reasons_are_not_of_that_scale() {
+    let sandbox = Sandbox::new();
+    let what = "--only ext2,write --seeds 1";
+    let says = |words: &str| {
+        let ran = run(&sandbox, words).ended_with(0);
+        ran.stdout.contains("Not at the study's own scale")
+    };
+    assert!(!says(what));
+    assert!(says(&format!("{what} --scale 0.001")));
+}

@@ -183,9 +183,17 @@ pub(super) fn how(results: &Results) -> Vec<String> {
         ));
     }
     if !results.study.scale_reason.is_empty() {
+        let study = &results.study;
+        let of_another = results.runs.iter().any(|run| {
+            study.part(&run.part).is_some_and(|part| run.scale != study.scale_of(part, None))
+        });
         let scaled = results.runs.iter().any(|run| run.scale != 1.0);
-        let what = if scaled { "Not at full size" } else { "Not the same" };
-        said.push(format!("{what}: {}", results.study.scale_reason));
+        let what = match (of_another, scaled) {
+            (true, _) => "Not at the study's own scale, of which it says",
+            (false, true) => "Not at full size",
+            (false, false) => "Not the same",
+        };
+        said.push(format!("{what}: {}", study.scale_reason));
     }
     said
 }
