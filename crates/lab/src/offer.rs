@@ -10,7 +10,7 @@ use workload::InputKind;
 use crate::error::LabError;
 use crate::lab::Parts;
 use crate::modules::ModuleTree;
-use crate::optional::{self, PartDescription, part_with};
+use crate::optional::{self, OptionalPart, PartDescription, part_with};
 use crate::tools::{PROGRAM_DIRECTORIES, find};
 
 /// What the trees of a lab hold.
@@ -113,16 +113,19 @@ impl Offer {
 /// The refusal of what needs a program the lab does not have, with the command that gets it.
 pub(crate) fn lacking(name: &str, program: &str) -> Refusal {
     match part_with(program) {
-        Some(part) => {
-            let part = part.describe();
-            let rule = format!("it needs the lab's optional part `{}`", part.name);
-            let next = format!("`fstrial lab build --with {}` ({})", part.name, part.summary);
-            Refusal::new(name, rule).with_next(next)
-        }
+        Some(part) => needs_part(name, part),
         None => Refusal::new(name, format!("this lab has no {program}")).with_next(
             "`fstrial lab build --refresh` gets it where this machine's archives have it",
         ),
     }
+}
+
+/// The refusal of what needs an optional part that is not built.
+pub(crate) fn needs_part(name: &str, part: &dyn OptionalPart) -> Refusal {
+    let part = part.describe();
+    let rule = format!("it needs the lab's optional part `{}`", part.name);
+    let next = format!("`fstrial lab build --with {}` ({})", part.name, part.summary);
+    Refusal::new(name, rule).with_next(next)
 }
 
 #[cfg(test)]

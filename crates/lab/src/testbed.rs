@@ -13,7 +13,8 @@ use crate::disks;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab};
 use crate::memory::{self, Peak};
-use crate::offer::lacking;
+use crate::offer::{lacking, needs_part};
+use crate::optional::SYSTEM_PART;
 use crate::record;
 
 impl Lab {
@@ -49,9 +50,7 @@ impl Lab {
                 return Some(Refusal::new(choice.name.as_str(), "it needs a corpus of mails"));
             }
             if description.inputs.contains(&InputKind::System) && !self.has_system() {
-                let rule = "it needs a system to boot, which this lab does not have";
-                let refusal = Refusal::new(choice.name.as_str(), rule);
-                return Some(refusal.with_next("`fstrial lab build --with boot`"));
+                return Some(needs_part(&choice.name, SYSTEM_PART));
             }
         }
         match self.peak(spec) {
