@@ -44,6 +44,12 @@ pub struct LedgerError {
     pub source: io::Error,
 }
 
+impl From<files::FileError> for LedgerError {
+    fn from(error: files::FileError) -> LedgerError {
+        LedgerError { step: error.step, path: error.path, source: error.source }
+    }
+}
+
 impl LedgerError {
     pub(crate) fn of(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LedgerError {
         let path = path.to_owned();
@@ -191,7 +197,8 @@ impl Ledger {
     /// # Errors
     /// When it cannot be recorded or made.
     pub fn make_directory(&self, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
-        let parent = std::fs::canonicalize(parent).map_err(LedgerError::of("find", parent))?;
+        // Absolute, since the next start may be elsewhere.
+        let parent = std::path::absolute(parent).map_err(LedgerError::of("find", parent))?;
         OwnedDirectory::make(self, &parent)
     }
 
@@ -206,6 +213,21 @@ impl Ledger {
             source,
         })?;
         OwnedLoopFile::make(self, &dir, size)
+    }
+
+    /// An empty directory beside the entries, out of the reach of other users, for a trial's
+    /// process to mount on in a mount namespace of its own. Any number of them may.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn mount_point(&self) -> Result<PathBuf, LedgerError> {
+        let path = self.directory().join("mount-point");
+        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(LedgerError::of("create", &path)(error))
+            }
+            _ => Ok(path),
+        }
     }
 
     /// Records a mount that is about to be made and that does not go with its process: one
@@ -258,6 +280,11 @@ impl RecordFile {
     pub(crate) fn update(&mut self, thing: Thing) -> Result<(), LedgerError> {
         self.record.thing = thing;
         self.write()
+    }
+
+    /// The token in the name of the thing.
+    pub(crate) fn token(&self) -> &str {
+        &self.record.token
     }
 
     /// Leaves the entry for the next start to deal with.

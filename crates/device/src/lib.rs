@@ -22,7 +22,6 @@ mod owner;
 mod patience;
 mod proc_tables;
 mod queue;
-mod removal;
 mod sweep;
 mod sysfs;
 mod tools;

@@ -1,19 +1,18 @@
 //! Things made under the ledger's eyes: recorded before they are made, forgotten after they
 //! are gone.
 
-use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Deref;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use files::Directory;
+use rustix::fs::{Mode, OFlags, openat};
 use units::Bytes;
 
 use crate::ledger::{Ledger, LedgerError, RecordFile, Thing, random_token};
-use crate::{LoopError, LoopFile, removal};
+use crate::{LoopError, LoopFile};
 
 /// Name of the file that says whose a directory is.
 pub const MARKER: &str = ".fstrial-owned";
@@ -34,6 +33,9 @@ pub(crate) fn image_name(token: &str) -> String {
 #[derive(Debug)]
 pub struct OwnedDirectory {
     path: PathBuf,
+    parent: Directory,
+    held: Directory,
+    identity: (u64, u64),
     record: Option<RecordFile>,
 }
 
@@ -41,52 +43,63 @@ impl OwnedDirectory {
     pub(crate) fn make(ledger: &Ledger, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
         let token = random_token()?;
         let name = directory_name(&token);
-        let path = parent.join(&name);
+        let parent = Directory::hold(parent)?;
+        let path = parent.path().join(&name);
         let thing = |file_id| Thing::Directory { path: path.clone(), file_id };
         let mut record = ledger.record(&token, thing(None))?;
-        let make = || -> io::Result<(u64, u64)> {
-            let parent = File::open(parent)?;
-            mkdirat(&parent, name.as_str(), Mode::RWXU)?;
-            let directory = open_owned(&parent, &name)?;
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let marker = openat(&directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
-            let mut marker = File::from(marker);
-            writeln!(marker, "{token}")?;
-            marker.sync_all()?;
-            let status = fstat(&directory)?;
-            Ok((status.st_dev, status.st_ino))
+        let make = || -> Result<(Directory, (u64, u64)), LedgerError> {
+            let directory = parent.make_directory(&name)?;
+            let identify = || -> io::Result<(u64, u64)> {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+                let marker = openat(&directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
+                let mut marker = File::from(marker);
+                writeln!(marker, "{token}")?;
+                marker.sync_all()?;
+                directory.identity()
+            };
+            let identity = identify().map_err(LedgerError::of("create", &path))?;
+            Ok((directory, identity))
         };
         match make() {
-            Ok(file_id) => {
-                record.update(thing(Some(file_id)))?;
-                Ok(OwnedDirectory { path, record: Some(record) })
+            Ok((held, identity)) => {
+                record.update(thing(Some(identity)))?;
+                Ok(OwnedDirectory { path, parent, held, identity, record: Some(record) })
             }
             Err(error) => {
                 // Whatever there is of it goes with the next sweep.
-                if path.exists() {
+                if parent.status_of(name.as_ref()).is_ok() {
                     record.leave();
                 }
-                Err(LedgerError::of("create", &path)(error))
+                Err(error)
             }
         }
     }
 
-    /// Where it is.
+    /// The path it was made under. Another user may have put something else there since, if
+    /// the directory above is theirs: work goes through [`OwnedDirectory::held`].
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The directory itself.
+    pub fn held(&self) -> &Directory {
+        &self.held
     }
 
     /// Removes it now and says what stands against it.
     ///
     /// # Errors
-    /// At the first thing that cannot be removed, such as a mount; the rest stays recorded.
+    /// At the first thing that cannot be removed, such as a mount, or when another stands
+    /// under its name by now; the rest stays recorded.
     pub fn remove(mut self) -> Result<(), LedgerError> {
         self.remove_in_place()
     }
 
     fn remove_in_place(&mut self) -> Result<(), LedgerError> {
         let Some(record) = self.record.take() else { return Ok(()) };
-        let removed = remove_directory(&self.path);
+        let name = directory_name(record.token());
+        let removed = files::empty(&self.held, MARKER_C)
+            .and_then(|()| self.parent.remove_child(&name, self.identity));
         if removed.is_err() {
             record.leave();
         }
@@ -98,24 +111,6 @@ impl Drop for OwnedDirectory {
     fn drop(&mut self) {
         let _ = self.remove_in_place();
     }
-}
-
-fn open_owned(parent: impl AsFd, name: &str) -> io::Result<OwnedFd> {
-    removal::open_directory(parent, &CString::new(name)?)
-}
-
-/// Removes a directory with its contents, marker last. The caller has made sure that it is
-/// ours.
-pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
-    let missing = || io::Error::new(io::ErrorKind::InvalidInput, "it has no name");
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?;
-    let parent = File::open(path.parent().ok_or_else(missing)?)?;
-    let directory = match open_owned(&parent, name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    };
-    removal::empty(&directory, MARKER_C)?;
-    Ok(unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
 }
 
 /// A [`LoopFile`] that the ledger knows.

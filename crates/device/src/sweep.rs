@@ -8,11 +8,12 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
+use files::Directory;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
 use rustix::mount::{UnmountFlags, unmount};
 
 use crate::ledger::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
-use crate::owned::{MARKER, directory_name, image_name, remove_directory};
+use crate::owned::{MARKER, MARKER_C, directory_name, image_name};
 use crate::proc_tables::parse_mountinfo;
 use crate::sysfs::Entry;
 use crate::usage::{Loop, attached_loops};
@@ -317,51 +318,57 @@ fn sweep_directory(
     let shown = path.display();
     let say = |error: io::Error| format!("{shown}: {error}");
     let name = directory_name(&record.token);
+    let foreign = || format!("{shown}: it is not the directory that was made");
     let parent = match (path.parent(), path.file_name()) {
         (Some(parent), Some(found)) if *found == *name => parent,
-        _ => return Err(format!("{shown}: it is not the directory that was made")),
+        _ => return Err(foreign()),
     };
-    let parent = match File::open(parent) {
+    // Held from here on: what is looked at is what is removed, whatever others rename.
+    let parent = match Directory::hold(parent) {
         Ok(parent) => parent,
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+    };
+    match parent.status_of(name.as_ref()) {
+        Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
+        Ok(_) => return Err(foreign()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(say(error)),
-    };
-    let found = match statat(&parent, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => found,
-        Err(rustix::io::Errno::NOENT) => return Ok(()),
-        Err(error) => return Err(say(error.into())),
-    };
-    let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-    if !is_directory || !same_file(record, file_id, (found.st_dev, found.st_ino)) {
-        return Err(format!("{shown}: it is not the directory that was made"));
     }
-    match read_marker(&parent, &name) {
-        Ok(marker) if marker.trim_end() == record.token => remove_directory(path).map_err(say)?,
+    let directory = parent.hold_child(&name).map_err(|error| say(error.source))?;
+    let status = fstat(&directory).map_err(|error| say(error.into()))?;
+    let identity = (status.st_dev, status.st_ino);
+    let ours = status.st_uid == rustix::process::geteuid().as_raw();
+    if !ours || !same_file(record, file_id, identity) {
+        return Err(foreign());
+    }
+    let remove = || parent.remove_child(&name, identity);
+    match read_marker(&directory) {
+        Ok(marker) if marker.trim_end() == record.token => {
+            files::empty(&directory, MARKER_C).and_then(|()| remove()).map_err(say)?;
+        }
         // Killed while the marker was written: then there is nothing else in it.
         Ok(marker) if record.token.starts_with(marker.trim_end()) => {
-            let entries = std::fs::read_dir(path).map_err(say)?.count();
-            if entries > 1 {
+            if directory.entries().map_err(say)? > 1 {
                 return Err(format!("{shown}: its marker is incomplete, and it is not empty"));
             }
-            remove_directory(path).map_err(say)?;
+            unlinkat(&directory, MARKER, AtFlags::empty()).map_err(|error| say(error.into()))?;
+            remove().map_err(say)?;
         }
         Ok(_) => return Err(format!("{shown}: its marker is another's")),
         // Killed between mkdir and marker, or between marker and rmdir: then it is empty.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            std::fs::remove_dir(path).map_err(|error| {
-                say(io::Error::other(format!("it has no marker and cannot be removed: {error}")))
-            })?;
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => remove().map_err(|error| {
+            say(io::Error::other(format!("it has no marker and cannot be removed: {error}")))
+        })?,
         Err(error) => return Err(say(error)),
     }
     report.cleaned.push(format!("directory {shown}"));
     Ok(())
 }
 
-fn read_marker(parent: &File, name: &str) -> io::Result<String> {
+fn read_marker(directory: &Directory) -> io::Result<String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let directory = openat(parent, name, flags | OFlags::DIRECTORY, Mode::empty())?;
-    let marker = openat(&directory, MARKER, flags, Mode::empty())?;
+    let marker = openat(directory, MARKER, flags, Mode::empty())?;
     if FileType::from_raw_mode(fstat(&marker)?.st_mode) != FileType::RegularFile {
         return Err(io::Error::other("its marker is no file"));
     }

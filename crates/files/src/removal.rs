@@ -11,7 +11,10 @@ use rustix::io::Errno;
 const DEPTH_MAX: usize = 128;
 
 /// Opens `name` in `parent`: a directory on the same mount, not a symlink.
-pub(crate) fn open_directory(parent: impl AsFd, name: &std::ffi::CStr) -> io::Result<OwnedFd> {
+///
+/// # Errors
+/// When there is none, or another filesystem is mounted there.
+pub fn open_directory(parent: impl AsFd, name: &std::ffi::CStr) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
     openat2(parent, name, flags, Mode::empty(), resolve).map_err(|error| match error {
@@ -27,7 +30,7 @@ pub(crate) fn open_directory(parent: impl AsFd, name: &std::ffi::CStr) -> io::Re
 ///
 /// # Errors
 /// At the first thing that cannot be removed or must not be: a mount, another filesystem.
-pub(crate) fn empty(directory: impl AsFd, last: &std::ffi::CStr) -> io::Result<()> {
+pub fn empty(directory: impl AsFd, last: &std::ffi::CStr) -> io::Result<()> {
     let device = fstat(directory.as_fd())?.st_dev;
     empty_except(directory.as_fd(), device, Some(last), 0)?;
     match unlinkat(directory, last, AtFlags::empty()) {

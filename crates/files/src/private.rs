@@ -1,0 +1,159 @@
+//! Directories whose contents are believed and run: nobody else may have made or changed
+//! what lies in them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, fstat, mkdirat, openat};
+use rustix::io::Errno;
+
+use crate::{FileError, is_root, is_trusted};
+
+/// Makes `path` with mode 0700 where it is missing, its parents likewise, and checks that
+/// what lies in it is this user's alone: it is ours, and neither to it nor to a directory above
+/// it others may write (one with the sticky bit, such as `/tmp`, may be above). For root every
+/// directory above has to be root's; an ordinary user's group may write. Returns the path
+/// without symlinks.
+///
+/// # Errors
+/// When it cannot be made, or another user could have put something into it; the message
+/// names the directory and what to do.
+pub fn private_directory(path: &Path) -> Result<PathBuf, FileError> {
+    make(path)?;
+    let real = std::fs::canonicalize(path).map_err(FileError::of("find", path))?;
+    check_all(&real, Some(&real))?;
+    Ok(real)
+}
+
+/// Checks that no other user can put something else in the place of a file of ours in the
+/// directory `path`: neither it nor a directory above it is another's to change.
+///
+/// # Errors
+/// With the first directory that is, and what to do.
+pub fn beyond_others(path: &Path) -> Result<(), FileError> {
+    let real = std::fs::canonicalize(path).map_err(FileError::of("find", path))?;
+    check_all(&real, None)
+}
+
+/// Checks `path` and all above it; `private` is the one that only we may write to.
+fn check_all(path: &Path, private: Option<&Path>) -> Result<(), FileError> {
+    path.ancestors().try_for_each(|directory| {
+        check(directory, private == Some(directory)).map_err(FileError::of("trust", directory))
+    })
+}
+
+/// Makes the missing directories of a path, each 0700, none through a symlink that dangles.
+fn make(path: &Path) -> Result<(), FileError> {
+    let mut missing = Vec::new();
+    let mut at = path;
+    while !at.as_os_str().is_empty() && !at.exists() {
+        missing.push(at);
+        let Some(parent) = at.parent() else { break };
+        at = parent;
+    }
+    for directory in missing.into_iter().rev() {
+        match mkdirat(CWD, directory, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(FileError::of("create", directory)(error)),
+        }
+    }
+    Ok(())
+}
+
+fn check(directory: &Path, private: bool) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let status = fstat(openat(CWD, directory, flags, Mode::empty())?)?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::Directory {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let advice = if is_root() {
+        "name a directory of root's, for example XDG_CACHE_HOME=/root/.cache"
+    } else {
+        "name a directory of your own with XDG_CACHE_HOME"
+    };
+    let owner = status.st_uid;
+    let is_ours = owner == rustix::process::geteuid().as_raw();
+    // Whoever owns a directory above can take an ordinary user's other files as well.
+    if (private && !is_ours) || (is_root() && !is_trusted(owner)) {
+        let whose = format!("it belongs to user {owner}, who could put programs into it");
+        return Err(io::Error::other(format!("{whose}; {advice}")));
+    }
+    let sticky = status.st_mode & 0o1000 != 0 && !private;
+    // The members of an ordinary user's own group are that user, on most distributions; and
+    // root's group is root.
+    let writers = if is_root() && status.st_gid != 0 { 0o022 } else { 0o002 };
+    if status.st_mode & writers != 0 && !sticky {
+        let mode = status.st_mode & 0o7777;
+        let why = format!("others may write to it (mode {mode:o}); chmod go-w it, or {advice}");
+        return Err(io::Error::other(why));
+    }
+    Ok(())
+}
+
+/// Takes the bits that make a program run as its owner or group from every file below
+/// `directory`: what is unpacked is never to lend anybody's rights.
+///
+/// # Errors
+/// At the first file that cannot be looked at or changed.
+pub fn without_set_id(directory: &Path) -> Result<(), FileError> {
+    use std::os::unix::fs::MetadataExt;
+    let entries = std::fs::read_dir(directory).map_err(FileError::of("read", directory))?;
+    for entry in entries {
+        let path = entry.map_err(FileError::of("read", directory))?.path();
+        let metadata = path.symlink_metadata().map_err(FileError::of("look at", &path))?;
+        if metadata.is_dir() {
+            without_set_id(&path)?;
+        }
+        let mode = metadata.mode();
+        if !metadata.is_symlink() && mode & 0o6000 != 0 {
+            let plain = Mode::from_raw_mode(mode & 0o1777);
+            chmodat(CWD, &path, plain, AtFlags::empty()).map_err(FileError::of("change", &path))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    fn set_mode(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_missing_directory_is_made_for_this_user_alone() {
+        let room = tempfile::tempdir().unwrap();
+        let path = private_directory(&room.path().join("a/b")).unwrap();
+        assert!(path.is_dir());
+        assert_eq!(room.path().join("a").metadata().unwrap().mode() & 0o777, 0o700);
+        private_directory(&path).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_to_is_refused_wherever_it_stands() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("a/b");
+        private_directory(&path).unwrap();
+        for open in ["a", "a/b"] {
+            set_mode(&room.path().join(open), 0o777);
+            let error = private_directory(&path).unwrap_err().to_string();
+            assert!(error.contains("others may write") && error.contains("XDG"), "{error}");
+            set_mode(&room.path().join(open), 0o700);
+        }
+        set_mode(&room.path().join("a"), 0o1777);
+        private_directory(&path).unwrap();
+    }
+
+    #[test]
+    fn the_bits_that_lend_rights_are_taken() {
+        let room = tempfile::tempdir().unwrap();
+        std::fs::create_dir(room.path().join("bin")).unwrap();
+        let program = room.path().join("bin/su");
+        std::fs::write(&program, "").unwrap();
+        set_mode(&program, 0o6755);
+        without_set_id(room.path()).unwrap();
+        assert_eq!(program.metadata().unwrap().mode() & 0o7777, 0o755);
+    }
+}

@@ -1,0 +1,228 @@
+//! Another user of the machine swaps, plants and renames while root works. Needs root, to
+//! become that user; skipped otherwise.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use files::{Directory, FileError, beyond_others, empty, private_directory, write_output};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// `nobody`.
+const OTHER_USER: u32 = 65534;
+/// How often root works while the other user is at it.
+const ROUNDS: u64 = 10_000;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let perl = Command::new("perl").arg("-e1").status().is_ok_and(|status| status.success());
+    let skipped = !rustix::process::geteuid().is_root() || !perl;
+    let tests: [(&str, fn() -> Result<(), Failed>); 5] = [
+        ("a_directory_that_is_swapped_stays_the_one_that_was_made", swapped_directory),
+        ("an_output_is_never_led_elsewhere", planted_outputs),
+        ("symlinks_and_pipes_of_another_user_are_refused", refused_outputs),
+        ("a_cache_of_another_user_is_not_believed", another_users_cache),
+        ("a_path_that_another_user_can_change_is_told", path_in_reach),
+    ];
+    let tests = tests
+        .into_iter()
+        .map(|(name, test)| Trial::test(name, test).with_ignored_flag(skipped))
+        .collect();
+    libtest_mimic::run(&arguments, tests).exit();
+}
+
+/// A directory of the other user with a precious one of root's beside it and one inside.
+struct Scene {
+    _room: tempfile::TempDir,
+    theirs: PathBuf,
+    precious: PathBuf,
+}
+
+impl Scene {
+    fn new() -> io::Result<Scene> {
+        let room = tempfile::tempdir()?;
+        fs::set_permissions(room.path(), fs::Permissions::from_mode(0o755))?;
+        let (theirs, precious) = (room.path().join("theirs"), room.path().join("precious"));
+        fs::create_dir(&theirs)?;
+        std::os::unix::fs::chown(&theirs, Some(OTHER_USER), Some(OTHER_USER))?;
+        for directory in [&precious, &theirs.join("root-kept")] {
+            fs::create_dir(directory)?;
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
+            fs::write(directory.join("file"), "precious")?;
+        }
+        Ok(Scene { _room: room, theirs, precious })
+    }
+
+    /// The other user at work: a loop of perl .
+    fn attack(&self, round: &str) -> io::Result<Attack> {
+        let script = format!(
+            "$| = 1; my ($dir, $precious) = @ARGV; chdir $dir or die; my $n = 0; \
+             while (1) {{ {round}; $n++; print \"at it\\n\" if $n == 1 }}"
+        );
+        let mut child = Command::new("perl")
+            .arg("-e")
+            .arg(script)
+            .args([&self.theirs, &self.precious])
+            .uid(OTHER_USER)
+            .gid(OTHER_USER)
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut said = child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
+        said.read_exact(&mut [0; 6])?;
+        Ok(Attack(child))
+    }
+
+    /// That what is root's is what it was, wherever the other user moved it.
+    fn check(&self) -> Result<(), Failed> {
+        let kept = |path: &Path| fs::read(path.join("file")).is_ok_and(|text| text == b"precious");
+        let count = |path: &Path| fs::read_dir(path).map(Iterator::count).unwrap_or(0);
+        if !kept(&self.precious) || count(&self.precious) != 1 {
+            return Err("a directory outside was changed".into());
+        }
+        let mut inside = fs::read_dir(&self.theirs)?.flatten().map(|entry| entry.path());
+        match inside.find(|path| kept(path)) {
+            Some(path) if count(&path) == 1 => Ok(()),
+            _ => Err("root's directory in the other user's was changed".into()),
+        }
+    }
+}
+
+struct Attack(Child);
+
+impl Attack {
+    /// That the other user has been at work all the time.
+    fn end(mut self) -> Result<(), Failed> {
+        match self.0.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(format!("the other user stopped: {status}").into()),
+        }
+    }
+}
+
+impl Drop for Attack {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn swapped_directory() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let attack = scene.attack(
+        "my $k = $n % 3; \
+         rename('ours', 'moved' . ($n % 50)) or rmdir('ours'); \
+         if ($k == 0) { symlink($precious, 'ours') } \
+         elsif ($k == 1) { rename('root-kept', 'ours') } \
+         else { mkdir('ours'); symlink(\"$precious/file\", 'ours/file') } \
+         unlink('ours/file'); unlink('ours') if -l 'ours'; rename('ours', 'root-kept') \
+            if $k == 1",
+    )?;
+    let parent = Directory::hold(&scene.theirs)?;
+    let (mut whole, mut told) = (0u64, 0u64);
+    for _ in 0..ROUNDS {
+        match once_in(&parent) {
+            Ok(()) => whole += 1,
+            Err(_) => told += 1,
+        }
+    }
+    attack.end()?;
+    println!("{whole} whole, {told} with an error");
+    if told == 0 {
+        return Err("the other user never came between: nothing was tested".into());
+    }
+    scene.check()
+}
+
+/// What a trial does with its directory: made, filled, emptied, removed.
+fn once_in(parent: &Directory) -> Result<(), FileError> {
+    let fail = |source| FileError { step: "work in", path: parent.path().to_owned(), source };
+    let made = parent.make_directory("ours")?;
+    let identity = made.identity().map_err(fail)?;
+    let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::CREATE;
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let file = rustix::fs::openat(&made, "file", flags, mode).map_err(|e| fail(e.into()))?;
+    fs::File::from(file).write_all(b"zeros").map_err(fail)?;
+    empty(&made, c"none").map_err(fail)?;
+    parent.remove_child("ours", identity).map_err(fail)
+}
+
+fn planted_outputs() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let attack = scene.attack(
+        "unlink('report.html'); symlink(\"$precious/file\", 'report.html'); \
+         for (glob '.fstrial-*') { unlink($_); symlink(\"$precious/file\", $_) } \
+         unlink('report.html'); mkdir('report.html'); rmdir('report.html')",
+    )?;
+    let path = scene.theirs.join("report.html");
+    let mut written = 0u64;
+    for _ in 0..ROUNDS {
+        let ended: Result<(), FileError> = write_output(&path, |file| {
+            file.write_all(b"a report").map_err(|source| FileError {
+                step: "write",
+                path: path.clone(),
+                source,
+            })
+        });
+        written += u64::from(ended.is_ok());
+    }
+    attack.end()?;
+    println!("{written} written");
+    scene.check()
+}
+
+fn refused_outputs() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let status = Command::new("perl")
+        .args([
+            "-e",
+            "chdir $ARGV[0]; symlink($ARGV[1], 'link'); symlink('/etc', 'up'); \
+                      system('mkfifo', 'pipe'); exit 0",
+        ])
+        .args([&scene.theirs, &scene.precious.join("file")])
+        .uid(OTHER_USER)
+        .gid(OTHER_USER)
+        .status()?;
+    assert!(status.success());
+    for (name, why) in [("link", "symlink of user"), ("pipe", "pipe"), ("up/report", "symlink")] {
+        let path = scene.theirs.join(name);
+        let error = files::check_output(&path).map_err(|error| error.to_string());
+        match error {
+            Err(text) if text.contains(why) => {}
+            other => return Err(format!("{name}: {other:?}").into()),
+        }
+    }
+    // Root's own symlink in there is root's word.
+    symlink(scene.precious.join("new"), scene.theirs.join("own"))?;
+    files::check_output(&scene.theirs.join("own"))?;
+    scene.check()
+}
+
+fn another_users_cache() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let cache = scene.theirs.join("fstrial/lab");
+    match private_directory(&cache).map_err(|error| error.to_string()) {
+        Err(text) if text.contains("belongs to user 65534") => {}
+        other => return Err(format!("{other:?}").into()),
+    }
+    let open = scene.precious.join("open");
+    fs::create_dir(&open)?;
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777))?;
+    assert!(private_directory(&open.join("fstrial")).is_err());
+    fs::remove_dir_all(&open)?;
+    private_directory(&scene.precious)?;
+    scene.check()
+}
+
+fn path_in_reach() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    beyond_others(&scene.precious)?;
+    assert!(beyond_others(&scene.theirs).is_err());
+    assert!(beyond_others(&scene.theirs.join("root-kept")).is_err());
+    let status = Directory::hold(&scene.theirs)?.status_of(OsStr::new("root-kept"))?;
+    assert_eq!(status.st_ino, fs::metadata(scene.theirs.join("root-kept"))?.ino());
+    Ok(())
+}
