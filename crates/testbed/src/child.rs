@@ -1,11 +1,13 @@
 //! The process that executes one trial: what runs behind [`crate::CHILD_COMMAND`].
 
 use std::io::{BufRead, BufReader};
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
 use ::device::{Claim, ClaimState, ToolPath};
+use rustix::fs::CWD;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use serde::{Deserialize, Serialize};
 use stack::Command;
@@ -20,6 +22,15 @@ pub(crate) struct Assignment {
     pub(crate) claims: Vec<InheritedClaim>,
     /// Whether it mounts, and so needs a mount namespace of its own.
     pub(crate) mounts: bool,
+    /// A directory to be worked in by a mount of this process alone.
+    pub(crate) held: Option<HeldTarget>,
+}
+
+/// A directory that the parent holds, and where the trial's process mounts it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HeldTarget {
+    pub(crate) directory: RawFd,
+    pub(crate) mount_point: PathBuf,
 }
 
 /// A claim of the parent, as data.
@@ -68,7 +79,8 @@ pub fn child_main() -> ExitCode {
 
 fn prepare(assignment: &Assignment) -> Result<Box<dyn Guard>, String> {
     if assignment.mounts {
-        private_mounts().map_err(|error| format!("a private mount namespace: {error}"))?;
+        private_mounts(assignment.held.as_ref())
+            .map_err(|error| format!("a private mount namespace: {error}"))?;
     }
     if assignment.claims.is_empty() {
         return Ok(Box::new(Unguarded));
@@ -90,12 +102,33 @@ fn prepare(assignment: &Assignment) -> Result<Box<dyn Guard>, String> {
 }
 
 /// Mounts made from now on are seen by this process and its children alone, and are gone
-/// when the last of them is.
-fn private_mounts() -> rustix::io::Result<()> {
+/// when the last of them is. A held directory is mounted as one of them, so that no renaming
+/// on the way to it matters.
+fn private_mounts(held: Option<&HeldTarget>) -> rustix::io::Result<()> {
+    use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+    let tree = match held {
+        None => None,
+        Some(held) => {
+            // SAFETY: the parent left exactly this descriptor open for this process.
+            let directory = unsafe { BorrowedFd::borrow_raw(held.directory) };
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE
+                | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                | OpenTreeFlags::AT_EMPTY_PATH;
+            // Before the namespace changes: the descriptor is of the old one.
+            Some((open_tree(directory, c"", flags)?, &held.mount_point))
+        }
+    };
     // SAFETY: a mount namespace of its own changes no memory and no descriptor; the process
     // has one thread here.
     unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS)? };
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+    let recursive = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", recursive)?;
+    if let Some((tree, mount_point)) = tree {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        move_mount(&tree, c"", CWD, mount_point, flags)?;
+        mount_change(mount_point, recursive)?;
+    }
+    Ok(())
 }
 
 /// Asks every claim again before a command that overwrites a device.

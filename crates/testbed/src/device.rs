@@ -220,12 +220,13 @@ impl DeviceTestbed {
             .is_some_and(|filesystem| filesystem.describe().needs_device);
         // A fixed place: each trial mounts in a namespace of its own, so that trials of
         // several fstrial processes do not meet here.
-        let mount_point = self.loop_directory.join("mount-point");
-        std::fs::create_dir_all(&mount_point)
-            .map_err(|error| format!("{}: {error}", mount_point.display()))?;
+        let mount_point = self.ledger.mount_point().map_err(|error| error.to_string())?;
         if !needs_device {
             let job = self.job(spec, Vec::new(), mount_point);
-            return Ok((Assignment { job, claims: Vec::new(), mounts: true }, Vec::new()));
+            return Ok((
+                Assignment { job, claims: Vec::new(), mounts: true, held: None },
+                Vec::new(),
+            ));
         }
         if self.uses_loops() {
             self.ready_loops(spec)?;
@@ -252,7 +253,7 @@ impl DeviceTestbed {
             .collect();
         let devices = used.iter().map(|claim| claim.path().to_owned()).collect();
         let job = self.job(spec, devices, mount_point);
-        Ok((Assignment { job, claims, mounts: true }, inherited))
+        Ok((Assignment { job, claims, mounts: true, held: None }, inherited))
     }
 
     /// Takes note of how the queues of the trial's disks are set, if it is to change them: what

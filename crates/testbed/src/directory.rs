@@ -10,7 +10,7 @@ use units::Bytes;
 
 use crate::child::Assignment;
 use crate::place::Place;
-use crate::process::run_child;
+use crate::process::{Inherited, run_child};
 use crate::programs::missing_program;
 use crate::{Stop, Stopped, Testbed, facts};
 
@@ -162,7 +162,9 @@ impl Testbed for DirectoryTestbed {
             inputs: self.inputs.clone(),
             tool_path: self.tool_path.clone(),
         };
-        let assignment = Assignment { job, claims: Vec::new(), mounts: false };
-        run_child(&assignment, &[], spec.timeout, stop, sink)
+        let held = place.held();
+        let inherited: Vec<_> = held.iter().map(|held| Inherited(held.directory)).collect();
+        let assignment = Assignment { job, claims: Vec::new(), mounts: held.is_some(), held };
+        run_child(&assignment, &inherited, spec.timeout, stop, sink)
     }
 }

@@ -166,7 +166,7 @@ fn killed_at_work() {
     }
     let sandbox = Sandbox::new();
     let child = start(&sandbox, None);
-    let place = sandbox.path(".cache/fstrial/loop/mount-point");
+    let place = Path::new("/var/lib/fstrial/mount-point");
     let at_work = |pid: u32| {
         let threads = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok();
         threads.is_some_and(|children| {
