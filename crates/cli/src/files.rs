@@ -17,6 +17,13 @@ pub(crate) fn cache_directory() -> PathBuf {
     user_directory("XDG_CACHE_HOME", ".cache", "/var/cache")
 }
 
+/// The same, made if it is missing, and refused where another user could have put something
+/// into it: what lies there is believed.
+pub(crate) fn private_cache() -> Result<PathBuf, crate::exit::Failure> {
+    ::files::private_directory(&cache_directory())
+        .map_err(crate::exit::Failure::from(crate::exit::Exit::Refused))
+}
+
 /// Directories in which tools are looked up: `FSTRIAL_TOOL_PATH` and nothing else where it
 /// is set; else the user's path and the `sbin` directories, which it often lacks.
 pub(crate) fn tool_path() -> Vec<PathBuf> {
@@ -39,26 +46,25 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     tool_path().into_iter().map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-/// Writes a file whole: a temporary file beside it, then a rename.
+/// Writes a document: see [`::files::write_output`].
 pub(crate) fn write_whole(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let temporary =
-        directory.unwrap_or(Path::new(".")).join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = (|| {
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(contents)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
+    ::files::write_output(path, |file| file.write_all(contents).map_err(Written::Contents)).map_err(
+        |failed| match failed {
+            Written::Contents(error) => error,
+            Written::Place(error) => error.source,
+        },
+    )
+}
+
+/// What went wrong with a document: its place, or writing it.
+enum Written {
+    Place(::files::FileError),
+    Contents(std::io::Error),
+}
+
+impl From<::files::FileError> for Written {
+    fn from(error: ::files::FileError) -> Written {
+        Written::Place(error)
     }
-    written
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::apt::{Archives, Package};
-use crate::cache::{Lock, sweep_unfinished, unfinished, write_whole};
+use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished, write_whole};
 use crate::checkpoint::key;
+use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::lab::Parts;
 use crate::machine::Qemu;
@@ -114,7 +115,11 @@ pub fn current(cache: &Path) -> Result<Software, LabError> {
     let pointer = cache.join(CURRENT);
     let name =
         std::fs::read_to_string(&pointer).map_err(|_| LabError::NotBuilt(cache.to_owned()))?;
+    open_cache(cache)?;
     let directory = cache.join("software").join(name.trim());
+    if directory.is_dir() {
+        open_cache(&directory)?;
+    }
     let path = directory.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(|_| LabError::NotBuilt(cache.to_owned()))?;
     let manifest = read_manifest(&path, &text)?;
@@ -187,6 +192,7 @@ pub fn build(
     for name in &options.with {
         optional::part(name)?;
     }
+    open_cache(cache)?;
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
     let _lock = Lock::take(&cache.join("build.lock"))?;
@@ -284,11 +290,21 @@ fn add_part(
 pub(crate) fn adopt(cache: &Path, work: &Path, manifest: &str) -> Result<Software, LabError> {
     let name = key(&[manifest.as_bytes()]);
     let directory = cache.join("software").join(&name);
-    if directory.join(MANIFEST).exists() {
+    let digest = tree_digest(work)?;
+    if directory.join(MANIFEST).exists() && tree_digest(&directory)? == digest {
         std::fs::remove_dir_all(work).map_err(LabError::at("remove", work))?;
     } else {
+        // One of the same packages that was damaged since.
+        let damaged = unfinished(&directory);
+        let _ = std::fs::rename(&directory, &damaged);
         std::fs::rename(work, &directory).map_err(LabError::at("rename", work))?;
+        let _ = std::fs::remove_dir_all(&damaged);
     }
+    let kept = Software::digest_file(&directory);
+    write_whole(&kept, |mut file: &std::fs::File| {
+        std::io::Write::write_all(&mut file, digest.as_bytes())
+            .map_err(LabError::at("write", &kept))
+    })?;
     write_whole(&cache.join(CURRENT), |mut file: &std::fs::File| {
         std::io::Write::write_all(&mut file, name.as_bytes())
             .map_err(LabError::at("write", &cache.join(CURRENT)))

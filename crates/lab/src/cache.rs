@@ -46,16 +46,26 @@ pub(crate) fn unfinished(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a file under another name and renames it when it is whole and on disk.
+/// Opens the cache: made if it is missing, and refused where another user could have put
+/// something into it, since what lies there is believed and run.
+///
+/// # Errors
+/// When it cannot be made or is another's to change.
+pub fn open_cache(directory: &Path) -> Result<PathBuf, LabError> {
+    Ok(files::private_directory(directory)?)
+}
+
+/// Writes a file of the cache under another name and renames it when it is whole and on disk.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&File) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let temporary = unfinished(path);
     let written = (|| {
+        // Of a process that had this number before us and was killed.
+        let _ = std::fs::remove_file(&temporary);
         let file = File::options()
-            .create(true)
-            .truncate(true)
+            .create_new(true)
             .read(true)
             .write(true)
             .open(&temporary)

@@ -91,6 +91,12 @@ fn kernel_words(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("\nkernel log:\n{log}") }
 }
 
+impl From<files::FileError> for LabError {
+    fn from(error: files::FileError) -> LabError {
+        LabError::File { action: error.step, path: error.path, source: error.source }
+    }
+}
+
 impl LabError {
     /// For `map_err`.
     pub(crate) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LabError {

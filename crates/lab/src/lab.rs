@@ -10,7 +10,7 @@ use testbed::Stop;
 use trial::{DeviceKind, Event, InputFiles, Job, Site, TrialSpec, protocol};
 use units::{Bytes, Nanos};
 
-use crate::cache::{prune, sweep_unfinished, touch, write_whole};
+use crate::cache::{open_cache, prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::disks;
 use crate::elf::loaded_part;
@@ -115,6 +115,7 @@ impl Lab {
         profile: MachineProfile,
         files: &InputFiles,
     ) -> Result<Lab, LabError> {
+        open_cache(cache)?;
         let offer = Offer::of(&parts)?;
         let inputs = Inputs::of(files)?;
         let program = std::fs::read(binary).map_err(LabError::at("read", binary))?;

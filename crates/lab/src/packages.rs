@@ -129,6 +129,7 @@ impl<'a> Source<'a> {
             unpack(file, &root)?;
             std::fs::remove_file(file).map_err(LabError::at("remove", file))?;
         }
+        files::without_set_id(&root)?;
         for needless in ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"] {
             let _ = std::fs::remove_dir_all(root.join(needless));
         }

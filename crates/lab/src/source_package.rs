@@ -69,6 +69,7 @@ fn fetch(
     let root = work.join("root");
     std::fs::create_dir(&root).map_err(LabError::at("create", &root))?;
     unpack(&downloaded, &root)?;
+    files::without_set_id(&root)?;
     let file = root.join(within);
     if file.is_file() {
         return Ok(file);

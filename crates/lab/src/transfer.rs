@@ -2,14 +2,12 @@
 //! kernels. A digest of all contents goes with it and is checked.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read};
-use std::os::unix::ffi::OsStrExt;
+use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::build::{MANIFEST, Manifest, Software, adopt};
-use crate::cache::{Lock, sweep_unfinished, unfinished, write_whole};
+use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished};
+use crate::contents::tree_digest;
 use crate::error::LabError;
 
 /// Name of the file that holds the digest, first in an exported lab.
@@ -28,7 +26,7 @@ pub fn export(software: &Software, file: &Path) -> Result<(), LabError> {
         }
     }
     let digest = tree_digest(&software.directory)?;
-    write_whole(file, |output| {
+    files::write_output(file, |output| {
         let failed = |error| LabError::at("write", file)(error);
         let mut archive = tar::Builder::new(BufWriter::new(output));
         archive.follow_symlinks(false);
@@ -50,6 +48,7 @@ pub fn export(software: &Software, file: &Path) -> Result<(), LabError> {
 /// # Errors
 /// When the file is cut off, changed or no lab, or there is no room. Nothing is left then.
 pub fn import(cache: &Path, file: &Path) -> Result<Software, LabError> {
+    open_cache(cache)?;
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
     let _lock = Lock::take(&cache.join("build.lock"))?;
@@ -74,6 +73,8 @@ fn unpack(file: &Path, work: &Path) -> Result<(PathBuf, String), LabError> {
     let input = File::open(file).map_err(LabError::at("open", file))?;
     let mut archive = tar::Archive::new(BufReader::new(input));
     archive.set_preserve_permissions(true);
+    // Nothing of another's making runs with anybody's rights or can be changed by others.
+    archive.set_mask(0o7022);
     // Refuses whatever would land outside `work`.
     archive.unpack(work).map_err(LabError::at("unpack", file))?;
     let not_ours = |problem: &str| {
@@ -88,50 +89,14 @@ fn unpack(file: &Path, work: &Path) -> Result<(PathBuf, String), LabError> {
     if manifest.version != 1 {
         return Err(not_ours(&format!("manifest version {}", manifest.version)));
     }
+    if let Some(outside) = manifest.outside() {
+        return Err(not_ours(&format!("its manifest names {}", outside.display())));
+    }
     if tree_digest(&directory)? != expected {
         let problem = "its contents are not what was exported; copy the file again";
         return Err(LabError::value(file.display().to_string(), problem));
     }
     Ok((directory, text))
-}
-
-/// SHA-256 over every path below `root`, in order, with contents or link target.
-fn tree_digest(root: &Path) -> Result<String, LabError> {
-    let mut paths = Vec::new();
-    let mut left = vec![root.to_owned()];
-    while let Some(directory) = left.pop() {
-        for entry in std::fs::read_dir(&directory).map_err(LabError::at("read", &directory))? {
-            let path = entry.map_err(LabError::at("read", &directory))?.path();
-            if path.is_dir() && !path.is_symlink() {
-                left.push(path.clone());
-            }
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    let mut digest = Sha256::new();
-    for path in paths {
-        let name = path.strip_prefix(root).unwrap_or(&path);
-        digest.update((name.as_os_str().len() as u64).to_le_bytes());
-        digest.update(name.as_os_str().as_bytes());
-        if path.is_symlink() {
-            let target = std::fs::read_link(&path).map_err(LabError::at("read", &path))?;
-            digest.update(b"l");
-            digest.update(target.as_os_str().as_bytes());
-        } else if path.is_file() {
-            digest.update(b"f");
-            let mut file = File::open(&path).map_err(LabError::at("open", &path))?;
-            let mut buffer = vec![0; 1 << 20];
-            loop {
-                let count = file.read(&mut buffer).map_err(LabError::at("read", &path))?;
-                if count == 0 {
-                    break;
-                }
-                digest.update(&buffer[..count]);
-            }
-        }
-    }
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
@@ -173,8 +138,49 @@ mod tests {
             tree_digest(&software.directory).unwrap()
         );
         assert_eq!(current(there.path()).unwrap(), arrived);
-        // Once more is no mistake.
+        // Once more is no mistake, and mends what was damaged since.
+        std::fs::write(arrived.directory.join("kernel"), "damaged").unwrap();
         assert_eq!(import(there.path(), &file).unwrap(), arrived);
+        assert_eq!(std::fs::read(arrived.directory.join("kernel")).unwrap(), b"kernel");
+        arrived.check_files().unwrap();
+    }
+
+    #[test]
+    fn an_archive_that_names_files_outside_itself_is_refused() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let file = here.path().join("lab.tar");
+        for (from, to) in [
+            ("kernel = \"kernel\"", "kernel = \"/etc/shadow\""),
+            ("modules = \"modules\"", "modules = \"../../..\""),
+            ("tools = \"tools\"", "tools = \"tools/../../x\""),
+            ("modules = \"modules\"", "modules = \"modules\"\nqemu = \"/tmp/q\""),
+            ("modules = \"modules\"", "modules = \"modules\"\nwith = [\"../x\"]"),
+        ] {
+            let mut software = lab(here.path());
+            let path = software.directory.join(MANIFEST);
+            let text = std::fs::read_to_string(&path).unwrap().replace(from, to);
+            std::fs::write(&path, text).unwrap();
+            software.manifest.kernel = "kernel".into();
+            export(&software, &file).unwrap();
+            let error = import(there.path(), &file).unwrap_err().to_string();
+            assert!(error.contains("names"), "{to}: {error}");
+            assert!(current(there.path()).is_err());
+            std::fs::remove_dir_all(here.path().join("software")).unwrap();
+        }
+    }
+
+    #[test]
+    fn nothing_that_lends_rights_is_kept() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let software = lab(here.path());
+        let program = software.directory.join("kernel");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o6777)).unwrap();
+        let file = here.path().join("lab.tar");
+        export(&software, &file).unwrap();
+        let arrived = import(there.path(), &file).unwrap();
+        let mode = arrived.directory.join("kernel").metadata().unwrap().mode();
+        assert_eq!(mode & 0o7777, 0o755);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use workload::corpora::{CorpusChoice, MailCorpus, TreeChoice, TreeFacts, source_
 
 use crate::arguments::{Corpus, CorpusAction};
 use crate::exit::{Ended, Exit, Failure};
-use crate::files::cache_directory;
+use crate::files::private_cache;
 use crate::output::print;
 
 /// Fetches, builds or describes.
@@ -44,7 +44,7 @@ pub(crate) fn corpus(arguments: Corpus) -> Ended {
 /// The pack of the corpus named as on the command line, made first where it is not there.
 pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
     let choice: CorpusChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
-    let cache = cache_directory().join("mail");
+    let cache = private_cache()?.join("mail");
     let began = std::time::Instant::now();
     let path = choice.ensure(&cache).map_err(Failure::from(Exit::Input))?;
     if began.elapsed().as_secs() >= 2 {
@@ -58,7 +58,7 @@ pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
 /// is not there; none for a synthetic one.
 pub(crate) fn open_tree(name: &str, scale: f64) -> Result<Option<(PathBuf, TreeFacts)>, Failure> {
     let choice: TreeChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
-    let cache = cache_directory().join("trees");
+    let cache = private_cache()?.join("trees");
     let (archive, share) = match &choice {
         TreeChoice::Synthetic => return Ok(None),
         TreeChoice::Own(path) => (path.clone(), 1.0),

@@ -93,7 +93,7 @@ impl Labs {
             let profile = MachineProfile::find(name)?;
             let lab = Lab::open(built.parts()?, &binary, cache, profile, &InputFiles::default())?;
             lab.warm_up(&Stop::new())?;
-            Ok(lab)
+            Ok::<_, LabError>(lab)
         };
         Ok(Labs { array: open("array-2007")?, sata: open("sata-2007")?, mail: open("raid-2004")? })
     }
