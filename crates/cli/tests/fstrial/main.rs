@@ -10,4 +10,5 @@ mod guests;
 mod interrupted;
 mod lab;
 mod sandbox;
+mod second_user;
 mod study;

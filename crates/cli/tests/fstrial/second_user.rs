@@ -1,0 +1,152 @@
+//! Another user of the machine, in whose directory root works.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use crate::sandbox::{Sandbox, is_root};
+
+/// `nobody`.
+const OTHER_USER: u32 = 65534;
+/// Runs of root's, each with one trial.
+const RUNS: u32 = 12;
+
+/// A directory of the other user, one of root's in it and one beside it.
+struct Scene {
+    sandbox: Sandbox,
+    theirs: PathBuf,
+    precious: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let sandbox = Sandbox::new();
+        fs::set_permissions(sandbox.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let (theirs, precious) = (sandbox.path("theirs"), sandbox.path("precious"));
+        fs::create_dir(&theirs).unwrap();
+        std::os::unix::fs::chown(&theirs, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
+        for directory in [&precious, &theirs.join("kept")] {
+            fs::create_dir(directory).unwrap();
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).unwrap();
+            fs::write(directory.join("bigfile"), "precious").unwrap();
+        }
+        Scene { sandbox, theirs, precious }
+    }
+
+    fn other_user(&self, script: &str) -> Command {
+        let mut command = Command::new("perl");
+        command.args(["-e", script]).args([&self.theirs, &self.precious]);
+        command.uid(OTHER_USER).gid(OTHER_USER);
+        command
+    }
+
+    fn check(&self) {
+        let kept = |path: &Path| {
+            fs::read(path.join("bigfile")).is_ok_and(|text| text == b"precious")
+                && fs::read_dir(path).unwrap().count() == 1
+        };
+        assert!(kept(&self.precious), "a directory outside was changed");
+        let mut inside = fs::read_dir(&self.theirs).unwrap().map(|entry| entry.unwrap().path());
+        assert!(inside.any(|path| path.is_dir() && kept(&path)), "root's directory was changed");
+    }
+}
+
+struct Attack(Child);
+
+impl Drop for Attack {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_trial_in_another_users_directory_stays_where_it_began() {
+    if !is_root() {
+        return;
+    }
+    let scene = Scene::new();
+    // Moves the trial's directory away as soon as it is seen and puts others in its place:
+    // one with a symlink to a directory of root's, and a directory of root's own.
+    let script = "chdir $ARGV[0] or die; my $n = 0; \
+        while (1) { for my $d (grep { !/-moved/ } glob 'fstrial-*') { \
+            next if -l $d; my $was = \"$d-moved\" . $n++; rename($d, $was) or next; \
+            if ($n % 2) { mkdir($d); symlink($ARGV[1], \"$d/target\"); } \
+            else { rename('kept', $d); } \
+            select(undef, undef, undef, 0.002); \
+            if (!($n % 2)) { rename($d, 'kept'); } } }";
+    let attack = Attack(scene.other_user(script).spawn().unwrap());
+    for _ in 0..RUNS {
+        let words = "run bigfile:size=1M --dir theirs --repeats 1 --quiet --scale 0.001";
+        let ran = scene.sandbox.run(words);
+        // Its figures, or a reason.
+        assert!(matches!(ran.code, Some(0 | 1)), "{:?}\n{}{}", ran.code, ran.stdout, ran.stderr);
+        scene.check();
+    }
+    drop(attack);
+    scene.sandbox.run("clean");
+    scene.check();
+}
+
+#[test]
+fn a_cache_in_another_users_directory_runs_nothing() {
+    if !is_root() {
+        return;
+    }
+    let scene = Scene::new();
+    let plant = "my $lab = \"$ARGV[0]/fstrial/lab\"; system('mkdir', '-p', \"$lab/software/x/q\"); \
+        for (['current', 'x'], ['software/x/manifest.toml', 'version = 1']) { \
+            open(my $f, '>', \"$lab/$$_[0]\") or die; print $f $$_[1]; } exit 0";
+    assert!(scene.other_user(plant).status().unwrap().success());
+    let run = |words: &str| {
+        let mut command = scene.sandbox.command(words);
+        command.env("XDG_CACHE_HOME", &scene.theirs);
+        crate::sandbox::Ran::of(command.output().unwrap())
+    };
+    for words in ["lab show", "run maildir-write --mail synthetic:count=5 --dir .", "lab build"] {
+        let ran = run(words).ended_with(3);
+        assert!(ran.stderr.contains("belongs to user 65534"), "{words}: {}", ran.stderr);
+        assert!(ran.stderr.contains("XDG_CACHE_HOME"), "{words}: {}", ran.stderr);
+    }
+    scene.check();
+}
+
+#[test]
+fn outputs_in_another_users_directory_are_written_there_or_refused() {
+    if !is_root() {
+        return;
+    }
+    let scene = Scene::new();
+    let words = "run bigfile:size=1M --dir . --repeats 1 --quiet --scale 0.001";
+    scene.sandbox.run(&format!("{words} --json theirs/report.json")).ended_with(0);
+    assert!(scene.theirs.join("report.json").is_file());
+    let plant = "chdir $ARGV[0]; symlink(\"$ARGV[1]/bigfile\", 'planted.json'); exit 0";
+    assert!(scene.other_user(plant).status().unwrap().success());
+    let ran = scene.sandbox.run("report --json theirs/planted.json");
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.stderr.contains("symlink of user 65534"), "{}", ran.stderr);
+    scene.check();
+}
+
+#[test]
+fn outputs_go_into_devices_and_pipes() {
+    let sandbox = Sandbox::new();
+    let words = "run bigfile:size=1M --dir . --repeats 1 --quiet --scale 0.001 --json";
+    sandbox.run(&format!("{words} /dev/null")).ended_with(0);
+    let ran = sandbox.run("report --json /dev/stdout").ended_with(0);
+    let report: serde_json::Value = ran
+        .stdout
+        .lines()
+        .skip_while(|line| !line.starts_with('{'))
+        .collect::<Vec<_>>()
+        .join("\n")
+        .split("\n}\n")
+        .next()
+        .map(|json| serde_json::from_str(&format!("{json}\n}}")).unwrap())
+        .unwrap();
+    assert!(report["schema_version"].is_number());
+    let null = fs::symlink_metadata("/dev/null").unwrap();
+    assert!(std::os::unix::fs::FileTypeExt::is_char_device(&null.file_type()));
+}
