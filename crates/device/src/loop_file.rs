@@ -5,12 +5,15 @@
 //! dies and the mounts in the holder's namespace go with it. Loop files are not disks: the
 //! host's filesystem, its journal and its extent tree are below them, and every table says so.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use files::Directory;
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, unlinkat};
 use stack::Refusal;
 use units::Bytes;
 
@@ -40,10 +43,18 @@ pub enum LoopError {
     },
 }
 
+impl From<files::FileError> for LoopError {
+    fn from(error: files::FileError) -> LoopError {
+        LoopError::Failed { step: error.step, path: error.path, source: error.source }
+    }
+}
+
 /// A loop file, attached. Dropping it detaches and deletes it.
 #[derive(Debug)]
 pub struct LoopFile {
     path: PathBuf,
+    /// Where it lies, whatever is renamed above it.
+    directory: Directory,
     file: File,
     /// Keeps the loop device attached. Read-only, so that the guard of another process of
     /// ours does not take this descriptor for a stranger that writes.
@@ -76,23 +87,21 @@ impl LoopFile {
         size: Bytes,
         block_size: u32,
     ) -> Result<LoopFile, LoopError> {
-        check_directory(dir)?;
+        let directory = Directory::hold(dir)?;
+        check_directory(&directory)?;
         let size = Bytes(size.0.next_multiple_of(4096));
-        check_room(dir, size)?;
+        check_room(&directory, size)?;
         let path = dir.join(name);
         let failed = |step| {
             let path = path.clone();
             move |source| LoopError::Failed { step, path, source }
         };
-        let file = std::fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&path)
-            .map_err(failed("create"))?;
-        let unfinished = DeleteOnDrop(Some(&path));
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = openat(&directory, name, flags | OFlags::CLOEXEC, mode)
+            .map_err(|error| failed("create")(error.into()))?;
+        let file = File::from(file);
+        let unfinished = DeleteOnDrop(Some((&directory, name)));
         // Only btrfs knows the flag; elsewhere writes are in place anyway.
         let _ = ioctl::set_no_copy_on_write(&file);
         allocation::allocate(&file, size).map_err(failed("allocate"))?;
@@ -111,6 +120,7 @@ impl LoopFile {
         // From here on dropping the value cleans up.
         let made = LoopFile {
             path: path.clone(),
+            directory,
             file,
             device: Some(device),
             entry,
@@ -132,6 +142,15 @@ impl LoopFile {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Device and inode of the file.
+    ///
+    /// # Errors
+    /// Those of `fstat`.
+    pub fn identity(&self) -> Result<(u64, u64), LoopError> {
+        let metadata = self.file.metadata().map_err(|source| self.failed("look at", source))?;
+        Ok((metadata.dev(), metadata.ino()))
     }
 
     /// The loop device's node: what mkfs and mount are given.
@@ -205,23 +224,25 @@ impl Drop for LoopFile {
         if let Some(device) = self.device.take() {
             attachment::detach(device, self.entry.number.minor, self.discard_disabled);
         }
-        delete_own(&self.path, &self.file);
+        if let Some(name) = self.path.file_name() {
+            delete_own(&self.directory, name, &self.file);
+        }
     }
 }
 
 /// Deletes the file if the name still leads to it.
-fn delete_own(path: &Path, file: &File) {
+fn delete_own(directory: &Directory, name: &OsStr, file: &File) {
     let same = file.metadata().and_then(|ours| {
-        let named = std::fs::symlink_metadata(path)?;
-        Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
+        let named = directory.status_of(name)?;
+        Ok((ours.dev(), ours.ino()) == (named.st_dev, named.st_ino))
     });
     if matches!(same, Ok(true)) {
-        let _ = std::fs::remove_file(path);
+        let _ = unlinkat(directory, name, AtFlags::empty());
     }
 }
 
 /// Deletes a file that was just created when a later step fails.
-struct DeleteOnDrop<'a>(Option<&'a Path>);
+struct DeleteOnDrop<'a>(Option<(&'a Directory, &'a str)>);
 
 impl DeleteOnDrop<'_> {
     fn keep(mut self) {
@@ -231,35 +252,35 @@ impl DeleteOnDrop<'_> {
 
 impl Drop for DeleteOnDrop<'_> {
     fn drop(&mut self) {
-        if let Some(path) = self.0 {
-            let _ = std::fs::remove_file(path);
+        if let Some((directory, name)) = self.0 {
+            let _ = unlinkat(directory, name, AtFlags::empty());
         }
     }
 }
 
 /// A directory in which nobody else can swap one file for another.
-fn check_directory(dir: &Path) -> Result<(), LoopError> {
-    let metadata = std::fs::symlink_metadata(dir).map_err(|source| LoopError::Failed {
+fn check_directory(directory: &Directory) -> Result<(), LoopError> {
+    let path = directory.path();
+    let status = fstat(directory).map_err(|error| LoopError::Failed {
         step: "look at",
-        path: dir.to_owned(),
-        source,
+        path: path.to_owned(),
+        source: error.into(),
     })?;
-    let ours = metadata.is_dir()
-        && metadata.uid() == rustix::process::geteuid().as_raw()
-        && metadata.mode() & 0o022 == 0;
-    if ours {
+    let ours = status.st_uid == rustix::process::geteuid().as_raw();
+    if ours && status.st_mode & 0o022 == 0 {
         return Ok(());
     }
     Err(Refusal::new(
-        dir.display().to_string(),
+        path.display().to_string(),
         "loop files are only made in a directory that is ours and that nobody else can write to",
     )
     .with_next("make one with mode 0700")
     .into())
 }
 
-fn check_room(dir: &Path, size: Bytes) -> Result<(), LoopError> {
-    let room = rustix::fs::statvfs(dir).map_err(|error| LoopError::Failed {
+fn check_room(directory: &Directory, size: Bytes) -> Result<(), LoopError> {
+    let dir = directory.path();
+    let room = rustix::fs::fstatvfs(directory).map_err(|error| LoopError::Failed {
         step: "ask for the free space of",
         path: dir.to_owned(),
         source: error.into(),

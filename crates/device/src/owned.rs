@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Deref;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use files::Directory;
@@ -135,10 +134,7 @@ impl OwnedLoopFile {
             |file_id, loop_device| Thing::LoopFile { path: path.clone(), file_id, loop_device };
         let mut record = ledger.record(&token, thing(None, None)).map_err(unrecorded)?;
         let file = LoopFile::create(dir, &name, size)?;
-        let metadata = std::fs::symlink_metadata(file.path()).map_err(|source| {
-            LoopError::Failed { step: "look at", path: file.path().to_owned(), source }
-        })?;
-        let file_id = (metadata.dev(), metadata.ino());
+        let file_id = file.identity()?;
         record.update(thing(Some(file_id), Some(file.number()))).map_err(unrecorded)?;
         Ok(OwnedLoopFile { file, _record: record })
     }

@@ -287,10 +287,21 @@ fn sweep_loop_file(
         report.cleaned.push(format!("idle loop device /dev/loop{}", number.minor));
     }
     if here.is_ok() {
-        std::fs::remove_file(path).map_err(|error| format!("{shown}: {error}"))?;
+        remove_image(path, image).map_err(|error| format!("{shown}: {error}"))?;
         report.cleaned.push(format!("loop file {shown}"));
     }
     Ok(())
+}
+
+/// Removes an image by its held directory, if the name still leads to it.
+fn remove_image(path: &Path, image: Option<(u64, u64)>) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let parent = Directory::hold(parent).map_err(|error| error.source)?;
+    let found = parent.status_of(name)?;
+    if image != Some((found.st_dev, found.st_ino)) {
+        return Err(io::Error::other("it is not the file that was made"));
+    }
+    Ok(unlinkat(&parent, name, AtFlags::empty())?)
 }
 
 fn loops_of(image: (u64, u64)) -> Result<Vec<Loop>, String> {

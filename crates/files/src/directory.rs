@@ -92,6 +92,29 @@ impl Directory {
         Ok(child)
     }
 
+    /// Resolves `path` as [`Directory::hold`] does and makes what is missing of it, each
+    /// directory with mode 0700.
+    ///
+    /// # Errors
+    /// As [`Directory::hold`], and when one cannot be made.
+    pub fn hold_or_make(path: &Path) -> Result<Directory, FileError> {
+        match Directory::hold(path) {
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        let fail = |error: io::Error| FileError::of("create", path)(error);
+        let name = path.file_name().ok_or_else(|| fail(io::ErrorKind::NotFound.into()))?;
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => Directory::hold_or_make(parent)?,
+            _ => Directory::hold(Path::new("."))?,
+        };
+        match mkdirat(&parent, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(fail(error.into())),
+        }
+        Directory::hold(path)
+    }
+
     /// Holds the directory `name` of this one, on the same mount, not through a symlink.
     ///
     /// # Errors
@@ -247,6 +270,18 @@ mod tests {
         for path in ["short", "./a/./b", "a/../a/b", "short/up/short", "a/b/up/a/b/"] {
             assert_eq!(held(path).unwrap(), direct, "{path}");
         }
+    }
+
+    #[test]
+    fn what_is_missing_of_a_path_is_made_for_this_user_alone() {
+        use std::os::unix::fs::MetadataExt;
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("a/b");
+        let made = Directory::hold_or_make(&path).unwrap();
+        assert_eq!(made.identity().unwrap(), Directory::hold(&path).unwrap().identity().unwrap());
+        assert_eq!(room.path().join("a").metadata().unwrap().mode() & 0o777, 0o700);
+        std::fs::write(room.path().join("file"), "").unwrap();
+        assert!(Directory::hold_or_make(&room.path().join("file/below")).is_err());
     }
 
     #[test]

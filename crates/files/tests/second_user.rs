@@ -17,11 +17,13 @@ const OTHER_USER: u32 = 65534;
 /// How often root works while the other user is at it.
 const ROUNDS: u64 = 10_000;
 
+type Run = fn() -> Result<(), Failed>;
+
 fn main() {
     let arguments = Arguments::from_args();
     let perl = Command::new("perl").arg("-e1").status().is_ok_and(|status| status.success());
     let skipped = !rustix::process::geteuid().is_root() || !perl;
-    let tests: [(&str, fn() -> Result<(), Failed>); 5] = [
+    let tests: [(&str, Run); 5] = [
         ("a_directory_that_is_swapped_stays_the_one_that_was_made", swapped_directory),
         ("an_output_is_never_led_elsewhere", planted_outputs),
         ("symlinks_and_pipes_of_another_user_are_refused", refused_outputs),

@@ -184,8 +184,8 @@ impl DeviceTestbed {
                 Role::Journal => size.min(JOURNAL_DISK_MAX),
                 Role::Controller(_) => return Err(NO_CONTROLLER.to_owned()),
             };
-            std::fs::create_dir_all(&self.loop_directory)
-                .map_err(|error| format!("{}: {error}", self.loop_directory.display()))?;
+            files::Directory::hold_or_make(&self.loop_directory)
+                .map_err(|error| error.to_string())?;
             let file = self
                 .ledger
                 .make_loop_file(&self.loop_directory, size)
