@@ -13,17 +13,9 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 
 fn main() -> std::process::ExitCode {
-    // This binary is also PID 1 of the lab's guest.
-    if guest::is_guest() {
-        guest::run();
-    }
     // Hidden entry: this binary executing one trial in a process of its own.
     if std::env::args_os().nth(1).is_some_and(|word| word == testbed::CHILD_COMMAND) {
         return testbed::child_main();
-    }
-    // Hidden entry: this binary as the preloader of a system that the lab's guest boots.
-    if std::env::args_os().nth(1).is_some_and(|word| word == workload::PRELOAD_COMMAND) {
-        return workload::preload_main(std::env::args_os().skip(2).map(Into::into));
     }
     let arguments = Arguments::parse();
     let result = match arguments.command {

@@ -1,8 +1,7 @@
 //! PID 1 of the lab's guest: loads modules, makes block devices of simulated disks, runs one
 //! trial and tells the host what happened.
 //!
-//! The binary that plans trials is the one that boots here; [`is_guest`] tells which of the
-//! two it is. After loading modules it stops at a checkpoint; from there, as often as the
+//! A program of its own, so that a change elsewhere changes no figure. After loading modules it stops at a checkpoint; from there, as often as the
 //! host likes, it reads an [`Order`] from the [`region`] it shares with the host, and runs
 //! it. It decides nothing: no defaults, no retries, no clean-up, since the machine ends with
 //! the trial.

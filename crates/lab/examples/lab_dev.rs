@@ -20,16 +20,7 @@ use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    if guest::is_guest() {
-        guest::run();
-    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [verb, lists @ ..] = &arguments[..]
-        && verb == workload::PRELOAD_COMMAND
-    {
-        workload::preload_main(lists.iter().map(Into::into));
-        return Ok(());
-    }
     if let [verb, cache, rest @ ..] = &arguments[..]
         && verb == "build"
     {
@@ -56,7 +47,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let parts = lab::current(Path::new(cache))?.parts()?;
     let began = Instant::now();
-    let binary = std::env::current_exe()?;
     let profile = MachineProfile::find(profile)?;
     let mails = std::env::var("LAB_DEV_MAILS").unwrap_or_else(|_| "2000".to_owned()).parse()?;
     let mail = Some(workload::corpora::synthetic::ensure(Path::new(cache), mails, 1)?);
@@ -66,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         system,
         ..InputFiles::default()
     };
-    let lab = Lab::open(parts, &binary, Path::new(cache), profile, &files)?;
+    let lab = Lab::open(parts, Path::new(cache), profile, &files)?;
     println!(
         "lab {} opened in {:?}; {:?}; missing {:?}",
         lab.id(),

@@ -127,38 +127,6 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// A program without what is not loaded when it runs: symbols and line tables, which would
-/// only fill the guest's memory. Returned as it is where it is no such program.
-pub(crate) fn loaded_part(program: &[u8]) -> Vec<u8> {
-    let end = || {
-        if program.get(..6)? != b"\x7fELF\x02\x01" {
-            return None;
-        }
-        let table = usize::try_from(u64_at(program, 0x20)?).ok()?;
-        let entry = usize::from(u16_at(program, 0x36)?);
-        let count = usize::from(u16_at(program, 0x38)?);
-        (0..count)
-            .map(|nth| {
-                let at = table.checked_add(nth * entry)?;
-                let offset = u64_at(program, at + 8)?;
-                usize::try_from(offset.checked_add(u64_at(program, at + 0x20)?)?).ok()
-            })
-            .collect::<Option<Vec<_>>>()?
-            .into_iter()
-            .chain([table + count * entry])
-            .max()
-    };
-    let Some(part) = end().and_then(|end| program.get(..end)) else { return program.to_vec() };
-    let mut part = part.to_vec();
-    // No section table: its place, size and count are zero.
-    for (from, len) in [(0x28, 8), (0x3c, 2), (0x3e, 2)] {
-        if let Some(field) = part.get_mut(from..from + len) {
-            field.fill(0);
-        }
-    }
-    part
-}
-
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
@@ -184,20 +152,6 @@ mod tests {
         let shell = std::fs::read("/bin/sh").unwrap();
         let libraries = Elf::parse(&shell).unwrap().libraries();
         assert!(libraries.iter().any(|name| name.starts_with("libc.so")), "{libraries:?}");
-    }
-
-    #[test]
-    fn a_program_runs_without_what_is_not_loaded() {
-        let program = std::fs::read("/bin/true").unwrap();
-        let part = loaded_part(&program);
-        assert!(part.len() <= program.len());
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("true");
-        std::fs::write(&path, &part).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&path, mode).unwrap();
-        assert!(std::process::Command::new(&path).status().unwrap().success());
-        assert_eq!(loaded_part(b"#!/bin/sh"), b"#!/bin/sh");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The guest's initramfs: our own binary, modules, tools.
+//! The guest's initramfs: its program, modules, tools.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -63,13 +63,12 @@ pub(crate) struct Initramfs {
     pub(crate) front_end: FrontEndKind,
 }
 
-/// Builds it from the binary and a lab's parts; `region_base` is where the guest finds the
+/// Builds it from the guest's program and a lab's parts; `region_base` is where the guest finds the
 /// shared region.
 ///
 /// # Errors
 /// When a file cannot be read, or the kernel has no module for simulated disks.
 pub(crate) fn initramfs(
-    binary: &[u8],
     parts: &Parts,
     region_base: u64,
     front_end: Option<FrontEndKind>,
@@ -83,8 +82,8 @@ pub(crate) fn initramfs(
     archive.link("etc/mtab", "/proc/self/mounts");
     archive.character_device("dev/console", 5, 1);
     archive.character_device("dev/null", 1, 3);
-    archive.file("init", true, binary);
-    let mut resident = binary.len() as u64;
+    archive.file("init", true, guest_image::PROGRAM);
+    let mut resident = guest_image::PROGRAM.len() as u64;
 
     let optional = |what: &str| {
         let places = parts.optional.iter().map(|part| part.join(what));

@@ -13,7 +13,6 @@ use units::{Bytes, Nanos};
 use crate::cache::{open_cache, prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::disks;
-use crate::elf::loaded_part;
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
@@ -102,15 +101,13 @@ pub struct Extras {
 }
 
 impl Lab {
-    /// Puts a lab together: `binary` is the program that boots in the guest (this one),
-    /// `cache` the directory for images and checkpoints,
-    /// `files` what workloads read.
+    /// Puts a lab together: `cache` is the directory for images and checkpoints, `files` what
+    /// workloads read.
     ///
     /// # Errors
     /// When a part or an input cannot be read or does not do.
     pub fn open(
         parts: Parts,
-        binary: &Path,
         cache: &Path,
         profile: MachineProfile,
         files: &InputFiles,
@@ -118,8 +115,6 @@ impl Lab {
         open_cache(cache)?;
         let offer = Offer::of(&parts)?;
         let inputs = Inputs::of(files)?;
-        let program = std::fs::read(binary).map_err(LabError::at("read", binary))?;
-        let program = loaded_part(&program);
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
         let qemu_version = parts.qemu.version()?;
         let emulator = quick_count::copy_of(&parts.qemu, cache).unwrap_or(parts.qemu.clone());
@@ -128,7 +123,7 @@ impl Lab {
         let mut machine = profile.machine(inputs.resident());
         let image = loop {
             let place = machine.region_base();
-            let image = initramfs(&program, &parts, place, profile.front_end)?;
+            let image = initramfs(&parts, place, profile.front_end)?;
             let with_room = profile.machine(image.resident + inputs.resident());
             let settled = with_room.region_base() == machine.region_base();
             machine = with_room;
@@ -214,7 +209,7 @@ impl Lab {
         self.request_logs.as_deref()
     }
 
-    /// The lab's id: equal only where kernel, emulator, binary, tools, machine and disks
+    /// The lab's id: equal only where kernel, emulator, guest's program, tools, machine and disks
     /// are. Figures of different ids are not compared exactly.
     pub fn id(&self) -> &str {
         &self.id

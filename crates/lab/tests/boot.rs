@@ -1,10 +1,10 @@
-//! Booting the system of the part `boot`, where it was built into this user's lab. This
-//! program is also the guest's first process and the system's preloader, which is why it has
-//! no test harness. Building the part takes too long for a test: without it, it says so.
+//! Booting the system of the part `boot`, where it was built into this user's lab.
+//! Building the part takes too long for a test: without it the test is ignored.
 
 use std::collections::BTreeMap;
 
 use lab::{Extras, Lab, MachineProfile};
+use libtest_mimic::{Arguments, Trial};
 use stack::Contender;
 use testbed::Stop;
 use trial::{Event, InputFiles, Outcome, TrialSpec, WorkloadChoice};
@@ -12,20 +12,22 @@ use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, PhaseResult, Seed};
 
 fn main() {
-    if guest::is_guest() {
-        guest::run();
-    }
-    let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == workload::PRELOAD_COMMAND) {
-        workload::preload_main(words.map(Into::into));
-        return;
-    }
-    let Some(lab) = open() else {
+    let arguments = Arguments::from_args();
+    let lab = if arguments.list { None } else { open() };
+    let missing = lab.is_none();
+    if missing && !arguments.list {
         println!("skipped: the part `boot` is not built here (fstrial lab build --with boot)");
-        return;
-    };
-    let (phases, log) = boots(&lab);
-    let (again, same_log) = boots(&lab);
+    }
+    let test = Trial::test("two boots of one tree repeat", move || {
+        two_boots_repeat(&lab.ok_or("the part `boot` is not built here")?);
+        Ok(())
+    });
+    libtest_mimic::run(&arguments, vec![test.with_ignored_flag(missing)]).exit();
+}
+
+fn two_boots_repeat(lab: &Lab) {
+    let (phases, log) = boots(lab);
+    let (again, same_log) = boots(lab);
     assert_eq!(phases, again);
     assert_eq!(log, same_log, "the disk was asked for the same, at the same times");
     assert_eq!(phases.len(), VARIANTS.len());
@@ -46,9 +48,8 @@ fn open() -> Option<Lab> {
     let cache = lab::cache_directory().ok()?;
     let parts = lab::current(&cache).ok()?.parts().ok()?;
     let files = InputFiles { system: Some(parts.system()?), ..InputFiles::default() };
-    let binary = std::env::current_exe().expect("this program has a path");
     let profile = MachineProfile::find("laptop-2005").expect("it is shipped");
-    Some(Lab::open(parts, &binary, &cache, profile, &files).expect("the lab is whole"))
+    Some(Lab::open(parts, &cache, profile, &files).expect("the lab is whole"))
 }
 
 /// The variants that are booted one after the other, from one tree.

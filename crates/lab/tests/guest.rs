@@ -1,13 +1,14 @@
 //! The lab as a whole, with real guests: builds it from packages, runs trials, makes guests
-//! fail. This program is also the guest's first process, which is why it has no test
-//! harness.
+//! fail.
 //!
-//! Needs apt-get with a source that has a 6.12 kernel, and QEMU; says which is missing and
-//! passes where it cannot run, unless `FSTRIAL_TEST_LAB=required`.
+//! Needs apt-get with a source that has a 6.12 kernel, and QEMU; says which is missing and is
+//! ignored where it cannot run, unless `FSTRIAL_TEST_LAB=required`.
+
+mod harness;
 
 use std::collections::BTreeMap;
 use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use guest::Sabotage;
 use lab::{BuildOptions, Extras, Lab, LabError, MachineProfile};
@@ -17,23 +18,10 @@ use trial::{Event, InputFiles, Outcome, Step, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
-type Test = fn(&Lab, &Path);
+use crate::harness::Test;
 
 fn main() {
-    if guest::is_guest() {
-        guest::run();
-    }
-    let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab");
-    let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|value| value == "required");
-    let lab = match open(&cache) {
-        Ok(lab) => lab,
-        Err(error) if required => panic!("the lab is required and cannot be had: {error}"),
-        Err(error) => {
-            println!("skipped: the lab cannot be had here: {error}");
-            return;
-        }
-    };
-    let tests: [(&str, Test); 12] = [
+    let tests: [Test<Lab>; 12] = [
         ("one specification gives one result", repeats_are_identical),
         ("a quicker copy of the emulator counts the same", the_quick_copy_counts_the_same),
         ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
@@ -47,18 +35,14 @@ fn main() {
         ("disks that are full are an outcome", full_disks_are_an_outcome),
         ("a damaged checkpoint is made again", a_damaged_checkpoint_is_made_again),
     ];
-    for (name, test) in tests {
-        println!("{name} ...");
-        test(&lab, &cache);
-        println!("{name} ... ok");
-    }
+    // One at a time: some of them kill every emulator and damage every checkpoint there is.
+    harness::run(open, 1, &tests);
 }
 
 fn open(cache: &Path) -> Result<Lab, LabError> {
     let software = lab::build(cache, &BuildOptions::default(), &mut |step| println!("{step:?}"))?;
-    let binary = std::env::current_exe().expect("this program has a path");
     let profile = MachineProfile::find("scsi-2004")?;
-    let lab = Lab::open(software.parts()?, &binary, cache, profile, &InputFiles::default())?;
+    let lab = Lab::open(software.parts()?, cache, profile, &InputFiles::default())?;
     lab.warm_up(&Stop::new())?;
     Ok(lab)
 }
@@ -159,9 +143,8 @@ fn seeds_differ(lab: &Lab, _: &Path) {
 fn a_small_memory_limits_writing(_: &Lab, cache: &Path) {
     let mut profile = MachineProfile::find("scsi-2004").expect("it is shipped");
     profile.available = Some(Bytes::from_mib(32));
-    let binary = std::env::current_exe().expect("this program has a path");
     let parts = lab::current(cache).and_then(|software| software.parts()).expect("it is built");
-    let lab = Lab::open(parts, &binary, cache, profile, &InputFiles::default()).expect("as before");
+    let lab = Lab::open(parts, cache, profile, &InputFiles::default()).expect("as before");
     let bonnie = workload::find("bonnie").expect("it is in the catalogue").describe();
     let given = [("manner", "1.03a"), ("size", "24M"), ("files", "0"), ("fast", "on")];
     let given = given.map(|(key, value)| (key.to_owned(), value.to_owned()));

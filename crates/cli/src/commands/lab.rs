@@ -196,7 +196,5 @@ pub(crate) fn open(
     let parts = there_is(&cache)
         .and_then(|software| software.parts())
         .map_err(Failure::from(Exit::Refused))?;
-    // The program that runs now is the one that boots, also when its file was replaced.
-    let binary = Path::new("/proc/self/exe");
-    Lab::open(parts, binary, &cache, profile, inputs).map_err(Failure::from(Exit::Refused))
+    Lab::open(parts, &cache, profile, inputs).map_err(Failure::from(Exit::Refused))
 }

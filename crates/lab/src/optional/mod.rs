@@ -198,10 +198,9 @@ impl Workshop<'_> {
     /// # Errors
     /// When the guest does not start or what it does fails: with its last words.
     pub(crate) fn prepare_system(&mut self, packages: &Path, to: &Path) -> Result<(), LabError> {
-        let program = Path::new("/proc/self/exe");
         let profile = boot::workplace()?;
         let files = InputFiles { system: Some(packages.to_owned()), ..InputFiles::default() };
-        let lab = Lab::open(self.parts.clone(), program, self.cache, profile, &files)?;
+        let lab = Lab::open(self.parts.clone(), self.cache, profile, &files)?;
         let extras = Extras { prepare_system: Some(to.to_owned()), ..Extras::default() };
         let mut outcome = None;
         let carried = lab.carry_out(&boot::order(), &extras, &Stop::new(), &mut |event| {

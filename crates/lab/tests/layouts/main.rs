@@ -1,19 +1,20 @@
 //! Layouts and drivers in the lab, with real guests: software and hardware RAID, journals on
-//! disks of their own, every filesystem from mkfs to its check. This program is also the
-//! guest's first process, which is why it has no test harness.
+//! disks of their own, every filesystem from mkfs to its check.
 //!
-//! Needs what the test `guest` needs, and passes where that cannot be had unless
+//! Needs what the test `guest` needs, and is ignored where that cannot be had unless
 //! `FSTRIAL_TEST_LAB=required`. The lab gets its optional part `zfs`, whose modules take three
 //! or four minutes to compile on two cores.
 
 mod arrays;
 mod capabilities;
 mod drivers;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod matrix;
 mod pools;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 
 use disk::{Operation, RequestLog};
@@ -24,43 +25,34 @@ use trial::{Event, InputFiles, Made, Outcome, SpaceUse, TrialSpec, WorkloadChoic
 use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
-/// A test's name and what it does.
-type Test = (&'static str, fn(&Labs));
+use crate::harness::Test;
 
 fn main() {
-    if guest::is_guest() {
-        guest::run();
-    }
-    let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab");
-    let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|value| value == "required");
-    let labs = match Labs::open(&cache, required) {
-        Ok(labs) => labs,
-        Err(error) if required => panic!("the lab is required and cannot be had: {error}"),
-        Err(error) => {
-            println!("skipped: the lab cannot be had here: {error}");
-            return;
-        }
-    };
-    let tests: [Test; 12] = [
-        ("the twelve of 2007", matrix::the_twelve_of_2007),
-        ("a journal's disk gets the journal's flushes", arrays::a_journals_disk_gets_its_flushes),
-        ("a battery answers before the disks", arrays::a_battery_answers_before_the_disks),
-        ("arrays that lost a disk", arrays::arrays_that_lost_a_disk),
-        ("a controller's array that lost a disk", arrays::a_controllers_array_that_lost_a_disk),
-        ("scheduler and read-ahead", arrays::scheduler_and_read_ahead),
-        ("the options of 2004 as printed", arrays::the_options_of_2004),
-        ("repeats on every layout are identical", arrays::repeats_are_identical),
-        ("pools repeat and keep their promise", pools::pools_repeat_and_keep_their_promise),
-        ("a cold pool reads from its disk", pools::a_cold_pool_reads_from_its_disk),
-        ("what ships as tried is found again", capabilities::what_ships_is_found_again),
-        ("every driver from mkfs to check", drivers::every_driver),
+    let tests: [Test<Labs>; 12] = [
+        ("the twelve of 2007", |labs, _| matrix::the_twelve_of_2007(labs)),
+        ("a journal's disk gets the journal's flushes", |labs, _| {
+            arrays::a_journals_disk_gets_its_flushes(labs)
+        }),
+        ("a battery answers before the disks", |labs, _| {
+            arrays::a_battery_answers_before_the_disks(labs)
+        }),
+        ("arrays that lost a disk", |labs, _| arrays::arrays_that_lost_a_disk(labs)),
+        ("a controller's array that lost a disk", |labs, _| {
+            arrays::a_controllers_array_that_lost_a_disk(labs)
+        }),
+        ("scheduler and read-ahead", |labs, _| arrays::scheduler_and_read_ahead(labs)),
+        ("the options of 2004 as printed", |labs, _| arrays::the_options_of_2004(labs)),
+        ("repeats on every layout are identical", |labs, _| arrays::repeats_are_identical(labs)),
+        ("pools repeat and keep their promise", |labs, _| {
+            pools::pools_repeat_and_keep_their_promise(labs)
+        }),
+        ("a cold pool reads from its disk", |labs, _| pools::a_cold_pool_reads_from_its_disk(labs)),
+        ("what ships as tried is found again", |labs, _| {
+            capabilities::what_ships_is_found_again(labs)
+        }),
+        ("every driver from mkfs to check", |labs, _| drivers::every_driver(labs)),
     ];
-    let only = std::env::args().nth(1).unwrap_or_default();
-    for (name, test) in tests.into_iter().filter(|(name, _)| name.contains(&only)) {
-        println!("{name} ...");
-        test(&labs);
-        println!("{name} ... ok");
-    }
+    harness::run(Labs::open, 2, &tests);
 }
 
 /// Labs of three machines. The two of 1 GiB share a checkpoint.
@@ -75,7 +67,8 @@ pub(crate) struct Labs {
 
 impl Labs {
     /// With zfs, or without it where it cannot be had and need not be.
-    fn open(cache: &Path, required: bool) -> Result<Labs, LabError> {
+    fn open(cache: &Path) -> Result<Labs, LabError> {
+        let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|value| value == "required");
         let build = |with: &[&str]| {
             let with = with.iter().map(|part| (*part).to_owned()).collect();
             let options = BuildOptions { with, ..BuildOptions::default() };
@@ -88,10 +81,9 @@ impl Labs {
             }
             built => built?,
         };
-        let binary = std::env::current_exe().expect("this program has a path");
         let open = |name: &str| {
             let profile = MachineProfile::find(name)?;
-            let lab = Lab::open(built.parts()?, &binary, cache, profile, &InputFiles::default())?;
+            let lab = Lab::open(built.parts()?, cache, profile, &InputFiles::default())?;
             lab.warm_up(&Stop::new())?;
             Ok::<_, LabError>(lab)
         };

@@ -1,15 +1,17 @@
 //! Workloads in the lab, with real guests: every one on several filesystems with identical
-//! repeats, and what they say of a filesystem that has no room or lacks something. This program is
-//! also the guest's first process, which is why it has no test harness.
+//! repeats, and what they say of a filesystem that has no room or lacks
+//! something.
 //!
-//! Needs what the test `guest` needs, and passes where that cannot be had unless
+//! Needs what the test `guest` needs, and is ignored where that cannot be had unless
 //! `FSTRIAL_TEST_LAB=required`.
 
 mod complete;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod lacking;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use disk::{Operation, RequestLog};
 use lab::{BuildOptions, Extras, Lab, LabError, MachineProfile};
@@ -20,46 +22,26 @@ use units::{Bytes, Nanos};
 use workload::corpora::CorpusChoice;
 use workload::{Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed};
 
-/// A test's name and what it does.
-type Test = (&'static str, fn(&Lab));
+use crate::harness::Test;
 
 fn main() {
-    if guest::is_guest() {
-        guest::run();
-    }
-    complete::every_workload_is_in_the_list();
-    let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab");
-    let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|value| value == "required");
-    let lab = match open(&cache) {
-        Ok(lab) => lab,
-        Err(error) if required => panic!("the lab is required and cannot be had: {error}"),
-        Err(error) => {
-            println!("skipped: the lab cannot be had here: {error}");
-            return;
-        }
-    };
-    let tests: [Test; 4] = [
-        ("every workload, twice, on three filesystems", complete::every_workload),
-        ("without inodes", lacking::no_inodes),
-        ("without links, direct I/O, places of blocks", lacking::no_such_feature),
-        ("contents that compress", lacking::contents_that_compress),
+    let tests: [Test<Lab>; 5] = [
+        ("every workload is in the list", |_, _| complete::every_workload_is_in_the_list()),
+        ("every workload, twice, on three filesystems", |lab, _| complete::every_workload(lab)),
+        ("without inodes", |lab, _| lacking::no_inodes(lab)),
+        ("without links, direct I/O, places of blocks", |lab, _| lacking::no_such_feature(lab)),
+        ("contents that compress", |lab, _| lacking::contents_that_compress(lab)),
     ];
-    let only = std::env::args().nth(1).unwrap_or_default();
-    for (name, test) in tests.into_iter().filter(|(name, _)| name.contains(&only)) {
-        println!("{name} ...");
-        test(&lab);
-        println!("{name} ... ok");
-    }
+    harness::run(open, 2, &tests);
 }
 
 fn open(cache: &Path) -> Result<Lab, LabError> {
     let built = lab::build(cache, &BuildOptions::default(), &mut |step| println!("{step:?}"))?;
-    let binary = std::env::current_exe().expect("this program has a path");
     let mails = CorpusChoice::Synthetic { count: 60, seed: 1 };
     let mail = mails.ensure(cache).expect("mails can be written");
     let files = InputFiles { mail: Some(mail), ..InputFiles::default() };
     let profile = MachineProfile::find("scsi-2004")?;
-    let lab = Lab::open(built.parts()?, &binary, cache, profile, &files)?;
+    let lab = Lab::open(built.parts()?, cache, profile, &files)?;
     lab.warm_up(&Stop::new())?;
     Ok(lab)
 }

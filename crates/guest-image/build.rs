@@ -1,0 +1,111 @@
+//! Builds the guest's program, apart from the program that carries it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The crates it is made of, beside those of the registry.
+const CRATES: [&str; 7] = ["guest", "trial", "workload", "stack", "disk", "measure", "units"];
+/// Variables of the outer build that the inner one may see: where its tools and packages are.
+/// Everything else, flags above all, would change the bytes.
+const KEPT: [&str; 10] = [
+    "PATH",
+    "HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "CARGO_MAKEFLAGS",
+    "CARGO_NET_OFFLINE",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CARGO_HTTP_CAINFO",
+];
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+const PROGRAM: &str = "fstrial-guest";
+
+fn main() {
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = workspace.canonicalize().expect("the workspace is there");
+    watch(&workspace);
+
+    // One for all profiles of the outer build.
+    let target = out.ancestors().filter(|above| above.join("CACHEDIR.TAG").exists()).last();
+    let target = target.unwrap_or(&out).join("guest");
+    let cargo = PathBuf::from(variable("CARGO"));
+    let mut command = Command::new(&cargo);
+    command
+        .current_dir(&workspace)
+        .args(["build", "--quiet", "--locked", "--profile", "guest", "--target", TARGET])
+        .args(["--package", "guest", "--bin", PROGRAM, "--target-dir"])
+        .arg(&target)
+        .env_clear()
+        .envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(&workspace, &target));
+    let status = command.status().expect("cargo can be started");
+    assert!(status.success(), "building the guest's program failed: {status}");
+    let built = target.join(TARGET).join("guest").join(PROGRAM);
+    std::fs::copy(&built, out.join(PROGRAM)).expect("the guest's program can be copied");
+}
+
+fn variable(name: &str) -> OsString {
+    std::env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"))
+}
+
+/// Has cargo run this script again when the guest's program may have changed.
+fn watch(workspace: &Path) {
+    for file in ["Cargo.toml", "Cargo.lock", ".cargo/config.toml", "rust-toolchain.toml"] {
+        let file = workspace.join(file);
+        if file.exists() {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
+    }
+    for name in CRATES {
+        let directory = workspace.join("crates").join(name);
+        for entry in std::fs::read_dir(&directory).expect("the crate is there") {
+            let entry = entry.expect("the crate can be read");
+            let name = entry.file_name();
+            if !["tests", "benches", "examples"].iter().any(|other| name == *other) {
+                println!("cargo::rerun-if-changed={}", entry.path().display());
+            }
+        }
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+}
+
+/// Flags of the compiler: a static program that names no directory of this machine.
+fn flags(workspace: &Path, target: &Path) -> OsString {
+    let mut flags: Vec<OsString> = vec!["-Ctarget-feature=+crt-static".into()];
+    let mut remap = |from: &Path, to: &str| {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(from);
+        flag.push("=");
+        flag.push(to);
+        flags.push(flag);
+    };
+    // The compiler takes the last that fits.
+    if let Some(home) = cargo_home() {
+        remap(&home, "/cargo");
+        // One directory for each address that packages were fetched from.
+        for registry in std::fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten()
+        {
+            remap(&registry.path(), "/packages");
+        }
+    }
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let sysroot = Command::new(rustc).args(["--print", "sysroot"]).output();
+    if let Ok(output) = sysroot
+        && let Ok(path) = String::from_utf8(output.stdout)
+    {
+        remap(Path::new(path.trim()), "/rust");
+    }
+    remap(workspace, "/fstrial");
+    remap(target, "/target");
+    flags.join(&OsString::from("\u{1f}"))
+}
+
+fn cargo_home() -> Option<PathBuf> {
+    std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
+}
