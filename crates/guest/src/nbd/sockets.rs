@@ -29,10 +29,14 @@ struct Disk {
     slots: Vec<Slot>,
 }
 
+/// Where a request under way is kept.
 #[derive(Default, Clone)]
 struct Slot {
+    /// What its reply has to carry. Opaque: kernels before 6.5 write it in their own byte
+    /// order, later ones big-endian.
     cookie: [u8; 8],
     data: Vec<u8>,
+    taken: bool,
 }
 
 impl Sockets {
@@ -71,6 +75,15 @@ impl Sockets {
 }
 
 impl Disk {
+    /// The first slot that no request under way has.
+    fn free_slot(&mut self) -> usize {
+        let free = self.slots.iter().position(|slot| !slot.taken);
+        free.unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() - 1
+        })
+    }
+
     fn take(&mut self, nth: usize) -> io::Result<Arrival> {
         let mut head = [0; REQUEST_BYTES];
         self.socket.read_exact(&mut head)?;
@@ -90,13 +103,11 @@ impl Disk {
         let bytes = word(24) as usize;
         let mut cookie = [0; 8];
         cookie.copy_from_slice(&head[8..16]);
-        // The kernel's cookie ends in the request's tag (drivers/block/nbd.c).
-        let tag = word(12) as u16;
-        let slot = usize::from(tag);
-        if self.slots.len() <= slot {
-            self.slots.resize(slot + 1, Slot::default());
-        }
+        let slot = self.free_slot();
+        let number = u16::try_from(slot)
+            .map_err(|_| io::Error::other("nbd: more requests at once than have numbers"))?;
         let kept = &mut self.slots[slot];
+        kept.taken = true;
         kept.cookie = cookie;
         kept.data.clear();
         if matches!(operation, Operation::Read | Operation::Write) {
@@ -109,7 +120,7 @@ impl Disk {
         let moves = operation != Operation::Flush;
         Ok(Arrival {
             disk: nth,
-            slot: tag,
+            slot: number,
             operation,
             lba: Lba(if moves { from / SECTOR_BYTES } else { 0 }),
             sectors: if moves { bytes as u64 / SECTOR_BYTES } else { 0 },
@@ -162,7 +173,8 @@ impl FrontEnd for Sockets {
             Ending::NoSpace => libc::ENOSPC as u32,
             Ending::Error => libc::EIO as u32,
         };
-        let slot = &disk.slots[usize::from(of.slot)];
+        let slot = &mut disk.slots[usize::from(of.slot)];
+        slot.taken = false;
         let mut reply = Vec::with_capacity(16 + slot.data.len());
         reply.extend(REPLY_MAGIC.to_be_bytes());
         reply.extend(code.to_be_bytes());
@@ -180,10 +192,15 @@ mod tests {
     use super::*;
 
     fn request(kind: u32, tag: u16, from: u64, bytes: u32, data: &[u8]) -> Vec<u8> {
+        let cookie = (0xabcd_u64 << 32 | u64::from(tag)).to_be_bytes();
+        with_cookie(kind, cookie, from, bytes, data)
+    }
+
+    fn with_cookie(kind: u32, cookie: [u8; 8], from: u64, bytes: u32, data: &[u8]) -> Vec<u8> {
         let mut message = Vec::new();
         message.extend(REQUEST_MAGIC.to_be_bytes());
         message.extend(kind.to_be_bytes());
-        message.extend((0xabcd_u64 << 32 | u64::from(tag)).to_be_bytes());
+        message.extend(cookie);
         message.extend(from.to_be_bytes());
         message.extend(bytes.to_be_bytes());
         message.extend(data);
@@ -202,7 +219,7 @@ mod tests {
         // A third is left in the socket: this disk takes two.
         assert_eq!(arrived.len(), 2);
         let (write, read) = (arrived[0], arrived[1]);
-        assert!(write.fua && write.lba == Lba(8) && write.slot == 7);
+        assert!(write.fua && write.lba == Lba(8) && write.slot != read.slot);
         let mut piece = [0; 512];
         sockets.fetch(&write, &mut piece, 0).unwrap();
         assert_eq!(piece, [9; 512]);
@@ -220,5 +237,45 @@ mod tests {
         sockets.complete(&write, Ending::NoSpace).unwrap();
         kernel.read_exact(&mut reply[..16]).unwrap();
         assert_eq!(reply[7], libc::ENOSPC as u8);
+    }
+
+    /// 32 reads at once, answered in another order, with cookies as Linux writes them before
+    /// 6.5 (`memcpy` of a number in the processor's order) and since.
+    #[test]
+    fn requests_under_way_at_once_keep_apart_whatever_the_kernel() {
+        const DEPTH: u64 = 32;
+        for order in [u64::to_le_bytes, u64::to_be_bytes] {
+            let (ours, mut kernel) = UnixStream::pair().unwrap();
+            let mut sockets = Sockets::new(vec![(ours, DEPTH as u16)]);
+            for round in 0..3u64 {
+                // The kernel counts up the higher half each time a tag is used again.
+                let cookie = |tag: u64| order(round << 32 | tag);
+                for tag in 0..DEPTH {
+                    let read = with_cookie(0, cookie(tag), tag * 4096, 512, &[]);
+                    kernel.write_all(&read).unwrap();
+                }
+                let mut arrived = Vec::new();
+                sockets.wait(None, &mut arrived).unwrap();
+                assert_eq!(arrived.len() as u64, DEPTH);
+                let mut slots: Vec<_> = arrived.iter().map(|arrival| arrival.slot).collect();
+                slots.sort_unstable();
+                slots.dedup();
+                assert_eq!(slots.len() as u64, DEPTH, "each has a slot of its own");
+                assert!(slots.iter().all(|slot| u64::from(*slot) < DEPTH), "slots are used again");
+                arrived.sort_by_key(|arrival| (arrival.lba.0 * 7) % 29);
+                for arrival in &arrived {
+                    let tag = (arrival.lba.0 / 8) as u8;
+                    sockets.deliver(arrival, &[tag; 512], 0).unwrap();
+                }
+                for arrival in &arrived {
+                    sockets.complete(arrival, Ending::Done).unwrap();
+                    let tag = arrival.lba.0 / 8;
+                    let mut reply = [0; 16 + 512];
+                    kernel.read_exact(&mut reply).unwrap();
+                    assert_eq!(reply[8..16], cookie(tag), "the reply is this request's");
+                    assert_eq!(reply[16..], [tag as u8; 512], "with its data");
+                }
+            }
+        }
     }
 }
