@@ -154,7 +154,7 @@ pub(crate) struct Place {
     #[arg(long, value_name = "NAME")]
     pub(crate) disk: Option<String>,
 
-    /// With lab: change a value of the profile's file: shift=1, disk.options.slower=5%
+    /// With lab: change a value of the profile's file: instruction_ns=2, disk.options.slower=5%
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) changes: Vec<(String, String)>,
 

@@ -13,6 +13,7 @@ use units::{Bytes, Nanos};
 use crate::cache::{open_cache, prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::disks;
+use crate::emulator::{Clock, copy_of};
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
@@ -20,7 +21,6 @@ use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::offer::Offer;
 use crate::optional::{self, PartDescription};
 use crate::profile::MachineProfile;
-use crate::quick_count;
 use crate::session::{self, Carried};
 use crate::vm::Software;
 
@@ -117,7 +117,11 @@ impl Lab {
         let inputs = Inputs::of(files)?;
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
         let qemu_version = parts.qemu.version()?;
-        let emulator = quick_count::copy_of(&parts.qemu, cache).unwrap_or(parts.qemu.clone());
+        let emulator = match profile.clock() {
+            Clock::Whole => copy_of(&parts.qemu, cache, Clock::Whole).unwrap_or(parts.qemu.clone()),
+            Clock::Fine => copy_of(&parts.qemu, cache, Clock::Fine)
+                .ok_or_else(|| profile.needs_fine_clock(&qemu_version))?,
+        };
         // The image's size decides the RAM and the RAM where the region lies, which the
         // image has to name: with the region's place first assumed, at most two rounds.
         let mut machine = profile.machine(inputs.resident());

@@ -130,8 +130,8 @@ pub(crate) enum Use {
 pub struct Machine {
     /// RAM.
     pub ram: Bytes,
-    /// Virtual nanoseconds an instruction takes, as a power of two: 0 is one.
-    pub shift: u8,
+    /// Virtual nanoseconds an instruction takes, as a power of two: 0 is one, -2 a quarter.
+    pub shift: i8,
 }
 
 impl Machine {
@@ -162,7 +162,8 @@ impl Machine {
         let mut option = |name: &str, value: String| {
             command.arg(name).arg(value);
         };
-        let icount = format!("shift={},sleep=off", self.shift);
+        // Of an emulator with a fine clock the shift goes the other way.
+        let icount = format!("shift={},sleep=off", self.shift.unsigned_abs());
         // One instruction takes 2^shift ns and idle time is skipped: no clock of the host is
         // left. TCG with one thread keeps everything in one order.
         match purpose {

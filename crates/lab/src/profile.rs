@@ -8,6 +8,7 @@ use guest::{FrontEndKind, QueueOrder};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use crate::emulator::Clock;
 use crate::error::LabError;
 use crate::image::Initramfs;
 use crate::machine::Machine;
@@ -31,8 +32,9 @@ pub struct MachineProfile {
     /// where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,
-    /// Processor speed: an instruction takes 2 to this power virtual nanoseconds, 0 to 10.
-    pub shift: u8,
+    /// Processor speed: virtual nanoseconds that an instruction takes, a power of two from 1/8 to
+    /// 1024. Below 1 it takes an emulator whose clock can be changed.
+    pub instruction_ns: f64,
     /// How the kernel reaches its disks, `ublk` or `nbd`; what its kernel has where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front_end: Option<FrontEndKind>,
@@ -201,7 +203,7 @@ impl MachineProfile {
     }
 
     /// The same machine but for some values, each named as in the profile's file, with a dot
-    /// between table and key: `shift`, `disk.write_cache`, `disk.options.slower`.
+    /// between table and key: `instruction_ns`, `disk.write_cache`, `disk.options.slower`.
     ///
     /// # Errors
     /// When a profile has no such value or it is of another type or out of range.
@@ -247,8 +249,10 @@ impl MachineProfile {
         if let Some(available) = profile.available.filter(|left| *left < AVAILABLE_MIN) {
             return Err(bad(format!("available = {available}: at least {AVAILABLE_MIN}")));
         }
-        if profile.shift > 10 {
-            return Err(bad(format!("shift = {}: at most 10", profile.shift)));
+        if shift_of(profile.instruction_ns).is_none() {
+            let value = profile.instruction_ns;
+            let problem = "a power of two from 0.125 to 1024";
+            return Err(bad(format!("instruction_ns = {value}: {problem}")));
         }
         let disks = std::iter::once(&profile.disk).chain(&profile.journal);
         let depths = disks.clone().map(|disk| disk.depth);
@@ -291,8 +295,29 @@ impl MachineProfile {
     /// The machine, with room for what stays in its memory beside the profile's.
     pub(crate) fn machine(&self, resident: u64) -> Machine {
         let ram = Bytes(self.ram.0 + resident).round_up(1 << 20);
-        Machine { ram, shift: self.shift }
+        Machine { ram, shift: shift_of(self.instruction_ns).unwrap_or_default() }
     }
+
+    /// The clock that its processor needs.
+    pub(crate) fn clock(&self) -> Clock {
+        if self.instruction_ns < 1.0 { Clock::Fine } else { Clock::Whole }
+    }
+
+    /// The refusal of an emulator whose clock cannot be made fine.
+    pub(crate) fn needs_fine_clock(&self, emulator: &str) -> LabError {
+        let problem = format!(
+            "instruction_ns = {}: {emulator} counts whole nanoseconds, and where to change that is \
+             known of Debian's QEMU 7.2 alone: install that one, or choose a slower processor \
+             (--set instruction_ns=1)",
+            self.instruction_ns
+        );
+        LabError::value(format!("machine profile {}", self.name), problem)
+    }
+}
+
+/// `ns` as a power of two, -3 to 10.
+fn shift_of(ns: f64) -> Option<i8> {
+    (-3..=10).find(|shift| 2f64.powi(i32::from(*shift)) == ns)
 }
 
 /// Changes as one would type them.
@@ -316,9 +341,10 @@ fn lay_over(table: &mut toml::Table, key: &str, text: &str) -> Result<(), String
     let value = match text.parse::<i64>() {
         _ if is_text => toml::Value::String(text.to_owned()),
         Ok(number) => toml::Value::Integer(number),
-        Err(_) => match text.parse::<bool>() {
-            Ok(truth) => toml::Value::Boolean(truth),
-            Err(_) => toml::Value::String(text.to_owned()),
+        Err(_) => match (text.parse::<bool>(), text.parse::<f64>()) {
+            (Ok(truth), _) => toml::Value::Boolean(truth),
+            (_, Ok(number)) => toml::Value::Float(number),
+            _ => toml::Value::String(text.to_owned()),
         },
     };
     place.insert(last.to_owned(), value);
@@ -368,21 +394,24 @@ mod tests {
             MachineProfile::find("scsi-2004").unwrap().with(&changes.collect())
         };
         let changed = with(&[
-            ("shift", "1"),
+            ("instruction_ns", "0.25"),
             ("ram", "256M"),
             ("disk.write_cache", "true"),
             ("disk.options.slower", "5%"),
             ("journal.model", "ideal"),
         ])
         .unwrap();
-        assert_eq!((changed.shift, changed.ram), (1, Bytes::from_mib(256)));
+        assert_eq!((changed.instruction_ns, changed.ram), (0.25, Bytes::from_mib(256)));
+        assert_eq!((changed.machine(0).shift, changed.clock()), (-2, Clock::Fine));
         assert!(changed.disk.write_cache);
         assert_eq!(changed.disk.options["slower"], "5%");
         let journal = changed.journal.unwrap();
         assert_eq!((journal.model.as_str(), journal.depth), ("ideal", changed.disk.depth));
-        for (key, value, named) in
-            [("shitf", "1", "shitf"), ("available", "1M", "at least"), ("disk.depth", "x", "depth")]
-        {
+        for (key, value, named) in [
+            ("instruction", "1", "instruction"),
+            ("available", "1M", "at least"),
+            ("disk.depth", "x", "depth"),
+        ] {
             let error = with(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");
         }
@@ -392,8 +421,8 @@ mod tests {
     fn errors_name_the_value_and_what_is_known() {
         let error = MachineProfile::find("amiga").unwrap_err().to_string();
         assert!(error.contains("scsi-2004"), "{error}");
-        let text = PROFILES[0].1.replace("shift = ", "shift = 11 # ");
+        let text = PROFILES[0].1.replace("instruction_ns = ", "instruction_ns = 3 # ");
         let error = MachineProfile::parse("x", &text).unwrap_err().to_string();
-        assert!(error.contains("shift = 11") && error.contains("at most 10"), "{error}");
+        assert!(error.contains("instruction_ns = 3") && error.contains("power of two"), "{error}");
     }
 }

@@ -1,7 +1,8 @@
 //! Does a guest still live? Its first process counts virtual seconds. How long one takes on
 //! the host depends on the host's load and says nothing; how many instructions it has does.
 //!
-//! A virtual second is at most 10⁹ instructions (half as many for each step of `shift`), and
+//! A virtual second is at most 10⁹ instructions of a nanosecond each (as many more or fewer as they take
+//! less or more), and
 //! the process that counts goes before the trial's. So a guest that executes more than that
 //! without a count no longer schedules, whatever else the host does. A guest that executes
 //! nothing at all, while no thread of its emulator waits for a processor, waits for something
@@ -17,7 +18,7 @@ use crate::vm::Vm;
 const PEACE: Duration = Duration::from_secs(2);
 /// Virtual seconds without a count that make a hang. One could fall between two counts.
 const SECONDS_MAX: u64 = 2;
-/// Instructions in a virtual second at shift 0.
+/// Instructions of a nanosecond each in a virtual second.
 const SECOND: u64 = 1_000_000_000;
 /// A guest that stands still is called dead after so long.
 const STILL_MAX: Duration = Duration::from_secs(10);
@@ -64,9 +65,10 @@ pub(crate) struct Pulse {
 
 impl Pulse {
     /// The pulse of a guest that has just begun.
-    pub(crate) fn new(shift: u8) -> Pulse {
+    pub(crate) fn new(shift: i8) -> Pulse {
         let now = Instant::now();
-        let limit = (SECONDS_MAX * SECOND) >> shift;
+        let seconds = SECONDS_MAX * SECOND;
+        let limit = if shift < 0 { seconds << -shift } else { seconds >> shift };
         Pulse { limit, beat: 0, beaten: now, first: None, last: (0, now) }
     }
 
@@ -149,7 +151,7 @@ mod tests {
 
     #[test]
     fn instructions_without_a_beat_are_a_hang_and_fewer_at_a_slower_processor() {
-        for (shift, instructions) in [(0, 2_100_000_000), (2, 600_000_000)] {
+        for (shift, instructions) in [(0, 2_100_000_000), (2, 600_000_000), (-2, 8_100_000_000)] {
             let mut pulse = Pulse::new(shift);
             let mut guest = Guest { count: 0, sleeps: false };
             assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);

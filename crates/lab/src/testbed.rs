@@ -79,7 +79,7 @@ impl Testbed for Lab {
             ("lab_ram", Some(profile.ram.to_string())),
             ("lab_ram_available", profile.available.map(|left| left.to_string())),
             ("lab_ram_with_tools", Some(self.machine().ram.to_string())),
-            ("lab_instruction_ns", Some((1_u64 << profile.shift).to_string())),
+            ("lab_instruction_ns", Some(profile.instruction_ns.to_string())),
             ("lab_disk", Some(profile.disk.model.clone())),
             ("lab_disk_write_cache", Some(on_off(profile.disk.write_cache))),
             ("lab_disk_depth", Some(profile.disk.depth.to_string())),

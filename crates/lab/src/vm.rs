@@ -69,7 +69,7 @@ pub(crate) struct Vm {
     said: Vec<u8>,
     happened: Vec<Happening>,
     replies: Vec<Result<Value, String>>,
-    shift: u8,
+    shift: i8,
 }
 
 /// Where a machine's software lies.
@@ -152,7 +152,7 @@ impl Vm {
     }
 
     /// Virtual nanoseconds an instruction takes, as a power of two.
-    pub(crate) fn shift(&self) -> u8 {
+    pub(crate) fn shift(&self) -> i8 {
         self.shift
     }
 

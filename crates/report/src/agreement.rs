@@ -301,7 +301,7 @@ mod tests {
             pair: ("ext4".to_owned(), "xfs".to_owned()),
             varied: vec![None, Some((pair(0.7, true), verdict))],
         };
-        let names = ["shift=1".to_owned(), "disk.read_ahead=0".to_owned()];
+        let names = ["instruction_ns=2".to_owned(), "disk.read_ahead=0".to_owned()];
         let text = explanation_table(&[with(Verdict::Agree)], &names);
         assert!(text.contains("| not compared | 0.70 (0.63 to 0.77), agrees |"), "{text}");
         assert!(text.contains("1 discordant pairs; 1 of them"), "{text}");

@@ -27,7 +27,7 @@ reason = "no kernel has it"
 [[assumption]]
 id = "slow-cpu"
 text = "two nanoseconds an instruction"
-change = { shift = 1, disk = { write_cache = true } }
+change = { instruction_ns = 2, disk = { write_cache = true } }
 "#;
 
 const PUBLISHED: &str = r#"
@@ -99,7 +99,7 @@ fn each_error_names_file_line_and_what_to_write() {
         ("fsync=file", "fsnyc=file", "study.toml:18:", &["did you mean `fsync`?"]),
         ("fsync=file", "fsync=maybe", "study.toml:18:", &["fsync=maybe"]),
         ("scsi-2004", "scsi-2005", "study.toml:16:", &["did you mean `scsi-2004`?"]),
-        ("shift = 1", "shift = 12", "study.toml:26:", &["at most 10"]),
+        ("instruction_ns = 2", "instruction_ns = 3", "study.toml:26:", &["power of two"]),
         ("write_cache = true", "cache = true", "study.toml:26:", &["unknown field `cache`"]),
         ("946.5, ", "", "published.toml:12:", &["2 entries for 3 columns"]),
         ("[\"fast\",", "[\"fats\",", "published.toml:6:", &["did you mean `fast`?"]),

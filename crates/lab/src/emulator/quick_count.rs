@@ -17,109 +17,20 @@
 //! elsewhere. Requests of devices come from the processor's own thread and are never between
 //! the two. No other thread has any say in what happens inside a trial.
 //!
-//! So the lab runs a copy of the emulator with this one instruction changed, if it finds it
-//! where it looks; if not, the emulator as it is, which is only slower.
+//! Where the instruction is not found, the emulator counts as it did, which is only slower.
 
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
-use std::path::{Path, PathBuf};
-
-use crate::cache::{prune, sweep_unfinished, unfinished};
-use crate::checkpoint;
+use super::Change;
 use crate::elf::{Elf, Function};
-use crate::error::LabError;
-use crate::machine::Qemu;
 
-/// Changes with what is changed in the copy.
-const FORM: &[u8] = b"1";
-/// The directory of copies in the lab's cache.
-const COPIES: &str = "emulators";
-/// What QEMU looks for beside its `bin`: modules, firmware, helpers.
-const BESIDE: [&str; 4] = ["lib", "lib64", "libexec", "share"];
-/// Copies kept when another is made: a run that began before the installed QEMU was replaced still
-/// starts its own.
-const KEPT: usize = 4;
 /// QEMU's function that translates a block, from its counting to its end.
 const TRANSLATOR: &str = "translator_loop";
 
-/// The same QEMU from a copy in `cache` that counts without waiting; `None` when the copy
-/// cannot be made or does not run: the emulator is then used as it is.
-pub(crate) fn copy_of(qemu: &Qemu, cache: &Path) -> Option<Qemu> {
-    let program = qemu.program().canonicalize().ok()?;
-    let data = program.metadata().ok()?;
-    let key = checkpoint::key(&[
-        FORM,
-        program.as_os_str().as_encoded_bytes(),
-        &data.len().to_le_bytes(),
-        &data.mtime().to_le_bytes(),
-        &data.mtime_nsec().to_le_bytes(),
-    ]);
-    let copies = cache.join(COPIES);
-    let tree = copies.join(format!("{key}.emulator"));
-    let copy = qemu.at(tree.join("bin").join(program.file_name()?));
-    if tree.is_dir() {
-        return Some(copy);
-    }
-    std::fs::create_dir_all(&copies).ok()?;
-    sweep_unfinished(&copies);
-    let work = unfinished(&tree);
-    let made = make(&program, &work).is_ok_and(|made| made)
-        && qemu.at(work.join("bin").join(program.file_name()?)).version().ok()
-            == qemu.version().ok();
-    if made {
-        prune(&copies, KEPT);
-        // Another process may have been quicker: its copy is the same.
-        let _ = std::fs::rename(&work, &tree);
-    }
-    let _ = std::fs::remove_dir_all(&work);
-    tree.is_dir().then_some(copy)
-}
-
-/// A tree at `work` like the one `program` was installed in, with the changed copy in its
-/// `bin`: QEMU finds its modules and firmware from where it lies itself. Whether there was
-/// something to change.
-fn make(program: &Path, work: &Path) -> Result<bool, LabError> {
-    let contents = std::fs::read(program).map_err(LabError::at("read", program))?;
-    let Some(changed) = without_wait(&contents) else { return Ok(false) };
-    let installed = program.parent().filter(|directory| directory.ends_with("bin"));
-    let (Some(prefix), Some(name)) = (installed.and_then(Path::parent), program.file_name()) else {
-        return Ok(false);
-    };
-    let bin = work.join("bin");
-    std::fs::create_dir_all(&bin).map_err(LabError::at("create", &bin))?;
-    for beside in BESIDE {
-        let (there, link) = (prefix.join(beside), work.join(beside));
-        if there.is_dir() {
-            symlink(&there, &link).map_err(LabError::at("create", &link))?;
-        }
-    }
-    let path: PathBuf = bin.join(name);
-    let written = |mut file: File| file.write_all(&changed).and_then(|()| file.sync_all());
-    File::options()
-        .create_new(true)
-        .write(true)
-        .mode(0o755)
-        .open(&path)
-        .and_then(written)
-        .map_err(LabError::at("write", &path))?;
-    Ok(true)
-}
-
-/// The program with the counter's store made 32 bits wide; `None` where that store is not
-/// found exactly once.
-fn without_wait(program: &[u8]) -> Option<Vec<u8>> {
-    let elf = Elf::parse(program)?;
+/// What makes the counter's store 32 bits wide; `None` where that store is not found exactly
+/// once.
+pub(super) fn without_wait(program: &[u8], elf: &Elf<'_>) -> Option<Change> {
     let translator = elf.function(TRANSLATOR)?;
-    let (at, instead) =
-        called_by_name(program, &elf, translator).or_else(|| by_number(program, translator))?;
-    let mut changed = program.to_vec();
-    changed.get_mut(at..at.checked_add(instead.len())?)?.copy_from_slice(&instead);
-    Some(changed)
+    called_by_name(program, elf, translator).or_else(|| by_number(program, translator))
 }
-
-/// Bytes of the program to be replaced: from where, and by what.
-type Change = (usize, Vec<u8>);
 
 /// Since QEMU 8.1 there is a function for each kind of store: the translator's one call of
 /// `tcg_gen_st16_i32` becomes a call of `tcg_gen_st_i32`, which takes the same.
@@ -176,11 +87,11 @@ fn by_number(program: &[u8], translator: Function) -> Option<Change> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// A program of two sections, code and exported functions, as far as [`Elf`] reads it.
-    fn program(code: &[u8], functions: &[(&str, u64, u64)]) -> Vec<u8> {
+    pub(in crate::emulator) fn program(code: &[u8], functions: &[(&str, u64, u64)]) -> Vec<u8> {
         const CODE: u64 = 0x1000;
         let mut names = vec![0];
         let mut symbols = vec![0; 24];
@@ -214,6 +125,11 @@ mod tests {
         file[0x3a..0x40].copy_from_slice(&[0x40, 0, 4, 0, 3, 0]);
         file.extend(table);
         file
+    }
+
+    fn without_wait(program: &[u8]) -> Option<Vec<u8>> {
+        let change = super::without_wait(program, &Elf::parse(program)?)?;
+        crate::emulator::changed(program, &[change])
     }
 
     fn differences(before: &[u8], after: &[u8]) -> Vec<(u8, u8)> {
@@ -267,10 +183,5 @@ mod tests {
         for len in [0, 10, 64, shell.len() / 2, shell.len()] {
             assert_eq!(without_wait(&shell[..len]), None);
         }
-        let cache = tempfile::tempdir().unwrap();
-        assert_eq!(copy_of(&Qemu::Host { path: "/bin/sh".into() }, cache.path()), None);
-        assert_eq!(copy_of(&Qemu::Host { path: "/no/such".into() }, cache.path()), None);
-        let left = std::fs::read_dir(cache.path().join(COPIES)).unwrap().count();
-        assert_eq!(left, 0, "nothing half-made stays");
     }
 }

@@ -1,0 +1,153 @@
+//! The emulator that runs: a copy of the installed QEMU with a few instructions changed, so
+//! that it counts without stalling the host's processor ([`quick_count`], which changes no
+//! figure) and, for profiles with a processor of today, tells the time in fractions of a
+//! nanosecond ([`fine_clock`], without which such a profile is refused).
+
+mod fine_clock;
+mod quick_count;
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use crate::cache::{prune, sweep_unfinished, unfinished};
+use crate::checkpoint;
+use crate::elf::Elf;
+use crate::error::LabError;
+use crate::machine::Qemu;
+
+/// Bytes of the program to be replaced: from where, and by what.
+type Change = (usize, Vec<u8>);
+
+/// Changes with what is changed in the copies.
+const FORM: &[u8] = b"2";
+/// The directory of copies in the lab's cache.
+const COPIES: &str = "emulators";
+/// What QEMU looks for beside its `bin`: modules, firmware, helpers.
+const BESIDE: [&str; 4] = ["lib", "lib64", "libexec", "share"];
+/// Copies kept when another is made: a run that began before the installed QEMU was replaced still
+/// starts its own.
+const KEPT: usize = 4;
+
+/// What the clock of a copy counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Whole nanoseconds an instruction, as QEMU does.
+    Whole,
+    /// Fractions of a nanosecond an instruction, see [`fine_clock`].
+    Fine,
+}
+
+/// The same QEMU from a changed copy in `cache`: one that counts without waiting where that is
+/// known, with a fine clock where one is asked for. `None` when there is nothing to change, the
+/// places are not found, or the copy cannot be made or does not run.
+pub(crate) fn copy_of(qemu: &Qemu, cache: &Path, clock: Clock) -> Option<Qemu> {
+    let program = qemu.program().canonicalize().ok()?;
+    let data = program.metadata().ok()?;
+    let key = checkpoint::key(&[
+        FORM,
+        format!("{clock:?}").as_bytes(),
+        program.as_os_str().as_encoded_bytes(),
+        &data.len().to_le_bytes(),
+        &data.mtime().to_le_bytes(),
+        &data.mtime_nsec().to_le_bytes(),
+    ]);
+    let copies = cache.join(COPIES);
+    let tree = copies.join(format!("{key}.emulator"));
+    let copy = qemu.at(tree.join("bin").join(program.file_name()?));
+    if tree.is_dir() {
+        return Some(copy);
+    }
+    std::fs::create_dir_all(&copies).ok()?;
+    sweep_unfinished(&copies);
+    let work = unfinished(&tree);
+    let made = make(&program, &work, clock).is_ok_and(|made| made)
+        && qemu.at(work.join("bin").join(program.file_name()?)).version().ok()
+            == qemu.version().ok();
+    if made {
+        prune(&copies, KEPT);
+        // Another process may have been quicker: its copy is the same.
+        let _ = std::fs::rename(&work, &tree);
+    }
+    let _ = std::fs::remove_dir_all(&work);
+    tree.is_dir().then_some(copy)
+}
+
+/// A tree at `work` like the one `program` was installed in, with the changed copy in its
+/// `bin`: QEMU finds its modules and firmware from where it lies itself. Whether there was
+/// something to change.
+fn make(program: &Path, work: &Path, clock: Clock) -> Result<bool, LabError> {
+    let contents = std::fs::read(program).map_err(LabError::at("read", program))?;
+    let Some(changed) = changes(&contents, clock).and_then(|all| changed(&contents, &all)) else {
+        return Ok(false);
+    };
+    let installed = program.parent().filter(|directory| directory.ends_with("bin"));
+    let (Some(prefix), Some(name)) = (installed.and_then(Path::parent), program.file_name()) else {
+        return Ok(false);
+    };
+    let bin = work.join("bin");
+    std::fs::create_dir_all(&bin).map_err(LabError::at("create", &bin))?;
+    for beside in BESIDE {
+        let (there, link) = (prefix.join(beside), work.join(beside));
+        if there.is_dir() {
+            symlink(&there, &link).map_err(LabError::at("create", &link))?;
+        }
+    }
+    let path: PathBuf = bin.join(name);
+    let written = |mut file: File| file.write_all(&changed).and_then(|()| file.sync_all());
+    File::options()
+        .create_new(true)
+        .write(true)
+        .mode(0o755)
+        .open(&path)
+        .and_then(written)
+        .map_err(LabError::at("write", &path))?;
+    Ok(true)
+}
+
+/// What is to be changed; `None` where that is nothing, or what must be changed is not found.
+fn changes(program: &[u8], clock: Clock) -> Option<Vec<Change>> {
+    let elf = Elf::parse(program)?;
+    let quick = quick_count::without_wait(program, &elf);
+    match clock {
+        Clock::Whole => quick.map(|change| vec![change]),
+        Clock::Fine => {
+            let mut all = fine_clock::finer(program, &elf)?;
+            all.extend(quick);
+            Some(all)
+        }
+    }
+}
+
+/// The program with these changes; `None` where one lies outside of it.
+fn changed(program: &[u8], changes: &[Change]) -> Option<Vec<u8>> {
+    let mut changed = program.to_vec();
+    for (at, instead) in changes {
+        changed.get_mut(*at..at.checked_add(instead.len())?)?.copy_from_slice(instead);
+    }
+    Some(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_emulator_has_no_copy_and_leaves_nothing() {
+        let cache = tempfile::tempdir().unwrap();
+        for clock in [Clock::Whole, Clock::Fine] {
+            for path in ["/bin/sh", "/no/such"] {
+                assert_eq!(copy_of(&Qemu::Host { path: path.into() }, cache.path(), clock), None);
+            }
+        }
+        let left = std::fs::read_dir(cache.path().join(COPIES)).unwrap().count();
+        assert_eq!(left, 0, "nothing half-made stays");
+    }
+
+    #[test]
+    fn a_change_beyond_the_end_is_none() {
+        assert_eq!(changed(b"abc", &[(1, b"x".to_vec())]).unwrap(), b"axc");
+        assert_eq!(changed(b"abc", &[(2, b"xy".to_vec())]), None);
+    }
+}
