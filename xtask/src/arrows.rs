@@ -43,10 +43,10 @@ fn from_manifests() -> Result<Arrows> {
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let packages = metadata["packages"].as_array().context("cargo metadata has packages")?;
     let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
-    let ours: BTreeSet<String> = packages.iter().map(name).filter(|name| name != "xtask").collect();
+    let ours: BTreeSet<String> = packages.iter().map(name).filter(|name| is_room(name)).collect();
     Ok(packages
         .iter()
-        .filter(|package| name(package) != "xtask")
+        .filter(|package| is_room(&name(package)))
         .map(|package| {
             let uses = package["dependencies"]
                 .as_array()
@@ -74,4 +74,24 @@ fn from_table(text: &str) -> Arrows {
             Some((name.to_owned(), uses.map(str::to_owned).collect()))
         })
         .collect()
+}
+
+/// Whether a crate of the workspace is part of fstrial: neither this one, nor the one that only
+/// carries features.
+fn is_room(name: &str) -> bool {
+    !["xtask", "workspace-hack"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_read_by_its_heading() {
+        let text = "words\n\n| crate | duty | uses |\n|---|---|---|\n| a | does x | – |\n\
+                    | b | does y | a c |\n\n| to add | write |\n|---|---|\n| d | e |\n";
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let expected = [("a".to_owned(), set(&[])), ("b".to_owned(), set(&["a", "c"]))];
+        assert_eq!(from_table(text), Arrows::from(expected));
+    }
 }

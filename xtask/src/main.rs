@@ -1,13 +1,35 @@
 //! Checks that keep the written word true: arrows between crates against ARCHITECTURE.md,
-//! rules of style against the sources, generated pages against the tables they come from.
+//! manifests and sizes and circles in the sources, rules of style, generated pages against the
+//! tables they come from.
 
 mod arrows;
+mod circles;
+mod dead;
+mod features;
+mod manifests;
 mod pages;
+mod ratchet;
+mod size;
+mod sources;
 mod style;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+
+use crate::ratchet::Count;
+use crate::sources::Crate;
+
+const USAGE: &str = "\
+usage: cargo xtask WORD
+  check      all that follow, but writes nothing
+  arrows     the crates' dependencies against the table in ARCHITECTURE.md
+  features   third-party features that differ between one crate and the whole workspace
+  manifests  dependencies that are not used
+  counts     long functions and files, dead declarations, circles, all of them
+  ratchet    lowers the numbers in xtask/ratchet.toml to what is counted
+  style      names, headings, holes
+  pages      writes docs/reference";
 
 fn main() -> Result<()> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -16,16 +38,7 @@ fn main() -> Result<()> {
         .to_owned();
     std::env::set_current_dir(&root)?;
     let word = std::env::args().nth(1).unwrap_or_default();
-    let problems = match word.as_str() {
-        "arrows" => arrows::check()?,
-        "style" => style::check()?,
-        "pages" => {
-            pages::write()?;
-            Vec::new()
-        }
-        "check" => [arrows::check()?, style::check()?, pages::check()?].concat(),
-        _ => bail!("usage: cargo xtask check|arrows|style|pages"),
-    };
+    let problems = carry_out(&word)?;
     for problem in &problems {
         eprintln!("{problem}");
     }
@@ -34,4 +47,40 @@ fn main() -> Result<()> {
         return Ok(());
     }
     bail!("{} to mend", problems.len())
+}
+
+fn carry_out(word: &str) -> Result<Vec<String>> {
+    let nothing = Vec::new();
+    match word {
+        "arrows" => arrows::check(),
+        "features" => features::check(&sources::workspace()?),
+        "manifests" => manifests::check(&sources::workspace()?),
+        "counts" => {
+            let counts = counts(&sources::workspace()?)?;
+            Ok(counts.into_iter().flat_map(|count| count.found).collect())
+        }
+        "ratchet" => ratchet::lower(&counts(&sources::workspace()?)?).map(|()| nothing),
+        "style" => style::check(&sources::workspace()?),
+        "pages" => pages::write().map(|()| nothing),
+        "check" => {
+            let crates = sources::workspace()?;
+            let checks = [
+                arrows::check()?,
+                features::check(&crates)?,
+                manifests::check(&crates)?,
+                ratchet::check(&counts(&crates)?)?,
+                style::check(&crates)?,
+                pages::check()?,
+            ];
+            Ok(checks.concat())
+        }
+        _ => bail!("{USAGE}"),
+    }
+}
+
+fn counts(crates: &[Crate]) -> Result<Vec<Count>> {
+    let mut counts = Vec::from(size::counts(crates));
+    counts.push(dead::count(crates)?);
+    counts.push(circles::count(crates));
+    Ok(counts)
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use disk::{
     Activity, Completion, Destaged, Model, Operation, RECORD_BYTES, Record, Request, RequestId,
@@ -22,6 +23,8 @@ struct Steady {
     each: Nanos,
     free_at: Nanos,
     queue: Vec<Completion>,
+    /// What it was handed.
+    handed: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Model for Steady {
@@ -29,6 +32,7 @@ impl Model for Steady {
         CAPACITY
     }
     fn submit(&mut self, now: Nanos, request: Request) {
+        self.handed.lock().unwrap().push(request);
         self.free_at = self.free_at.max(now) + self.each;
         self.queue.push(Completion { id: request.id, at: self.free_at });
     }
@@ -114,6 +118,7 @@ struct Bench {
     kernel: FakeKernel,
     region: Region,
     server: Server<FakeKernel>,
+    handed: Arc<Mutex<Vec<Request>>>,
 }
 
 fn bench(each: Nanos, limit: Bytes) -> Bench {
@@ -121,11 +126,13 @@ fn bench(each: Nanos, limit: Bytes) -> Bench {
     let again = || Region::new(region.file().try_clone().unwrap(), 0, REGION_BYTES);
     let store = PageStore::new(again(), &[CAPACITY], limit).unwrap();
     let kernel = FakeKernel::default();
-    let model = Steady { each, free_at: Nanos::ZERO, queue: Vec::new() };
+    let handed = Arc::default();
+    let model =
+        Steady { each, free_at: Nanos::ZERO, queue: Vec::new(), handed: Arc::clone(&handed) };
     let server =
         Server::new(kernel.clone(), again(), store, vec![Box::new(model)], |_| {}).unwrap();
     region.words().unwrap().set(Word::Service, Service::Models as u64);
-    Bench { kernel, region, server }
+    Bench { kernel, region, server, handed }
 }
 
 impl Bench {
@@ -203,6 +210,30 @@ fn every_request_is_logged_with_the_models_times_and_its_phase() {
     };
     assert_eq!(record(0), first);
     assert_eq!(record(1).completed, Some(Nanos(5 * MS.0)));
+}
+
+#[test]
+fn the_model_is_handed_each_request_as_it_arrived() {
+    let mut bench = bench(MS, CAPACITY);
+    let asked = [
+        (Operation::Write, 16, 8, true),
+        (Operation::Write, 32, 4, false),
+        (Operation::Read, 48, 2, false),
+        (Operation::Discard, 64, 8, false),
+        (Operation::Flush, 0, 0, false),
+    ];
+    let arrivals = (0..).zip(asked).map(|(slot, (operation, lba, sectors, fua))| {
+        bench.kernel.0.borrow_mut().data.insert(slot, vec![7; 4096]);
+        (MS, Arrival { fua, ..arrival(slot, operation, lba, sectors) })
+    });
+    let arrivals: Vec<_> = arrivals.collect();
+    bench.run(arrivals);
+    let handed = bench.handed.lock().unwrap();
+    let shown: Vec<_> =
+        handed.iter().map(|one| (one.operation, one.lba.0, one.sectors, one.fua)).collect();
+    assert_eq!(shown, asked);
+    let ids: Vec<_> = handed.iter().map(|one| one.id).collect();
+    assert_eq!(ids, [0, 1, 2, 3, 4].map(RequestId), "by the slot they came in");
 }
 
 #[test]

@@ -151,6 +151,46 @@ mod tests {
         assert_eq!(trials[0].workloads[0].parameters.count("ops"), 500, "scale applies");
     }
 
+    /// What a trial takes from the request, and what from the device it is given.
+    #[test]
+    fn a_trial_has_the_size_of_its_device_and_the_wishes_of_its_request() {
+        let sizes = [None, Some(Bytes::from_gib(4))];
+        for size in sizes {
+            let mut request = request(2);
+            // The testbed has turned this into the size of its devices already.
+            request.size = Some(Bytes::from_mib(1));
+            (request.verify, request.timeout) = (true, Nanos::from_secs(7));
+            let trials = plan(&request, size).unwrap();
+            assert_eq!(trials.len(), 4);
+            for trial in &trials {
+                assert_eq!((trial.size, trial.verify), (size, true));
+                assert_eq!(trial.timeout, Nanos::from_secs(7));
+            }
+            let blocks: Vec<_> = trials.iter().map(|trial| trial.block).collect();
+            assert_eq!(blocks, [0, 0, 1, 1]);
+        }
+    }
+
+    /// In a sequence one trial does all workloads in their order; otherwise each has its own.
+    #[test]
+    fn a_sequence_is_one_trial() {
+        let mut request = request(1);
+        request.contenders.truncate(1);
+        request.workloads.push(parse_workload("bigfile").unwrap());
+        let names = |sequence: bool| {
+            let request = Request { sequence, ..request.clone() };
+            let trials = plan(&request, None).unwrap();
+            let names = |trial: &TrialSpec| {
+                trial.workloads.iter().map(|choice| choice.name.clone()).collect::<Vec<_>>()
+            };
+            let mut names: Vec<_> = trials.iter().map(names).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(true), [["null", "bigfile"]]);
+        assert_eq!(names(false), [["bigfile"], ["null"]]);
+    }
+
     #[test]
     fn what_cannot_be_planned_says_why() {
         let with = |change: fn(&mut Request)| {

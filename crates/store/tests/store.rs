@@ -32,11 +32,20 @@ fn phase() -> PhaseResult {
         status: PhaseStatus::Failed { reason: "create x: No space left on device".to_owned() },
         wall: Nanos(123_456_789),
         cpu: CpuTime { user: Nanos(5), sys: Nanos(7) },
-        machine_cpu: None,
+        machine_cpu: Some(Nanos(31)),
         ops: 100,
         read_bytes: Bytes(1),
         write_bytes: Bytes(2),
-        device: Some(DeviceUse { reads: 3, flushes: None, ..DeviceUse::default() }),
+        // Each figure another, so that no column can be taken for its neighbour.
+        device: Some(DeviceUse {
+            reads: 3,
+            read_bytes: Bytes(11),
+            writes: 13,
+            write_bytes: Bytes(17),
+            discards: 19,
+            flushes: Some(23),
+            busy: Nanos(29),
+        }),
         cache: Cache::Cold { how: "unmounted and mounted again".to_owned() },
         latencies: BTreeMap::from([("deliver".to_owned(), latencies)]),
         figures: BTreeMap::from([("fragments_per_file".to_owned(), 1.25)]),
@@ -106,6 +115,34 @@ fn a_run_comes_back_as_it_was_stored() {
     }
     assert_eq!(store.run(&run).unwrap().header.state, RunState::Complete);
     assert_eq!(store.request(&run).unwrap(), "{\"a\":1}");
+}
+
+/// What was not counted comes back as missing, never as 0.
+#[test]
+fn what_was_not_counted_stays_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("r.db")).unwrap();
+    let run = create(&mut store, &[spec("a", 0)]);
+    let uncounted_flushes = DeviceUse { flushes: None, ..phase().device.unwrap() };
+    let phases = [Some(uncounted_flushes), None].map(|device| PhaseResult {
+        device,
+        machine_cpu: None,
+        not_comparable: None,
+        ..phase()
+    });
+    let trial = FinishedTrial {
+        outcome: &Outcome::Done,
+        made: None,
+        space: None,
+        phases: &phases,
+        notes: &[],
+    };
+    store.finish_trial(&run, 0, &trial).unwrap();
+    let back = &store.run(&run).unwrap().trials[0].phases;
+    let devices: Vec<_> = back.iter().map(|phase| phase.device).collect();
+    assert_eq!(devices, [Some(uncounted_flushes), None]);
+    assert!(back.iter().all(|phase| phase.machine_cpu.is_none()));
+    assert!(back.iter().all(|phase| phase.not_comparable.is_none()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use ::device::{Claim, ClaimRequest, Ledger, OwnedLoopFile, OwnedQueue, SMALLEST_DEVICE, ToolPath};
 use stack::Refusal;
@@ -19,6 +20,9 @@ use crate::{Stop, Stopped, Testbed, facts};
 
 /// The largest disk made for an external journal.
 const JOURNAL_DISK_MAX: Bytes = Bytes::from_gib(1);
+
+/// A device still in use this long after its trial is not free for the next.
+const LETTING_GO_MAX: Duration = Duration::from_secs(60);
 
 /// Block devices or loop files of this machine.
 pub struct DeviceTestbed {
@@ -292,17 +296,18 @@ impl DeviceTestbed {
     /// After a trial: waits until the kernel has let go of the devices (a killed trial's
     /// mounts go with its namespace, a moment later) and takes note of what is on them now.
     fn release(&self) -> Result<(), String> {
-        let mut held = self.held();
-        for claim in &mut held.claims {
-            let mut noted = claim.note_ours();
-            let free = facts::wait_for(std::time::Duration::from_secs(60), || {
-                noted = claim.note_ours();
-                noted.is_ok() && claim.recheck().is_ok()
+        for claim in &mut self.held().claims {
+            let mut released = Ok(());
+            facts::wait_for(LETTING_GO_MAX, || {
+                if let Err(lost) = claim.note_ours() {
+                    // Gone, another one, or unreadable: no wait brings it back.
+                    released = Err(lost);
+                    return true;
+                }
+                released = claim.recheck();
+                released.is_ok()
             });
-            if !free {
-                let why = noted.and_then(|()| claim.recheck()).err();
-                return Err(why.map_or_else(String::new, |refusal| refusal.to_string()));
-            }
+            released.map_err(|refusal| refusal.to_string())?;
         }
         Ok(())
     }

@@ -169,6 +169,20 @@ mod tests {
         assert!("99999999999999T".parse::<Bytes>().is_err());
     }
 
+    /// Every way to write a unit is the same power of 1024, in either case.
+    #[test]
+    fn each_suffix_is_a_power_of_1024() {
+        for (power, letter) in ["", "k", "m", "g", "t"].into_iter().enumerate() {
+            let bytes = Bytes(3 << (10 * power));
+            let spellings: &[&str] = if letter.is_empty() { &["", "b"] } else { &["", "b", "ib"] };
+            for rest in spellings {
+                let text = format!("3{letter}{rest}");
+                assert_eq!(text.parse(), Ok(bytes), "{text}");
+                assert_eq!(text.to_uppercase().parse(), Ok(bytes), "{text} in capitals");
+            }
+        }
+    }
+
     #[test]
     fn json_is_a_plain_number_and_text_is_accepted() {
         assert_eq!(serde_json::to_string(&Bytes(4096)).unwrap(), "4096");

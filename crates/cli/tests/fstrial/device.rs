@@ -1,8 +1,30 @@
 //! Testbed `device` on loop files of its own, as root.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
 use crate::sandbox::{Ran, Sandbox, images, is_root};
 
 const SMALL: &str = "--scale 0.002 --mail synthetic:count=50 --quiet";
+
+/// A tool path in which each call of these programs is noted, a line each, before it is made;
+/// and the file of the notes.
+fn overheard(sandbox: &Sandbox, programs: &[&str]) -> (String, PathBuf) {
+    const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+    let (tools, calls) = (sandbox.path("tools"), sandbox.path("calls"));
+    std::fs::create_dir(&tools).unwrap();
+    for program in programs {
+        let script = format!(
+            "#!/bin/sh\necho \"{program} $*\" >>'{}'\nPATH={SYSTEM} exec {program} \"$@\"\n",
+            calls.display()
+        );
+        let path = tools.join(program);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+    (format!("{}:{SYSTEM}", tools.display()), calls)
+}
 
 #[test]
 fn every_filesystem_is_made_worked_on_and_checked() {
@@ -10,12 +32,19 @@ fn every_filesystem_is_made_worked_on_and_checked() {
         return;
     }
     let sandbox = Sandbox::new();
-    let ran = sandbox
-        .run(&format!(
-            "run maildir-write maildir-read unpack --testbed device \
-             --fs ext2,ext3,ext4,xfs,btrfs,tmpfs --repeats 1 --size 320M --verify --json - {SMALL}"
-        ))
+    let (path, calls) = overheard(&sandbox, &["e2fsck", "xfs_repair", "btrfs"]);
+    let words = format!(
+        "run maildir-write maildir-read unpack --testbed device \
+         --fs ext2,ext3,ext4,xfs,btrfs,tmpfs --repeats 1 --size 320M --verify --json - {SMALL}"
+    );
+    let ran = Ran::of(sandbox.command(&words).env("FSTRIAL_TOOL_PATH", path).output().unwrap())
         .ended_with(0);
+    // A check for each trial, but for what is kept in memory alone.
+    let calls = std::fs::read_to_string(calls).unwrap();
+    for (check, trials) in [("e2fsck -fn", 3 * 3), ("xfs_repair -n", 3), ("btrfs check", 3)] {
+        let count = calls.lines().filter(|call| call.starts_with(check)).count();
+        assert_eq!(count, trials, "{check}:\n{calls}");
+    }
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let trials = json["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 6 * 3);
@@ -146,9 +175,7 @@ fn a_device_that_disappears_ends_its_trials_and_not_the_run() {
     }
     let image = disk.path().display();
     std::fs::write(tools.join("dumpe2fs"), format!("#!/bin/sh\n: > '{image}'\n")).unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(tools.join("dumpe2fs"), executable).unwrap();
+    std::fs::set_permissions(tools.join("dumpe2fs"), Permissions::from_mode(0o755)).unwrap();
     let words = format!(
         "run unpack:mails=500 --testbed device --device {node} --fs ext4 --repeats 2 \
          --mail synthetic:count=50 --quiet"

@@ -2,13 +2,12 @@
 
 use device::Claim;
 
+use skippable::Ending;
+
 use crate::scratch::{Disk, Mounted, attempt, enters_as_root, run};
 
-#[test]
-fn our_own_mkfs_is_noted_and_a_strangers_is_not() {
-    if !enters_as_root("our_own_mkfs_is_noted_and_a_strangers_is_not") {
-        return;
-    }
+pub(crate) fn our_own_mkfs_is_noted_and_a_strangers_is_not() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(32);
     let mut claim = Claim::take(&disk.node, &[]).unwrap();
     for _ in 0..2 {
@@ -26,24 +25,20 @@ fn our_own_mkfs_is_noted_and_a_strangers_is_not() {
     let refusal = claim.recheck().expect_err("somebody else wrote to it");
     assert!(refusal.rule.contains("contents changed, and not by us"), "{refusal}");
     assert!(refusal.rule.contains("swap"), "{refusal}");
+    Ok(())
 }
 
-#[test]
-fn a_single_byte_in_a_sampled_area_is_noticed() {
-    if !enters_as_root("a_single_byte_in_a_sampled_area_is_noticed") {
-        return;
-    }
+pub(crate) fn a_single_byte_in_a_sampled_area_is_noticed() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let claim = Claim::take(&disk.node, &[]).unwrap();
     disk.write(12_345, b"x");
     assert!(claim.recheck().unwrap_err().rule.contains("contents changed"));
+    Ok(())
 }
 
-#[test]
-fn another_size() {
-    if !enters_as_root("another_size") {
-        return;
-    }
+pub(crate) fn another_size() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let mut claim = Claim::take(&disk.node, &[]).unwrap();
     std::fs::OpenOptions::new().write(true).open(disk.image()).unwrap().set_len(32 << 20).unwrap();
@@ -51,13 +46,11 @@ fn another_size() {
     let refusal = claim.recheck().unwrap_err();
     assert!(refusal.rule.contains("it had 16"), "{refusal}");
     claim.note_ours().expect_err("another size is not a change of ours");
+    Ok(())
 }
 
-#[test]
-fn another_disk_under_the_same_number() {
-    if !enters_as_root("another_disk_under_the_same_number") {
-        return;
-    }
+pub(crate) fn another_disk_under_the_same_number() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let claim = Claim::take(&disk.node, &[]).unwrap();
     let state = claim.state().clone();
@@ -76,13 +69,26 @@ fn another_disk_under_the_same_number() {
     // The file is taken away while the claim's descriptor is open: the device is empty.
     attempt("losetup", &["-d", disk.text()]);
     drop(claim);
+    Ok(())
 }
 
-#[test]
-fn put_to_use_after_the_claim() {
-    if !enters_as_root("put_to_use_after_the_claim") {
-        return;
-    }
+/// Held in a way that no table of the kernel shows: only the exclusive open tells.
+pub(crate) fn held_exclusively_after_the_claim() -> Ending {
+    use std::os::unix::fs::OpenOptionsExt;
+    enters_as_root()?;
+    let disk = Disk::blank(16);
+    let claim = Claim::take(&disk.node, &[]).unwrap();
+    let mut options = std::fs::OpenOptions::new();
+    let held = options.read(true).custom_flags(libc::O_EXCL).open(&disk.node).unwrap();
+    let refusal = claim.recheck().expect_err("held, and free to overwrite");
+    assert!(refusal.rule.contains("is held by someone"), "{refusal}");
+    drop(held);
+    claim.recheck().unwrap();
+    Ok(())
+}
+
+pub(crate) fn put_to_use_after_the_claim() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let claim = Claim::take(&disk.node, &[]).unwrap();
     let above = crate::scratch::losetup(&disk.node, &[]);
@@ -90,4 +96,5 @@ fn put_to_use_after_the_claim() {
     run("losetup", &["-d", above.to_str().unwrap()]);
     assert!(refusal.rule.contains("stands on"), "{refusal}");
     claim.recheck().unwrap();
+    Ok(())
 }

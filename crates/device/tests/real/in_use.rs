@@ -6,26 +6,23 @@ use std::process::{Command, Stdio};
 
 use device::Claim;
 
+use skippable::{Ending, skip};
+
 use crate::scratch::{Disk, Mounted, enters_as_root, losetup, refused_whatever_is_said, run};
 
-#[test]
-fn mounted() {
-    if !enters_as_root("mounted") {
-        return;
-    }
+pub(crate) fn mounted() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(32);
     run("mkfs.ext4", &["-q", disk.text()]);
     let mount = Mounted::read_only(&disk.node, disk.mount_point());
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     assert!(refusal.rule.contains("is mounted on"), "{refusal}");
     assert!(refusal.rule.contains(mount.0.to_str().unwrap()), "{refusal}");
+    Ok(())
 }
 
-#[test]
-fn mounted_in_another_namespace() {
-    if !enters_as_root("mounted_in_another_namespace") {
-        return;
-    }
+pub(crate) fn mounted_in_another_namespace() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(32);
     run("mkfs.ext4", &["-q", disk.text()]);
     let script = format!(
@@ -47,13 +44,11 @@ fn mounted_in_another_namespace() {
     drop(child.stdin.take());
     child.wait().unwrap();
     assert!(refusal.rule.contains("in the mount namespace of process"), "{refusal}");
+    Ok(())
 }
 
-#[test]
-fn active_swap() {
-    if !enters_as_root("active_swap") {
-        return;
-    }
+pub(crate) fn active_swap() -> Ending {
+    enters_as_root()?;
     struct Swap<'a>(&'a Disk);
     impl Drop for Swap<'_> {
         fn drop(&mut self) {
@@ -68,13 +63,11 @@ fn active_swap() {
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     assert!(refusal.rule.contains("is in use as swap"), "{refusal}");
     drop(swap);
+    Ok(())
 }
 
-#[test]
-fn held_exclusively() {
-    if !enters_as_root("held_exclusively") {
-        return;
-    }
+pub(crate) fn held_exclusively() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let held =
         std::fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.node).unwrap();
@@ -82,13 +75,11 @@ fn held_exclusively() {
     assert!(refusal.rule.contains("is held by someone"), "{refusal}");
     drop(held);
     Claim::take(&disk.node, &[]).expect("free again");
+    Ok(())
 }
 
-#[test]
-fn open_for_writing_elsewhere() {
-    if !enters_as_root("open_for_writing_elsewhere") {
-        return;
-    }
+pub(crate) fn open_for_writing_elsewhere() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let script = format!("exec 3<>{} && echo open && cat", disk.text());
     let mut child = Command::new("sh")
@@ -105,13 +96,11 @@ fn open_for_writing_elsewhere() {
     assert!(refusal.rule.contains("open for writing"), "{refusal}");
     drop(child.stdin.take());
     child.wait().unwrap();
+    Ok(())
 }
 
-#[test]
-fn mounted_btrfs_of_two() {
-    if !enters_as_root("mounted_btrfs_of_two") {
-        return;
-    }
+pub(crate) fn mounted_btrfs_of_two() -> Ending {
+    enters_as_root()?;
     let (first, second) = (Disk::blank(128), Disk::blank(128));
     run("mkfs.btrfs", &["-q", "-f", "-d", "raid1", "-m", "raid1", first.text(), second.text()]);
     run("btrfs", &["device", "scan", first.text(), second.text()]);
@@ -131,25 +120,21 @@ fn mounted_btrfs_of_two() {
         assert_eq!(before, disk.checksum());
     }
     run("btrfs", &["device", "scan", "--forget", first.text()]);
+    Ok(())
 }
 
-#[test]
-fn under_a_loop_device() {
-    if !enters_as_root("under_a_loop_device") {
-        return;
-    }
+pub(crate) fn under_a_loop_device() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let above = losetup(&disk.node, &[]);
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     run("losetup", &["-d", above.to_str().unwrap()]);
     assert!(refusal.rule.contains("stands on"), "{refusal}");
+    Ok(())
 }
 
-#[test]
-fn on_a_device_that_is_mounted() {
-    if !enters_as_root("on_a_device_that_is_mounted") {
-        return;
-    }
+pub(crate) fn on_a_device_that_is_mounted() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(32);
     run("mkfs.ext4", &["-q", disk.text()]);
     let above = losetup(&disk.node, &[]);
@@ -158,25 +143,21 @@ fn on_a_device_that_is_mounted() {
     drop(mount);
     run("losetup", &["-d", above.to_str().unwrap()]);
     assert!(refusal.rule.contains("is mounted on"), "{refusal}");
+    Ok(())
 }
 
-#[test]
-fn a_file_attached_twice() {
-    if !enters_as_root("a_file_attached_twice") {
-        return;
-    }
+pub(crate) fn a_file_attached_twice() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let twin = losetup(&disk.image(), &[]);
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     run("losetup", &["-d", twin.to_str().unwrap()]);
     assert!(refusal.rule.contains("is also attached to"), "{refusal}");
+    Ok(())
 }
 
-#[test]
-fn partitions_and_their_disk() {
-    if !enters_as_root("partitions_and_their_disk") {
-        return;
-    }
+pub(crate) fn partitions_and_their_disk() -> Ending {
+    enters_as_root()?;
     // The kernel may have no reader for any partition table: addpart names the places.
     let disk = Disk::with(64, &["--partscan"]);
     run("addpart", &[disk.text(), "1", "2048", "40960"]);
@@ -205,13 +186,11 @@ fn partitions_and_their_disk() {
     drop(mount);
     run("delpart", &[disk.text(), "1"]);
     run("delpart", &[disk.text(), "2"]);
+    Ok(())
 }
 
-#[test]
-fn a_symlink_is_resolved_and_shown() {
-    if !enters_as_root("a_symlink_is_resolved_and_shown") {
-        return;
-    }
+pub(crate) fn a_symlink_is_resolved_and_shown() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(32);
     let link = disk.image().with_file_name("by-id");
     std::os::unix::fs::symlink(&disk.node, &link).unwrap();
@@ -229,13 +208,11 @@ fn a_symlink_is_resolved_and_shown() {
     drop(mount);
     // --destroy may name it by another name: the device counts.
     Claim::take(&disk.node, &[link]).unwrap();
+    Ok(())
 }
 
-#[test]
-fn the_disk_under_the_root_filesystem() {
-    if !enters_as_root("the_disk_under_the_root_filesystem") {
-        return;
-    }
+pub(crate) fn the_disk_under_the_root_filesystem() -> Ending {
+    enters_as_root()?;
     let table = std::fs::read("/proc/thread-self/mountinfo").unwrap();
     let root = device::parse_mountinfo(&table)
         .into_iter()
@@ -244,31 +221,26 @@ fn the_disk_under_the_root_filesystem() {
     let node = Path::new("/dev/block").join(root.number.to_string());
     let node = if node.exists() { node } else { root.source };
     if !node.exists() {
-        println!("the_disk_under_the_root_filesystem: skipped: / is on no block device");
-        return;
+        return skip("/ is on no block device");
     }
     let refusal = Claim::take(&node, std::slice::from_ref(&node)).unwrap_err();
     assert!(refusal.rule.contains("is mounted on"), "{refusal}");
+    Ok(())
 }
 
-#[test]
-fn claimed_twice() {
-    if !enters_as_root("claimed_twice") {
-        return;
-    }
+pub(crate) fn claimed_twice() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let first = Claim::take(&disk.node, &[]).unwrap();
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     assert!(refusal.rule.contains("is locked by another process"), "{refusal}");
     drop(first);
     Claim::take(&disk.node, &[]).expect("free again");
+    Ok(())
 }
 
-#[test]
-fn read_only_small_and_not_a_device() {
-    if !enters_as_root("read_only_small_and_not_a_device") {
-        return;
-    }
+pub(crate) fn read_only_small_and_not_a_device() -> Ending {
+    enters_as_root()?;
     let disk = Disk::with(16, &["--read-only"]);
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     assert!(refusal.rule.contains("read-only"), "{refusal}");
@@ -279,4 +251,5 @@ fn read_only_small_and_not_a_device() {
     assert!(refusal.rule.contains("is not a block device"), "{refusal}");
     let refusal = Claim::take(Path::new("/dev/no-such-disk"), &[]).unwrap_err();
     assert!(refusal.rule.contains("there is no such device"), "{refusal}");
+    Ok(())
 }

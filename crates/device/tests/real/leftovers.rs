@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use device::{Ledger, MARKER};
+use skippable::Ending;
 use units::Bytes;
 
 use crate::queues;
 use crate::scratch::{Mounted, enters_as_root, losetup, run};
 
 const SIZE: Bytes = Bytes::from_mib(64);
-const VICTIM: &str = "FSTRIAL_TEST_VICTIM";
+/// Names the stage and the place of a victim in its environment.
+pub(crate) const VICTIM: &str = "FSTRIAL_TEST_VICTIM";
 
-/// The process that is killed in the other tests: this test binary, started again with a
-/// stage to reach. Started as a test among the others, without a stage, it has no part to play.
-#[test]
-fn victim() {
-    let Ok(part) = std::env::var(VICTIM) else { return };
+/// What the process that is killed in the tests does: this test program, started again with a
+/// stage to reach.
+pub(crate) fn victim(part: &str) {
     let (stage, place) = part.split_once(' ').unwrap();
     let place = Path::new(place);
     let ledger = Ledger::open(&place.join("ledger")).unwrap();
@@ -65,7 +65,6 @@ impl Victim {
             Command::new(exe)
         };
         let mut child = command
-            .args(["--exact", "leftovers::victim", "--nocapture"])
             .env(VICTIM, format!("{stage} {}", place.display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -117,8 +116,7 @@ fn nothing_left(place: &Path) {
     assert!(!std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap().contains(text));
 }
 
-#[test]
-fn killed_with_a_directory_of_an_ordinary_user() {
+pub(crate) fn killed_with_a_directory_of_an_ordinary_user() -> Ending {
     // Needs no root: the `dir` testbed leaves this.
     let place = tempfile::tempdir().unwrap();
     let mut victim = Victim::at("directory", place.path(), false);
@@ -133,13 +131,11 @@ fn killed_with_a_directory_of_an_ordinary_user() {
     assert_eq!((report.cleaned.len(), report.left.len()), (1, 0), "{report}");
     nothing_left(place.path());
     assert!(ledger.sweep().unwrap().is_empty(), "nothing to do the second time");
+    Ok(())
 }
 
-#[test]
-fn killed_while_mounted_in_a_private_namespace() {
-    if !enters_as_root("killed_while_mounted_in_a_private_namespace") {
-        return;
-    }
+pub(crate) fn killed_while_mounted_in_a_private_namespace() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let mut victim = Victim::at("mounted", place.path(), true);
     let text = place.path().to_str().unwrap();
@@ -149,13 +145,11 @@ fn killed_while_mounted_in_a_private_namespace() {
     let report = Ledger::open(&place.path().join("ledger")).unwrap().sweep().unwrap();
     assert!(report.left.is_empty(), "{report}");
     nothing_left(place.path());
+    Ok(())
 }
 
-#[test]
-fn killed_while_mounted_for_everyone() {
-    if !enters_as_root("killed_while_mounted_for_everyone") {
-        return;
-    }
+pub(crate) fn killed_while_mounted_for_everyone() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let other = losetup_of_somebody_else(place.path());
     let mut victim = Victim::at("mounted", place.path(), false);
@@ -172,6 +166,7 @@ fn killed_while_mounted_for_everyone() {
     run("losetup", &["-d", other.to_str().unwrap()]);
     std::fs::remove_file(place.path().join("other.img")).unwrap();
     nothing_left(place.path());
+    Ok(())
 }
 
 fn losetup_of_somebody_else(place: &Path) -> PathBuf {
@@ -180,11 +175,8 @@ fn losetup_of_somebody_else(place: &Path) -> PathBuf {
     losetup(&image, &[])
 }
 
-#[test]
-fn killed_with_a_loop_file() {
-    if !enters_as_root("killed_with_a_loop_file") {
-        return;
-    }
+pub(crate) fn killed_with_a_loop_file() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let mut victim = Victim::at("image", place.path(), false);
     victim.kill();
@@ -192,13 +184,11 @@ fn killed_with_a_loop_file() {
     let report = Ledger::open(&place.path().join("ledger")).unwrap().sweep().unwrap();
     assert!(report.left.is_empty(), "{report}");
     nothing_left(place.path());
+    Ok(())
 }
 
-#[test]
-fn a_loop_file_that_someone_still_uses_waits_for_the_next_time() {
-    if !enters_as_root("a_loop_file_that_someone_still_uses_waits_for_the_next_time") {
-        return;
-    }
+pub(crate) fn a_loop_file_that_someone_still_uses_waits_for_the_next_time() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let mut victim = Victim::at("image", place.path(), false);
     let text = place.path().to_str().unwrap();
@@ -216,10 +206,10 @@ fn a_loop_file_that_someone_still_uses_waits_for_the_next_time() {
     let report = ledger.sweep().unwrap();
     assert!(report.left.is_empty(), "{report}");
     nothing_left(place.path());
+    Ok(())
 }
 
-#[test]
-fn a_zombie_is_gone_and_a_living_neighbour_is_not() {
+pub(crate) fn a_zombie_is_gone_and_a_living_neighbour_is_not() -> Ending {
     let place = tempfile::tempdir().unwrap();
     let alive = Victim::at("directory", place.path(), false);
     let kept = names(place.path());
@@ -240,10 +230,10 @@ fn a_zombie_is_gone_and_a_living_neighbour_is_not() {
     drop(alive);
     ledger.sweep().unwrap();
     nothing_left(place.path());
+    Ok(())
 }
 
-#[test]
-fn what_does_not_prove_to_be_ours_is_left() {
+pub(crate) fn what_does_not_prove_to_be_ours_is_left() -> Ending {
     let place = tempfile::tempdir().unwrap();
     let mut victim = Victim::at("directory", place.path(), false);
     victim.kill();
@@ -281,13 +271,11 @@ fn what_does_not_prove_to_be_ours_is_left() {
     let report = ledger.sweep().unwrap();
     assert_eq!((report.cleaned.len(), report.left.len()), (1, 0), "{report}");
     nothing_left(place.path());
+    Ok(())
 }
 
-#[test]
-fn another_file_under_the_images_name_is_left() {
-    if !enters_as_root("another_file_under_the_images_name_is_left") {
-        return;
-    }
+pub(crate) fn another_file_under_the_images_name_is_left() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let mut victim = Victim::at("image", place.path(), false);
     victim.kill();
@@ -307,13 +295,11 @@ fn another_file_under_the_images_name_is_left() {
     std::fs::rename(&ours, &image).unwrap();
     ledger.sweep().unwrap();
     nothing_left(place.path());
+    Ok(())
 }
 
-#[test]
-fn a_strangers_mount_inside_stops_the_removal() {
-    if !enters_as_root("a_strangers_mount_inside_stops_the_removal") {
-        return;
-    }
+pub(crate) fn a_strangers_mount_inside_stops_the_removal() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let precious = tempfile::tempdir().unwrap();
     std::fs::write(precious.path().join("file"), "precious").unwrap();
@@ -337,13 +323,11 @@ fn a_strangers_mount_inside_stops_the_removal() {
     let report = ledger.sweep().unwrap();
     assert!(report.left.is_empty(), "{report}");
     nothing_left(place.path());
+    Ok(())
 }
 
-#[test]
-fn dropping_removes_what_was_made_and_its_entries() {
-    if !enters_as_root("dropping_removes_what_was_made_and_its_entries") {
-        return;
-    }
+pub(crate) fn dropping_removes_what_was_made_and_its_entries() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
     let directory = ledger.make_directory(place.path()).unwrap();
@@ -356,13 +340,11 @@ fn dropping_removes_what_was_made_and_its_entries() {
     nothing_left(place.path());
     drop(ledger);
     assert_eq!(std::fs::read_dir(place.path().join("ledger")).unwrap().count(), 0);
+    Ok(())
 }
 
-#[test]
-fn a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not() {
-    if !enters_as_root("a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not") {
-        return;
-    }
+pub(crate) fn a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let ledger_directory = place.path().join("ledger");
     let (ours, theirs) = (place.path().join("ours"), place.path().join("theirs"));
@@ -387,19 +369,19 @@ fn a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not() {
     assert!(!table.contains(ours.to_str().unwrap()));
     assert!(table.contains(theirs.to_str().unwrap()));
     drop(Mounted(theirs));
+    Ok(())
 }
 
-#[test]
-fn a_ledger_that_others_can_write_is_not_believed() {
+pub(crate) fn a_ledger_that_others_can_write_is_not_believed() -> Ending {
     use std::os::unix::fs::PermissionsExt;
     let place = tempfile::tempdir().unwrap();
     std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let error = Ledger::open(place.path()).unwrap_err();
     assert_eq!(error.step, "trust");
+    Ok(())
 }
 
-#[test]
-fn entries_that_cannot_be_read_are_left_and_named() {
+pub(crate) fn entries_that_cannot_be_read_are_left_and_named() -> Ending {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("ledger");
     let mut victim = Victim::at("directory", place.path(), false);
@@ -417,4 +399,5 @@ fn entries_that_cannot_be_read_are_left_and_named() {
     std::fs::write(&entry, &text).unwrap();
     ledger.sweep().unwrap();
     nothing_left(place.path());
+    Ok(())
 }

@@ -3,17 +3,15 @@
 use std::os::unix::fs::PermissionsExt;
 
 use device::{Claim, LoopError, LoopFile};
+use skippable::Ending;
 use units::Bytes;
 
 use crate::scratch::{Mounted, attempt, enters_as_root, run};
 
 const SIZE: Bytes = Bytes::from_mib(64);
 
-#[test]
-fn made_claimed_and_gone() {
-    if !enters_as_root("made_claimed_and_gone") {
-        return;
-    }
+pub(crate) fn made_claimed_and_gone() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
     assert!(file.is_direct());
@@ -29,27 +27,23 @@ fn made_claimed_and_gone() {
     drop(file);
     assert!(!path.exists());
     assert_eq!(run("losetup", &["-n", "-l", "-O", "NAME", "-j", path.to_str().unwrap()]), "");
+    Ok(())
 }
 
-#[test]
-fn larger_blocks() {
-    if !enters_as_root("larger_blocks") {
-        return;
-    }
+pub(crate) fn larger_blocks() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     let file = LoopFile::create_with_blocks(dir.path(), "disk", SIZE, 4096).unwrap();
     assert_eq!(file.block_size(), 4096);
     assert!(file.is_direct());
     assert_eq!(run("blockdev", &["--getss", file.device().to_str().unwrap()]), "4096");
+    Ok(())
 }
 
 /// The trap: mkfs and `mount -o discard` give blocks of the file back, and later figures are
 /// the host's allocator's.
-#[test]
-fn neither_discard_nor_zeroing_punches_it() {
-    if !enters_as_root("neither_discard_nor_zeroing_punches_it") {
-        return;
-    }
+pub(crate) fn neither_discard_nor_zeroing_punches_it() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
     let node = file.device();
@@ -72,13 +66,11 @@ fn neither_discard_nor_zeroing_punches_it() {
     // Without discards the loop driver has no zeroing either: zeros are written.
     run("blkdiscard", &["-f", "-z", node]);
     assert!(file.is_fully_allocated().unwrap());
+    Ok(())
 }
 
-#[test]
-fn a_punched_file_is_found_and_filled() {
-    if !enters_as_root("a_punched_file_is_found_and_filled") {
-        return;
-    }
+pub(crate) fn a_punched_file_is_found_and_filled() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
     let path = file.path().to_str().unwrap();
@@ -88,15 +80,13 @@ fn a_punched_file_is_found_and_filled() {
     assert_eq!(file.reallocate().unwrap(), Bytes::from_mib(3));
     assert!(file.is_fully_allocated().unwrap());
     assert_eq!(file.reallocate().unwrap(), Bytes::ZERO);
+    Ok(())
 }
 
 /// Switching discards off cannot be taken back on a loop device, so it must not be one that
 /// others get to use.
-#[test]
-fn its_loop_device_goes_with_it() {
-    if !enters_as_root("its_loop_device_goes_with_it") {
-        return;
-    }
+pub(crate) fn its_loop_device_goes_with_it() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
     let node = file.device();
@@ -106,13 +96,11 @@ fn its_loop_device_goes_with_it() {
     drop(file);
     // Another loop file may have got the number meanwhile: then it is another disk.
     assert_ne!(std::fs::read_to_string(&sequence).ok(), Some(before));
+    Ok(())
 }
 
-#[test]
-fn too_little_room_says_how_much() {
-    if !enters_as_root("too_little_room_says_how_much") {
-        return;
-    }
+pub(crate) fn too_little_room_says_how_much() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     let error = LoopFile::create(dir.path(), "disk", Bytes(1 << 60)).unwrap_err();
     let LoopError::Refused(refusal) = error else { panic!("{error}") };
@@ -120,13 +108,11 @@ fn too_little_room_says_how_much() {
     assert!(refusal.rule.contains("needs"), "{refusal}");
     assert!(refusal.next.is_some());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    Ok(())
 }
 
-#[test]
-fn a_directory_that_others_write_to_and_a_name_that_is_taken() {
-    if !enters_as_root("a_directory_that_others_write_to_and_a_name_that_is_taken") {
-        return;
-    }
+pub(crate) fn a_directory_that_others_write_to_and_a_name_that_is_taken() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("taken"), "somebody's").unwrap();
     LoopFile::create(dir.path(), "taken", SIZE).expect_err("never over an existing file");
@@ -134,13 +120,11 @@ fn a_directory_that_others_write_to_and_a_name_that_is_taken() {
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let error = LoopFile::create(dir.path(), "disk", SIZE).unwrap_err();
     assert!(error.to_string().contains("nobody else can write to"), "{error}");
+    Ok(())
 }
 
-#[test]
-fn a_mounted_one_goes_when_it_is_unmounted() {
-    if !enters_as_root("a_mounted_one_goes_when_it_is_unmounted") {
-        return;
-    }
+pub(crate) fn a_mounted_one_goes_when_it_is_unmounted() -> Ending {
+    enters_as_root()?;
     let dir = tempfile::tempdir().unwrap();
     let file = LoopFile::create(dir.path(), "disk", SIZE).unwrap();
     let node = file.device();
@@ -154,4 +138,5 @@ fn a_mounted_one_goes_when_it_is_unmounted() {
     let backing = format!("{} (deleted)", path.display());
     let backings = run("losetup", &["-n", "-l", "-O", "BACK-FILE"]);
     assert!(!backings.contains(path.to_str().unwrap()), "{backing} is attached: {backings}");
+    Ok(())
 }

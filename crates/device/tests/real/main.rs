@@ -9,3 +9,66 @@ mod loop_files;
 mod queues;
 mod scratch;
 mod signatures;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Ok(part) = std::env::var(leftovers::VICTIM) {
+        leftovers::victim(&part);
+        return ExitCode::SUCCESS;
+    }
+    skippable::run(skippable::tests![
+        changes::our_own_mkfs_is_noted_and_a_strangers_is_not,
+        changes::a_single_byte_in_a_sampled_area_is_noticed,
+        changes::another_size,
+        changes::another_disk_under_the_same_number,
+        changes::held_exclusively_after_the_claim,
+        changes::put_to_use_after_the_claim,
+        in_use::mounted,
+        in_use::mounted_in_another_namespace,
+        in_use::active_swap,
+        in_use::held_exclusively,
+        in_use::open_for_writing_elsewhere,
+        in_use::mounted_btrfs_of_two,
+        in_use::under_a_loop_device,
+        in_use::on_a_device_that_is_mounted,
+        in_use::a_file_attached_twice,
+        in_use::partitions_and_their_disk,
+        in_use::a_symlink_is_resolved_and_shown,
+        in_use::the_disk_under_the_root_filesystem,
+        in_use::claimed_twice,
+        in_use::read_only_small_and_not_a_device,
+        leftovers::killed_with_a_directory_of_an_ordinary_user,
+        leftovers::killed_while_mounted_in_a_private_namespace,
+        leftovers::killed_while_mounted_for_everyone,
+        leftovers::killed_with_a_loop_file,
+        leftovers::a_loop_file_that_someone_still_uses_waits_for_the_next_time,
+        leftovers::a_zombie_is_gone_and_a_living_neighbour_is_not,
+        leftovers::what_does_not_prove_to_be_ours_is_left,
+        leftovers::another_file_under_the_images_name_is_left,
+        leftovers::a_strangers_mount_inside_stops_the_removal,
+        leftovers::dropping_removes_what_was_made_and_its_entries,
+        leftovers::a_recorded_mount_is_unmounted_and_one_from_elsewhere_is_not,
+        leftovers::a_ledger_that_others_can_write_is_not_believed,
+        leftovers::entries_that_cannot_be_read_are_left_and_named,
+        loop_files::made_claimed_and_gone,
+        loop_files::larger_blocks,
+        loop_files::neither_discard_nor_zeroing_punches_it,
+        loop_files::a_punched_file_is_found_and_filled,
+        loop_files::its_loop_device_goes_with_it,
+        loop_files::too_little_room_says_how_much,
+        loop_files::a_directory_that_others_write_to_and_a_name_that_is_taken,
+        loop_files::a_mounted_one_goes_when_it_is_unmounted,
+        queues::settings_are_put_back_when_the_trial_is_over,
+        queues::settings_are_put_back_after_a_process_that_was_killed,
+        signatures::blank,
+        signatures::filesystems_and_swap,
+        signatures::members_of_sets,
+        signatures::encryption,
+        signatures::partition_tables,
+        signatures::signatures_that_contradict,
+        signatures::data_that_no_signature_explains,
+        signatures::put_to_use_while_it_is_claimed,
+        signatures::blkid_missing_failing_or_unsure,
+    ])
+}

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use device::{Claim, Ledger, OwnedQueue};
+use skippable::Ending;
 use units::Bytes;
 
 use crate::leftovers::Victim;
@@ -33,24 +34,19 @@ pub(crate) fn note_and_change(ledger: &Ledger, node: &Path) -> OwnedQueue {
     noted
 }
 
-#[test]
-fn settings_are_put_back_when_the_trial_is_over() {
-    if !enters_as_root("settings_are_put_back_when_the_trial_is_over") {
-        return;
-    }
+pub(crate) fn settings_are_put_back_when_the_trial_is_over() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
     let disk = ledger.make_loop_file(place.path(), SIZE).unwrap();
     let before = settings(&disk.device());
     drop(note_and_change(&ledger, &disk.device()));
     assert_eq!(settings(&disk.device()), before);
+    Ok(())
 }
 
-#[test]
-fn settings_are_put_back_after_a_process_that_was_killed() {
-    if !enters_as_root("settings_are_put_back_after_a_process_that_was_killed") {
-        return;
-    }
+pub(crate) fn settings_are_put_back_after_a_process_that_was_killed() -> Ending {
+    enters_as_root()?;
     let place = tempfile::tempdir().unwrap();
     // The disk is another's: it is still there when the victim's things are swept.
     let other = tempfile::tempdir().unwrap();
@@ -66,4 +62,5 @@ fn settings_are_put_back_after_a_process_that_was_killed() {
     assert!(report.left.is_empty(), "{report}");
     assert!(report.to_string().contains("queue/read_ahead_kb of /dev/loop"), "{report}");
     assert_eq!(settings(&disk.device()), before);
+    Ok(())
 }

@@ -5,24 +5,22 @@ use std::process::{Command, Output};
 
 use device::Claim;
 use rustix::mount::MountPropagationFlags;
+use skippable::Ending;
 use stack::Refusal;
 
-/// Gives the test's thread a mount namespace of its own; `false`, with the reason printed,
-/// where it has to be skipped. In the namespace of the machine, any process that makes one
+/// Gives the test's thread a mount namespace of its own; skips the test where that cannot be
+/// had. In the namespace of the machine, any process that makes one
 /// for itself at the wrong moment would take a copy of our mounts along and keep our devices
 /// busy.
-pub(crate) fn enters_as_root(test: &str) -> bool {
-    if !rustix::process::geteuid().is_root() {
-        println!("{test}: skipped: loop devices need root");
-        return false;
-    }
+pub(crate) fn enters_as_root() -> Ending {
+    skippable::needs_root()?;
     // SAFETY: only this thread's view of mounts changes; no memory or descriptor is shared
     // differently from before.
     let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS) };
     assert_eq!(unshared, 0, "{}", std::io::Error::last_os_error());
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).unwrap();
-    true
+    Ok(())
 }
 
 /// Runs a program that has to succeed; returns its standard output.

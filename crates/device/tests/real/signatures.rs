@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use device::{Claim, ClaimRequest, SMALLEST_DEVICE, ToolPath};
 
+use skippable::Ending;
+
 use crate::fixtures;
 use crate::scratch::{Disk, enters_as_root, run};
 
@@ -23,24 +25,19 @@ fn guarded(disk: &Disk, expected: &str) {
     assert_eq!(before, disk.checksum(), "the guard wrote to the device");
 }
 
-#[test]
-fn blank() {
-    if !enters_as_root("blank") {
-        return;
-    }
+pub(crate) fn blank() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let before = disk.checksum();
     let claim = Claim::take(&disk.node, &[]).unwrap();
     assert_eq!(claim.size(), units::Bytes::from_mib(16));
     claim.recheck().unwrap();
     assert_eq!(before, disk.checksum());
+    Ok(())
 }
 
-#[test]
-fn filesystems_and_swap() {
-    if !enters_as_root("filesystems_and_swap") {
-        return;
-    }
+pub(crate) fn filesystems_and_swap() -> Ending {
+    enters_as_root()?;
     for (mib, program, args, expected) in [
         (32, "mkfs.ext4", &["-q", "-L", "home"][..], "a signature of ext4 labelled `home`"),
         (320, "mkfs.xfs", &["-q"], "a signature of xfs"),
@@ -52,13 +49,11 @@ fn filesystems_and_swap() {
         run(program, &args);
         guarded(&disk, expected);
     }
+    Ok(())
 }
 
-#[test]
-fn members_of_sets() {
-    if !enters_as_root("members_of_sets") {
-        return;
-    }
+pub(crate) fn members_of_sets() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     disk.write(0, &fixtures::lvm_label());
     guarded(&disk, "a signature of LVM2_member");
@@ -77,13 +72,11 @@ fn members_of_sets() {
         disk.write(offset, &fixtures::zfs_label());
     }
     guarded(&disk, "a signature of zfs_member");
+    Ok(())
 }
 
-#[test]
-fn encryption() {
-    if !enters_as_root("encryption") {
-        return;
-    }
+pub(crate) fn encryption() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     disk.write(0, &fixtures::luks_header());
     guarded(&disk, "a signature of crypto_LUKS");
@@ -97,13 +90,11 @@ fn encryption() {
     args.push(disk.text());
     run("cryptsetup", &args);
     guarded(&disk, "a signature of crypto_LUKS");
+    Ok(())
 }
 
-#[test]
-fn partition_tables() {
-    if !enters_as_root("partition_tables") {
-        return;
-    }
+pub(crate) fn partition_tables() -> Ending {
+    enters_as_root()?;
     for (label, expected) in
         [("msdos", "a partition table (dos)"), ("gpt", "a partition table (gpt)")]
     {
@@ -111,14 +102,12 @@ fn partition_tables() {
         run("parted", &["-s", disk.text(), "mklabel", label]);
         guarded(&disk, expected);
     }
+    Ok(())
 }
 
-#[test]
-fn signatures_that_contradict() {
+pub(crate) fn signatures_that_contradict() -> Ending {
     use std::os::unix::fs::FileExt;
-    if !enters_as_root("signatures_that_contradict") {
-        return;
-    }
+    enters_as_root()?;
     // XFS, with the superblock of an ext4 in the place where ext4 has it.
     let small = Disk::blank(32);
     run("mkfs.ext4", &["-q", small.text()]);
@@ -128,13 +117,11 @@ fn signatures_that_contradict() {
     run("mkfs.xfs", &["-q", disk.text()]);
     disk.write(1024, &superblock);
     guarded(&disk, "carries several signatures that contradict");
+    Ok(())
 }
 
-#[test]
-fn data_that_no_signature_explains() {
-    if !enters_as_root("data_that_no_signature_explains") {
-        return;
-    }
+pub(crate) fn data_that_no_signature_explains() -> Ending {
+    enters_as_root()?;
     for offset in [70_000, 8 << 20, (16 << 20) - 1] {
         let disk = Disk::blank(16);
         // The middle sample of 16: size / 17 * 8, and its neighbourhood.
@@ -142,9 +129,10 @@ fn data_that_no_signature_explains() {
         disk.write(offset, b"x");
         guarded(&disk, "it holds data of no kind that blkid knows");
     }
+    Ok(())
 }
 
-/// Takes with a blkid of our own making.
+/// Takes with a blkid of our own making, and expects to be refused.
 fn take_with_blkid(disk: &Disk, script: Option<&str>, destroy: &[PathBuf]) -> stack::Refusal {
     use std::os::unix::fs::PermissionsExt;
     let tools = tempfile::tempdir().unwrap();
@@ -162,11 +150,26 @@ fn take_with_blkid(disk: &Disk, script: Option<&str>, destroy: &[PathBuf]) -> st
     request.take().expect_err("claimed without a word from blkid")
 }
 
-#[test]
-fn blkid_missing_failing_or_unsure() {
-    if !enters_as_root("blkid_missing_failing_or_unsure") {
-        return;
-    }
+/// blkid runs when the device was looked at and is locked: what puts it to use just then did
+/// not ask for the lock.
+pub(crate) fn put_to_use_while_it_is_claimed() -> Ending {
+    enters_as_root()?;
+    let disk = Disk::blank(16);
+    let above = disk.image().with_extension("above");
+    let script = format!(
+        "#!/bin/sh\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\n[ -e {above} ] || losetup -f --show {} >{above}\nexec blkid \"$@\"\n",
+        disk.text(),
+        above = above.display(),
+    );
+    let refusal = take_with_blkid(&disk, Some(&script), &[]);
+    run("losetup", &["-d", std::fs::read_to_string(&above).unwrap().trim()]);
+    assert!(refusal.rule.contains("stands on"), "{refusal}");
+    Claim::take(&disk.node, &[]).expect("free again");
+    Ok(())
+}
+
+pub(crate) fn blkid_missing_failing_or_unsure() -> Ending {
+    enters_as_root()?;
     let disk = Disk::blank(16);
     let before = disk.checksum();
     let named = [disk.node.clone()];
@@ -189,4 +192,5 @@ fn blkid_missing_failing_or_unsure() {
     assert!(unsure.rule.contains("contradict"), "{unsure}");
     assert_eq!(before, disk.checksum());
     assert!(Path::new(&disk.node).exists());
+    Ok(())
 }

@@ -3,28 +3,25 @@
 
 use std::path::Path;
 
+use skippable::{Ending, Skipped, skip};
 use units::Bytes;
 
 use crate::contender::{Seen, stage};
 use crate::machine::able;
 
-/// Runs a contender on disks of `mib` MiB; `None` where this machine cannot.
-fn seen(text: &str, mib: u64, needs: &str) -> Option<Seen> {
-    if !able() {
-        return None;
-    }
+/// Runs a contender on disks of `mib` MiB; skips the test where this machine cannot.
+fn seen(text: &str, mib: u64, needs: &str) -> Result<Seen, Skipped> {
+    able()?;
     if !Path::new(needs).exists() {
-        eprintln!("skipped: this kernel has no {needs}");
-        return None;
+        return skip(format!("this kernel has no {needs}"));
     }
-    Some(stage(text, Bytes::from_mib(mib)).run_mounted())
+    Ok(stage(text, Bytes::from_mib(mib)).run_mounted())
 }
 
 const MD: &str = "/proc/mdstat";
 const DM: &str = "/dev/mapper/control";
 
-#[test]
-fn mkfs_finds_the_geometry_of_an_array() {
+pub(crate) fn mkfs_finds_the_geometry_of_an_array() -> Ending {
     // Stride and stripe width in blocks of 4 KiB, with chunks of 512 KiB.
     for (level, geometry) in [
         ("raid0x6", Some((128, 768))),
@@ -33,7 +30,7 @@ fn mkfs_finds_the_geometry_of_an_array() {
         ("raid6x6", Some((128, 512))),
         ("raid10x6", Some((128, 384))),
     ] {
-        let Some(ext4) = seen(&format!("ext4:layout={level}"), 160, MD) else { return };
+        let ext4 = seen(&format!("ext4:layout={level}"), 160, MD)?;
         let stride = geometry.map(|(stride, _)| format!("RAID stride:              {stride}"));
         let width = geometry.map(|(_, width)| format!("RAID stripe width:        {width}"));
         match (stride, width) {
@@ -44,29 +41,30 @@ fn mkfs_finds_the_geometry_of_an_array() {
             _ => assert!(!ext4.dump.contains("RAID stride"), "{level}:\n{}", ext4.dump),
         }
     }
-    let Some(xfs) = seen("xfs:layout=raid10x6+journal", 400, MD) else { return };
+    let xfs = seen("xfs:layout=raid10x6+journal", 400, MD)?;
     assert!(xfs.dump.contains("sunit=128    swidth=384 blks"), "{}", xfs.dump);
     assert!(xfs.dump.contains("log      =external"), "{}", xfs.dump);
     assert!(xfs.dump.contains("near=2"), "{}", xfs.dump);
     // mkfs.xfs does not ask an array below 1 GiB: there the contender says it.
-    let Some(small) = seen("xfs:layout=raid10x6", 160, MD) else { return };
+    let small = seen("xfs:layout=raid10x6", 160, MD)?;
     assert!(small.dump.contains("sunit=0      swidth=0 blks"), "{}", small.dump);
     let said = "xfs:stripe_unit=512K:stripe_width=3:layout=raid10x6";
-    let Some(said) = seen(said, 200, MD) else { return };
+    let said = seen(said, 200, MD)?;
     assert!(said.dump.contains("sunit=128    swidth=384 blks"), "{}", said.dump);
+    Ok(())
 }
 
-#[test]
-fn far_copies_and_small_chunks() {
-    let Some(far) = seen("ext4:layout=raid10x4+copies=far+chunk=64K", 160, MD) else { return };
+pub(crate) fn far_copies_and_small_chunks() -> Ending {
+    let far = seen("ext4:layout=raid10x4+copies=far+chunk=64K", 160, MD)?;
     assert!(far.dump.contains("far=2") && far.dump.contains("Chunk Size : 64K"), "{}", far.dump);
+    Ok(())
 }
 
-#[test]
-fn mapped_disks() {
-    let Some(crypt) = seen("ext4:layout=crypt", 400, DM) else { return };
+pub(crate) fn mapped_disks() -> Ending {
+    let crypt = seen("ext4:layout=crypt", 400, DM)?;
     assert!(crypt.dump.contains("aes-xts-plain64"), "{}", crypt.dump);
-    let Some(thin) = seen("ext4:layout=thin+size=300M+chunk=128K", 400, DM) else { return };
+    let thin = seen("ext4:layout=thin+size=300M+chunk=128K", 400, DM)?;
     assert!(thin.dump.contains("128.00k"), "{}", thin.dump);
     assert!(thin.dump.contains("data") && thin.dump.contains("pool"), "{}", thin.dump);
+    Ok(())
 }

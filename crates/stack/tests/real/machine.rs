@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use skippable::{Ending, skip};
 use units::Bytes;
 
 const LOOP_CONFIGURE: libc::c_ulong = 0x4c0a;
@@ -146,17 +147,13 @@ pub(crate) fn differing_bytes(
         .sum()
 }
 
-/// Whether this process may do what the tests need; says why not.
-pub(crate) fn able() -> bool {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: loop devices and mounts need root");
-        return false;
-    }
+/// Skips the test where this process may not do what it needs.
+pub(crate) fn able() -> Ending {
+    skippable::needs_root()?;
     if !Path::new("/dev/loop-control").exists() {
-        eprintln!("skipped: this kernel has no loop devices");
-        return false;
+        return skip("this kernel has no loop devices");
     }
-    true
+    Ok(())
 }
 
 /// Whether the kernel has this type of filesystem.

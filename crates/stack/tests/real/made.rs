@@ -1,6 +1,7 @@
 //! What can be seen without mounting: every mkfs, check and inspection runs, at the minimum
 //! size too, and no mkfs gives allocated blocks of the loop file back.
 
+use skippable::Ending;
 use units::Bytes;
 
 use crate::contender::{makeable, stage};
@@ -9,11 +10,8 @@ use crate::machine::able;
 /// A size on which every filesystem can be made with its defaults.
 const ROOMY: Bytes = Bytes::from_mib(320);
 
-#[test]
-fn every_filesystem_is_made_checked_and_inspected() {
-    if !able() {
-        return;
-    }
+pub(crate) fn every_filesystem_is_made_checked_and_inspected() -> Ending {
+    able()?;
     for filesystem in makeable() {
         let name = filesystem.describe().name;
         let staged = stage(name, ROOMY);
@@ -31,13 +29,11 @@ fn every_filesystem_is_made_checked_and_inspected() {
         };
         assert!(shown.is_none_or(|shown| dump.contains(shown)), "{name}:\n{dump}");
     }
+    Ok(())
 }
 
-#[test]
-fn each_can_be_made_on_its_minimum() {
-    if !able() {
-        return;
-    }
+pub(crate) fn each_can_be_made_on_its_minimum() -> Ending {
+    able()?;
     let plain = makeable().map(|filesystem| filesystem.describe().name);
     let optioned = [
         "ext2:block_size=1K:inode_ratio=1K",
@@ -96,4 +92,5 @@ fn each_can_be_made_on_its_minimum() {
             assert!(features.contains(&"has_journal".to_owned()), "{text}: {features:?}");
         }
     }
+    Ok(())
 }

@@ -1,30 +1,27 @@
 //! The filesystems that Debian's kernels have as modules and many others lack. Where the
 //! kernel lacks one, the test says so; carried out in a guest of the lab, none is skipped.
 
+use skippable::{Ending, Skipped, skip};
 use units::Bytes;
 
 use crate::contender::{Seen, stage};
 use crate::machine::{able, kernel_has, run};
 
-fn seen(text: &str, mib: u64) -> Option<Seen> {
-    if !able() {
-        return None;
-    }
+fn seen(text: &str, mib: u64) -> Result<Seen, Skipped> {
+    able()?;
     let name = text.split([':', '@']).next().unwrap();
     let kernel_type = stack::filesystems::find(name).unwrap().describe().kernel_type;
     if !kernel_has(kernel_type) {
-        eprintln!("skipped: this kernel has no {kernel_type}");
-        return None;
+        return skip(format!("this kernel has no {kernel_type}"));
     }
-    Some(stage(text, Bytes::from_mib(mib)).run_mounted())
+    Ok(stage(text, Bytes::from_mib(mib)).run_mounted())
 }
 
 fn shows(seen: &Seen, option: &str) -> bool {
     seen.mount_options.split(',').any(|other| other == option)
 }
 
-#[test]
-fn reiserfs_mounts_with_its_options() {
+pub(crate) fn reiserfs_mounts_with_its_options() -> Ending {
     for text in [
         "reiserfs",
         "reiserfs@2004",
@@ -33,55 +30,52 @@ fn reiserfs_mounts_with_its_options() {
         "reiserfs:layout=single+journal",
         "reiserfs:journal_size=64M:layout=single+journal",
     ] {
-        let Some(_) = seen(text, 160) else { return };
+        seen(text, 160)?;
     }
-    let Some(off) = seen("reiserfs:barrier=off:tail_packing=off:data=writeback", 64) else {
-        return;
-    };
+    let off = seen("reiserfs:barrier=off:tail_packing=off:data=writeback", 64)?;
     assert!(shows(&off, "barrier=none"), "{}", off.mount_options);
     assert!(shows(&off, "data=writeback"), "{}", off.mount_options);
     assert!(shows(&off, "notail"), "{}", off.mount_options);
-    let Some(on) = seen("reiserfs:barrier=on:commit_interval=7", 64) else { return };
+    let on = seen("reiserfs:barrier=on:commit_interval=7", 64)?;
     assert!(shows(&on, "commit=7") && !shows(&on, "barrier=none"), "{}", on.mount_options);
+    Ok(())
 }
 
-#[test]
-fn jfs_mounts_with_its_journal_inside_and_outside() {
+pub(crate) fn jfs_mounts_with_its_journal_inside_and_outside() -> Ending {
     for text in ["jfs", "jfs:journal_size=4M", "jfs:layout=single+journal"] {
-        let Some(seen) = seen(text, 64) else { return };
+        let seen = seen(text, 64)?;
         assert!(!seen.features.is_empty(), "{text}: {}", seen.dump);
         assert!(seen.dump.contains(&seen.uuid), "{text}: {}", seen.dump);
     }
+    Ok(())
 }
 
-#[test]
-fn f2fs_mounts_with_its_options() {
-    let Some(_) = seen("f2fs", 80) else { return };
-    let Some(off) = seen("f2fs:barrier=off:inline_data=off:metadata_checksum=on", 80) else {
-        return;
-    };
+pub(crate) fn f2fs_mounts_with_its_options() -> Ending {
+    seen("f2fs", 80)?;
+    let off = seen("f2fs:barrier=off:inline_data=off:metadata_checksum=on", 80)?;
     assert!(shows(&off, "nobarrier") && shows(&off, "noinline_data"), "{}", off.mount_options);
     assert!(off.features.contains(&"inode_checksum".to_owned()), "{:?}", off.features);
-    let Some(packed) = seen("f2fs:compression=zstd:compression_level=3", 80) else { return };
+    let packed = seen("f2fs:compression=zstd:compression_level=3", 80)?;
     assert!(shows(&packed, "compress_algorithm=zstd:3"), "{}", packed.mount_options);
     assert!(packed.features.contains(&"compression".to_owned()), "{:?}", packed.features);
+    Ok(())
 }
 
-#[test]
-fn nilfs2_mounts_without_its_cleaner() {
+pub(crate) fn nilfs2_mounts_without_its_cleaner() -> Ending {
     for text in ["nilfs2", "nilfs2:block_size=1K"] {
-        let Some(seen) = seen(text, 160) else { return };
+        let seen = seen(text, 160)?;
         assert!(seen.dump.contains(&seen.uuid), "{text}: {}", seen.dump);
     }
-    let Some(off) = seen("nilfs2:barrier=off", 160) else { return };
+    let off = seen("nilfs2:barrier=off", 160)?;
     assert!(shows(&off, "nobarrier"), "{}", off.mount_options);
+    Ok(())
 }
 
-#[test]
-fn exfat_and_ntfs3_mount() {
+pub(crate) fn exfat_and_ntfs3_mount() -> Ending {
     for text in ["exfat", "exfat:block_size=64K", "ntfs3", "ntfs3:compression=on:block_size=4K"] {
-        let _ = seen(text, 64);
+        seen(text, 64)?;
     }
+    Ok(())
 }
 
 /// From the kernel's configuration; where it does not show it, FSTRIAL_KERNEL_HAS_XFS_V4 says
@@ -93,21 +87,18 @@ fn kernel_takes_xfs_v4() -> bool {
             && run(&stack::Command::new("zcat", [path])).contains("CONFIG_XFS_SUPPORT_V4=y")
 }
 
-#[test]
-fn xfs_of_a_time_mounts_where_the_kernel_takes_v4() {
-    if !able() {
-        return;
-    }
+pub(crate) fn xfs_of_a_time_mounts_where_the_kernel_takes_v4() -> Ending {
+    able()?;
     if !kernel_takes_xfs_v4() {
-        eprintln!("skipped: this kernel does not say that it takes XFS v4");
-        return;
+        return skip("this kernel does not say that it takes XFS v4");
     }
     for text in [
         "xfs@2004",
         "xfs@2011",
         "xfs@2004:block_size=1K:stripe_unit=16K:stripe_width=3:layout=single+journal",
     ] {
-        let Some(seen) = seen(text, 320) else { return };
+        let seen = seen(text, 320)?;
         assert!(seen.features.contains(&"V4".to_owned()), "{text}: {:?}", seen.features);
     }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use stack::Command;
 use stack::filesystems::Plan;
@@ -43,22 +43,10 @@ impl Cooling<'_> {
                 warm("the filesystem lives in memory".to_owned())
             }
             Cooling::Remount { mounted, plan, devices, alone } => {
-                let mut how = "unmounted and mounted again";
-                // A pool keeps its own cache until that is emptied or it is let go of.
+                let mut how = "";
                 let between = || {
-                    let attachment = plan.attachment.as_ref();
-                    let empty = attachment.filter(|_| *alone).and_then(|a| a.empty.as_ref());
-                    // A lab of an older build lacks the program for it.
-                    if empty.is_some_and(|empty| run(empty).is_ok()) {
-                        how = "unmounted, the pool's cache emptied, and mounted again";
-                        return Ok(());
-                    }
-                    if let Some(attachment) = attachment {
-                        how = "exported and imported again";
-                        run(&attachment.detach)?;
-                    }
-                    devices.iter().for_each(drop_device_buffers);
-                    attachment.map_or(Ok(()), |attachment| run(&attachment.attach))
+                    how = empty_below(plan, devices, *alone, run, &mut drop_device_buffers)?;
+                    Ok(())
                 };
                 if let Err(error) = mounted.remount(&plan.mount, between) {
                     return warm(format!("it could not be mounted again: {error}"));
@@ -85,9 +73,37 @@ impl Cooling<'_> {
     }
 }
 
+/// Empties the caches below a filesystem that is unmounted, and says what was done in all.
+fn empty_below(
+    plan: &Plan,
+    devices: &[PathBuf],
+    alone: bool,
+    run: &dyn Fn(&Command) -> Result<(), String>,
+    drop_buffers: &mut dyn FnMut(&Path),
+) -> Result<&'static str, String> {
+    let attachment = plan.attachment.as_ref();
+    // A pool keeps its own cache until that is emptied or it is let go of.
+    let empty = attachment.filter(|_| alone).and_then(|a| a.empty.as_ref());
+    // A lab of an older build lacks the program for it.
+    if empty.is_some_and(|empty| run(empty).is_ok()) {
+        return Ok("unmounted, the pool's cache emptied, and mounted again");
+    }
+    if let Some(attachment) = attachment {
+        run(&attachment.detach)?;
+    }
+    devices.iter().for_each(|device| drop_buffers(device));
+    match attachment {
+        None => Ok("unmounted and mounted again"),
+        Some(attachment) => {
+            run(&attachment.attach)?;
+            Ok("exported and imported again")
+        }
+    }
+}
+
 /// Drops the block device's own page cache. Closing a device does that only when nobody
 /// else has it open, and the trial's claim does.
-fn drop_device_buffers(device: &PathBuf) {
+fn drop_device_buffers(device: &Path) {
     // BLKFLSBUF of linux/fs.h: _IO(0x12, 97).
     const BLKFLSBUF: libc::c_ulong = 0x1261;
     if let Ok(file) = File::open(device) {
@@ -95,5 +111,87 @@ fn drop_device_buffers(device: &PathBuf) {
         unsafe {
             libc::ioctl(file.as_raw_fd(), BLKFLSBUF as _, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attachment(empty: bool) -> stack::filesystems::Attachment {
+        let command = |word: &str| Command::new("pool", [word]);
+        stack::filesystems::Attachment {
+            detach: command("detach"),
+            attach: command("attach"),
+            empty: empty.then(|| command("empty")),
+            remove: command("remove"),
+            commit: command("commit"),
+            service: None,
+        }
+    }
+
+    fn plan(attachment: Option<stack::filesystems::Attachment>) -> Plan {
+        Plan {
+            make: Vec::new(),
+            mount: stack::filesystems::Mount {
+                source: "/dev/a".to_owned(),
+                kernel_type: "ext4".to_owned(),
+                options: Vec::new(),
+            },
+            settle: Vec::new(),
+            attachment,
+            check: Vec::new(),
+            inspect: Vec::new(),
+            durability: stack::Durability::Full,
+            served_by: "a test".to_owned(),
+        }
+    }
+
+    /// What is done below an unmounted filesystem, in order, and how that is called. Commands
+    /// that contain `failing` fail.
+    fn done(
+        plan: &Plan,
+        alone: bool,
+        failing: &str,
+    ) -> (Vec<String>, Result<&'static str, String>) {
+        let steps = std::cell::RefCell::new(Vec::new());
+        let run = |command: &Command| {
+            steps.borrow_mut().push(command.to_string());
+            if command.to_string() == failing { Err("it failed".to_owned()) } else { Ok(()) }
+        };
+        let mut drop_buffers =
+            |device: &Path| steps.borrow_mut().push(format!("drop {}", device.display()));
+        let devices = ["/dev/a", "/dev/b"].map(PathBuf::from);
+        let how = empty_below(plan, &devices, alone, &run, &mut drop_buffers);
+        (steps.into_inner(), how)
+    }
+
+    #[test]
+    fn the_buffers_of_every_device_are_dropped() {
+        let (steps, how) = done(&plan(None), false, "");
+        assert_eq!(steps, ["drop /dev/a", "drop /dev/b"]);
+        assert_eq!(how, Ok("unmounted and mounted again"));
+    }
+
+    #[test]
+    fn a_pool_is_let_go_of_around_that() {
+        for (alone, empty) in [(false, true), (true, false)] {
+            let (steps, how) = done(&plan(Some(attachment(empty))), alone, "");
+            assert_eq!(steps, ["pool detach", "drop /dev/a", "drop /dev/b", "pool attach"]);
+            assert_eq!(how, Ok("exported and imported again"));
+        }
+        let (steps, how) = done(&plan(Some(attachment(false))), true, "pool detach");
+        assert_eq!((steps, how.is_err()), (vec!["pool detach".to_owned()], true));
+    }
+
+    #[test]
+    fn a_pools_own_cache_is_emptied_where_no_other_pool_can_be() {
+        let (steps, how) = done(&plan(Some(attachment(true))), true, "");
+        assert_eq!(steps, ["pool empty"]);
+        assert_eq!(how, Ok("unmounted, the pool's cache emptied, and mounted again"));
+        // Where the program for it is missing, the pool is let go of.
+        let (steps, how) = done(&plan(Some(attachment(true))), true, "pool empty");
+        assert_eq!(steps[..2], ["pool empty", "pool detach"]);
+        assert_eq!(how, Ok("exported and imported again"));
     }
 }

@@ -1,0 +1,56 @@
+//! Test programs with tests that may not be able to run: where root, a kernel module or a
+//! program is missing, a test is listed as ignored, with the reason, and never as passed.
+//!
+//! Such a program has `harness = false` in its manifest and a
+//! `main` that calls [`run`]. The
+//! options are those of every Rust test program. Tests that can always run use `#[test]`.
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Trial};
+
+/// Why a test could not run here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped(String);
+
+/// What a test ends with: failures panic.
+pub type Ending = Result<(), Skipped>;
+
+/// A test's name and what it does.
+pub type Test = (&'static str, fn() -> Ending);
+
+/// Skips the test that returns it.
+///
+/// # Errors
+/// Always, with the reason.
+pub fn skip<T>(why: impl Into<String>) -> Result<T, Skipped> {
+    Err(Skipped(why.into()))
+}
+
+/// # Errors
+/// Skips the test unless it runs as root.
+pub fn needs_root() -> Ending {
+    if rustix::process::geteuid().is_root() { Ok(()) } else { skip("needs root") }
+}
+
+/// Runs the tests that the command line chooses. [`tests!`] makes the table.
+pub fn run(tests: &[Test]) -> ExitCode {
+    let trials = tests.iter().map(|&(name, test)| {
+        Trial::ignorable_test(name, move || {
+            Ok(match test() {
+                Ok(()) => Completion::Completed,
+                Err(Skipped(why)) => Completion::ignored_with(why),
+            })
+        })
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
+
+/// The tests of a program for [`run`], by their paths. One left out is dead code, which clippy
+/// refuses.
+#[macro_export]
+macro_rules! tests {
+    ($($module:ident::$test:ident),+ $(,)?) => {
+        &[$((concat!(stringify!($module), "::", stringify!($test)), $module::$test)),+]
+    };
+}

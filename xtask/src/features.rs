@@ -1,0 +1,79 @@
+//! Third-party features that a crate built alone has not, and the whole workspace has: each
+//! makes cargo compile that dependency, and all above it, a second time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::sources::Crate;
+
+/// The features of each package, as often as it is built with others.
+type Features = BTreeMap<String, BTreeSet<String>>;
+
+/// What `workspace-hack` lacks, in words.
+pub(crate) fn check(crates: &[Crate]) -> Result<Vec<String>> {
+    let whole = tree(&["--workspace", "--edges", "normal,build,dev"])?;
+    let mut problems = BTreeSet::new();
+    for one in crates {
+        // As tests are built, and as a program is.
+        for edges in ["normal,build,dev", "normal,build"] {
+            let alone = tree(&["--package", &one.name, "--edges", edges])?;
+            problems.extend(differences(&one.name, &alone, &whole));
+        }
+    }
+    Ok(problems.into_iter().collect())
+}
+
+fn tree(arguments: &[&str]) -> Result<Features> {
+    let output = Command::new("cargo")
+        .args(["tree", "--locked", "--prefix", "none", "--format", "{p}|{f}"])
+        .args(arguments)
+        .output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(parse(&String::from_utf8_lossy(&output.stdout)))
+}
+
+fn parse(tree: &str) -> Features {
+    let mut features = Features::new();
+    for line in tree.lines() {
+        let Some((package, enabled)) = line.trim_end_matches(" (*)").split_once('|') else {
+            continue;
+        };
+        features.entry(package.to_owned()).or_default().insert(enabled.to_owned());
+    }
+    features
+}
+
+fn differences(name: &str, alone: &Features, whole: &Features) -> Vec<String> {
+    let list = |features: Option<&BTreeSet<String>>| -> BTreeSet<String> {
+        let lists = features.into_iter().flatten();
+        lists.flat_map(|list| list.split(',')).map(str::to_owned).collect()
+    };
+    let mut problems = Vec::new();
+    for (package, features) in alone {
+        if whole.get(package) != Some(features) {
+            let missing = list(whole.get(package));
+            let missing: Vec<_> = missing.difference(&list(Some(features))).cloned().collect();
+            problems.push(format!(
+                "crates/workspace-hack/Cargo.toml: {package} lacks [{}] where {name} is built alone",
+                missing.join(", ")
+            ));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feature_that_only_the_whole_has_is_named() {
+        let whole = parse("a v1|x,y\nb v2|\na v1|x,y (*)\n");
+        assert_eq!(differences("one", &parse("a v1|x,y\nb v2|"), &whole), [] as [String; 0]);
+        let found = differences("one", &parse("a v1|y\n"), &whole);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("a v1 lacks [x] where one is built alone"), "{found:?}");
+    }
+}
