@@ -11,6 +11,7 @@ mod held;
 mod init;
 mod inputs;
 mod kernel_log;
+mod late;
 pub mod models;
 mod modules;
 mod nbd;

@@ -74,8 +74,7 @@ pub enum Word {
     Lead,
     /// Time a request takes through the guest if the disk takes none, in nanoseconds.
     Floor,
-    /// Time by which requests were delivered later than the model says, summed, in
-    /// nanoseconds.
+    /// Nanoseconds during which at least one request was later than its model says.
     Excess,
     /// Pages of the store in use.
     StorePages,

@@ -9,6 +9,7 @@ use std::io;
 use disk::{Completion, Model, Operation, Record, Request, RequestId};
 use units::{Lba, Nanos, SECTOR_BYTES};
 
+use crate::late::LateTime;
 use crate::region::{Region, Word, Words};
 use crate::requests::RequestLog;
 use crate::store::{PageStore, StoreError};
@@ -132,6 +133,8 @@ pub struct Server<F> {
     /// Zero of the models' time.
     origin: Nanos,
     completed: Vec<Completion>,
+    /// When requests were late, on any disk.
+    late: LateTime,
     /// Told of requests that could not be served.
     complain: fn(&str),
 }
@@ -163,6 +166,7 @@ impl<F: FrontEnd> Server<F> {
             log: RequestLog::new(),
             origin,
             completed: Vec::new(),
+            late: LateTime::default(),
             complain,
         })
     }
@@ -325,7 +329,8 @@ impl<F: FrontEnd> Server<F> {
             return Ok(());
         };
         self.front.complete(&outstanding.arrival, outstanding.ending)?;
-        self.words.add(Word::Excess, self.excess(&outstanding, completion.at, now).0);
+        let late = self.lateness(&outstanding, completion.at, now);
+        self.words.add(Word::Excess, self.late.add(completion.at, late).0);
         let arrival = &outstanding.arrival;
         let record = Record {
             disk: nth as u8,
@@ -346,7 +351,7 @@ impl<F: FrontEnd> Server<F> {
     }
 
     /// By how much a request sent off `now` is later than its model says.
-    fn excess(&self, outstanding: &Outstanding, at: Nanos, now: Nanos) -> Nanos {
+    fn lateness(&self, outstanding: &Outstanding, at: Nanos, now: Nanos) -> Nanos {
         // What the whole way takes at least, against what the model gave it.
         let short = Nanos(self.words.get(Word::Floor)).saturating_sub(at - outstanding.submitted);
         // And what this server came too late by.

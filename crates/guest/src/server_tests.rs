@@ -169,6 +169,12 @@ fn a_model_faster_than_the_way_to_it_shows_as_excess() {
     let done = bench.run(vec![(MS, arrival(0, Operation::Read, 0, 8))]);
     assert_eq!(done[0].0, MS, "never before it arrived");
     assert_eq!(words.get(Word::Excess), 15_000);
+    // Two that are late at the same time are waited for once.
+    bench.run(vec![
+        (Nanos(5 * MS.0), arrival(0, Operation::Read, 0, 8)),
+        (Nanos(5 * MS.0), arrival(1, Operation::Read, 64, 8)),
+    ]);
+    assert_eq!(words.get(Word::Excess), 30_000);
 }
 
 #[test]
