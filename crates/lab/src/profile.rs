@@ -175,7 +175,9 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("raid-2011", include_str!("../profiles/raid-2011.toml")),
     ("today", include_str!("../profiles/today.toml")),
     ("today-ssd", include_str!("../profiles/today-ssd.toml")),
+    ("today-nvme", include_str!("../profiles/today-nvme.toml")),
     ("server-ssd", include_str!("../profiles/server-ssd.toml")),
+    ("server-nvme", include_str!("../profiles/server-nvme.toml")),
 ];
 
 impl MachineProfile {
@@ -307,7 +309,7 @@ impl MachineProfile {
     pub(crate) fn needs_fine_clock(&self, emulator: &str) -> LabError {
         let problem = format!(
             "instruction_ns = {}: {emulator} counts whole nanoseconds, and where to change that is \
-             known of Debian's QEMU 7.2 alone: install that one, or choose a slower processor \
+             known of Debian's QEMU 7.2 and 10.0: install one of them, or choose a slower processor \
              (--set instruction_ns=1)",
             self.instruction_ns
         );

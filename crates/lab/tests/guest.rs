@@ -21,10 +21,11 @@ use workload::{Parameters, PhaseEvent, Seed};
 use crate::harness::Test;
 
 fn main() {
-    let tests: [Test<Lab>; 12] = [
+    let tests: [Test<Lab>; 13] = [
         ("one specification gives one result", repeats_are_identical),
         ("a quicker copy of the emulator counts the same", the_quick_copy_counts_the_same),
         ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
+        ("a processor of today repeats", a_fine_clock_repeats),
         ("another seed gives another", seeds_differ),
         ("a small memory limits what is written first", a_small_memory_limits_writing),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
@@ -124,6 +125,41 @@ fn the_quick_copy_counts_the_same(lab: &Lab, cache: &Path) {
     assert!(lab.counts_quickly());
     installed.emulate_as_installed();
     assert_eq!(told(lab), told(&installed));
+}
+
+/// With a clock in quarters of a nanosecond: what ends a budget of instructions early, at a
+/// moment that depends on the host, must not move a timer.
+fn a_fine_clock_repeats(slow: &Lab, cache: &Path) {
+    let parts = lab::current(cache).and_then(|software| software.parts()).expect("it is built");
+    let profile = MachineProfile::find("server-ssd").expect("it is shipped");
+    assert_eq!(profile.instruction_ns, 0.25);
+    let lab =
+        Lab::open(parts, cache, profile, &InputFiles::default()).expect("its places are known");
+    let tree = workload::find("tree").expect("it is in the catalogue").describe();
+    let parameters = Parameters::resolve(tree, &BTreeMap::new(), 0.002).expect("it is allowed");
+    let workloads = vec![WorkloadChoice { name: "tree".to_owned(), parameters }];
+    let trial = |contender: &str| TrialSpec {
+        contender: Contender::parse_list(contender).expect("it is in the catalogue").remove(0),
+        workloads: workloads.clone(),
+        size: Some(Bytes::from_gib(1)),
+        ..spec(1)
+    };
+    let result = lab::verify(&lab, &trial("btrfs"), 6, &Stop::new(), &|_, _| {});
+    assert_eq!(result.expect("guests start").first_difference(), None);
+    // And it is quicker where the processor is what is waited for.
+    let time = |lab: &Lab| {
+        let mut time = Nanos::ZERO;
+        let carried = lab.carry_out(&spec(1), &Extras::default(), &Stop::new(), &mut |event| {
+            if let Event::Phase(PhaseEvent::Finished(result)) = event {
+                time = time + result.wall;
+            }
+        });
+        carried.expect("a guest starts");
+        time
+    };
+    let (fine, whole) = (time(&lab), time(slow));
+    let factor = whole.0 as f64 / fine.0 as f64;
+    assert!((3.5..4.5).contains(&factor), "{whole} with 1 ns an instruction, {fine} with 1/4");
 }
 
 fn seeds_differ(lab: &Lab, _: &Path) {

@@ -25,8 +25,11 @@ use crate::elf::{Elf, Function};
 /// `shl %cl, %rax` and `sar %cl, %rax`.
 const SHIFT_LEFT: [u8; 3] = [0x48, 0xd3, 0xe0];
 const SHIFT_RIGHT: [u8; 3] = [0x48, 0xd3, 0xf8];
-/// Room that the new `icount_round` takes: all that its old code and the padding behind have.
+/// Room that the new `icount_round` takes: in Debian's QEMU 7.2 all that its old code and the
+/// padding behind have.
 const ROUND_BYTES: usize = 32;
+/// `endbr64`, with which functions begin since Debian 13.
+const BRANCH_TARGET: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
 
 /// What makes the clock fine; `None` where a place is not found exactly once.
 pub(super) fn finer(program: &[u8], elf: &Elf<'_>) -> Option<Vec<Change>> {
@@ -64,12 +67,22 @@ fn referred(program: &[u8], function: Function, prefix: &[u8]) -> Option<u64> {
 
 /// The new `icount_round`.
 fn round(program: &[u8], elf: &Elf<'_>) -> Option<Change> {
-    let function = elf.function("icount_round")?;
+    let mut function = elf.function("icount_round")?;
+    if code(program, function)?.starts_with(&BRANCH_TARGET) {
+        let len = BRANCH_TARGET.len();
+        function.address += len as u64;
+        function.offset += len;
+        function.len -= len;
+    }
     let old = code(program, function)?;
-    // movzwl SHIFT(%rip), %ecx; then whatever rounds up and ends in sar %cl, %rax; ret.
+    // movzwl SHIFT(%rip), %ecx; then adds 2^SHIFT - 1, shifts to the right and returns.
     const LOAD_SHIFT: [u8; 3] = [0x0f, 0xb7, 0x0d];
-    const END: [u8; 4] = [0x48, 0xd3, 0xf8, 0xc3];
-    if !old.starts_with(&LOAD_SHIFT) || !old.ends_with(&END) {
+    const ROUND_UP: [u8; 17] =
+        [0xb8, 1, 0, 0, 0, 0xd3, 0xe0, 0x48, 0x98, 0x48, 0x8d, 0x44, 0x38, 0xff, 0x48, 0xd3, 0xf8];
+    if !old.starts_with(&LOAD_SHIFT)
+        || !old.get(LOAD_SHIFT.len() + 4..)?.starts_with(&ROUND_UP)
+        || !old.ends_with(&[0xc3])
+    {
         return None;
     }
     let shift = referred(program, function, &LOAD_SHIFT)?;
@@ -79,8 +92,8 @@ fn round(program: &[u8], elf: &Elf<'_>) -> Option<Change> {
     if referred(program, update, &[0x48, 0x03, 0x05])? != count {
         return None;
     }
-    let room = function.offset.checked_add(old.len())..function.offset.checked_add(ROUND_BYTES);
-    let padding = program.get(room.start?..room.end?)?;
+    let end = function.offset.checked_add(old.len())?;
+    let padding = program.get(end..end.max(function.offset.checked_add(ROUND_BYTES)?))?;
     let is_padding =
         |byte: &u8| [0x00, 0x0f, 0x1f, 0x2e, 0x40, 0x44, 0x66, 0x80, 0x84, 0x90].contains(byte);
     if !padding.iter().all(is_padding) {
@@ -187,6 +200,17 @@ mod tests {
                 assert_eq!(rounded(&fine, 0, count, shift), 0, "one that is due leaves none");
             }
         }
+    }
+
+    #[test]
+    fn functions_may_begin_with_the_mark_of_a_branch_target() {
+        let (mut code, mut functions) = emulator();
+        code[0x3c..0x40].copy_from_slice(&BRANCH_TARGET);
+        functions[2] = ("icount_round", 0x3c, 0x1d);
+        let before = program(&code, &functions);
+        let changes = super::finer(&before, &Elf::parse(&before).unwrap()).unwrap();
+        let function = Elf::parse(&before).unwrap().function("icount_round").unwrap();
+        assert_eq!(changes[2].0, function.offset + 4, "the mark stays");
     }
 
     #[test]
