@@ -2,6 +2,7 @@
 //! counters. Nothing here prints or decides; see `workload` for what is measured with them.
 
 mod clock;
+mod compact;
 mod cpu;
 mod device;
 mod latencies;
