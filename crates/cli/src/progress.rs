@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use runner::{Durations, RunEvent};
+use runner::{Durations, Remaining, RunEvent};
 use trial::{Event, Outcome, TrialSpec};
 use workload::PhaseEvent;
 
@@ -14,13 +14,28 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     lines: bool,
     durations: Durations,
-    specs: Vec<TrialSpec>,
-    /// The trials that run now, by their place in the order: since when, and their title.
-    running: BTreeMap<u32, (Instant, String)>,
+    remaining: Remaining,
+    /// What remains in all, of what runs now the whole time; `None` without a basis.
+    left: Option<Duration>,
+    /// The trials that run now, by their place in the order.
+    running: BTreeMap<u32, Running>,
     lanes: u32,
     began: Instant,
-    ops_planned: u64,
+    shown: Instant,
 }
+
+/// A trial that runs now.
+struct Running {
+    began: Instant,
+    title: String,
+    /// Of its phase.
+    ops_planned: u64,
+    /// What it is at.
+    at: String,
+}
+
+/// How often what is shown changes at most.
+const SHOW_EVERY: Duration = Duration::from_millis(250);
 
 impl Progress {
     /// `specs` are the trials that remain, run on so many lanes; `durations` what is known of
@@ -43,34 +58,47 @@ impl Progress {
         .unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
         bar.set_prefix("time left unknown");
-        Progress {
+        // The time that is gone moves on while a trial says nothing.
+        bar.enable_steady_tick(Duration::from_secs(1));
+        let remaining = Remaining::of(&specs);
+        let now = Instant::now();
+        let mut progress = Progress {
             bar,
             lines: !quiet && !terminal,
+            left: None,
             durations,
-            specs,
+            remaining,
             running: BTreeMap::new(),
             lanes: u32::try_from(lanes).unwrap_or(1).max(1),
-            began: Instant::now(),
-            ops_planned: 0,
-        }
+            began: now,
+            shown: now,
+        };
+        progress.estimate();
+        progress
     }
 
     /// Takes one event.
     pub(crate) fn show(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::TrialStarted { ordinal, spec, .. } => {
-                self.running.insert(ordinal, (Instant::now(), title(spec)));
-                self.bar.set_message(title(spec));
-                self.show_time_left();
+                let running = Running {
+                    began: Instant::now(),
+                    title: title(spec),
+                    ops_planned: 0,
+                    at: "starting".to_owned(),
+                };
+                self.running.insert(ordinal, running);
+                self.draw(ordinal);
             }
             RunEvent::Trial { ordinal, event } => self.within(ordinal, event),
             RunEvent::TrialStored { ordinal, spec, outcome } => {
-                let began = self.running.remove(&ordinal).map(|(began, _)| began);
+                let began = self.running.remove(&ordinal).map(|running| running.began);
                 let took = began.unwrap_or(self.began).elapsed();
                 if outcome.is_done() {
                     self.durations.add(spec, took);
                 }
-                self.specs.retain(|other| other != spec);
+                self.remaining.ended(spec);
+                self.estimate();
                 self.bar.inc(1);
                 self.say(spec, outcome, took);
             }
@@ -83,34 +111,46 @@ impl Progress {
     }
 
     fn within(&mut self, ordinal: u32, event: &Event) {
-        let title = self.running.get(&ordinal).map_or("", |(_, title)| title.as_str()).to_owned();
+        let Some(running) = self.running.get_mut(&ordinal) else { return };
         match event {
-            Event::Step(step) => self.bar.set_message(format!("{title}: {step}")),
+            Event::Step(step) => running.at = step.to_string(),
             Event::Phase(PhaseEvent::Started { workload, phase, ops_planned }) => {
-                self.ops_planned = *ops_planned;
-                self.bar.set_message(format!("{title}: {workload} {phase}"));
+                running.ops_planned = *ops_planned;
+                running.at = format!("{workload} {phase}");
             }
-            Event::Phase(PhaseEvent::Progress { ops_done }) if self.ops_planned > 0 => {
-                let percent = ops_done * 100 / self.ops_planned;
-                let message = self.bar.message();
-                let head = message.split(" · ").next().unwrap_or_default().to_owned();
-                self.bar.set_message(format!("{head} · {percent} %"));
+            Event::Phase(PhaseEvent::Progress { ops_done }) if running.ops_planned > 0 => {
+                // A plan may be exceeded: a phase of a given time has only a guess.
+                let percent = (ops_done.saturating_mul(100) / running.ops_planned).min(100);
+                let head = running.at.split(" · ").next().unwrap_or_default();
+                running.at = format!("{head} · {percent} %");
+                if self.shown.elapsed() < SHOW_EVERY {
+                    return;
+                }
             }
-            _ => {}
+            _ => return,
         }
-        self.show_time_left();
+        self.draw(ordinal);
     }
 
-    fn show_time_left(&self) {
-        let text = match self.durations.estimate(&self.specs) {
-            None => "time left unknown until the first trial has ended".to_owned(),
-            Some(estimate) => {
-                let gone: Duration = self.running.values().map(|(began, _)| began.elapsed()).sum();
-                let left = estimate.total.saturating_sub(gone) / self.lanes;
-                format!("about {} left", rounded(left))
+    fn draw(&mut self, ordinal: u32) {
+        self.shown = Instant::now();
+        if let Some(running) = self.running.get(&ordinal) {
+            self.bar.set_message(format!("{}: {}", running.title, running.at));
+        }
+        let text = match self.left {
+            None => "time left unknown until more trials have ended".to_owned(),
+            Some(left) => {
+                let gone: Duration =
+                    self.running.values().map(|running| running.began.elapsed()).sum();
+                format!("about {} left", rounded(left.saturating_sub(gone) / self.lanes))
             }
         };
         self.bar.set_prefix(text);
+    }
+
+    /// Takes a new estimate: when the run begins and when a trial has ended.
+    fn estimate(&mut self) {
+        self.left = self.remaining.estimate(&self.durations).map(|estimate| estimate.total);
     }
 
     /// A trial's end: always told when it did not end well.

@@ -1,14 +1,29 @@
-//! How long a run will take, from trials that have been run before.
+//! How long a run will take, from trials of this kind of place that were run before.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use store::{StoredRun, StoredTrial};
+use store::{Store, StoreError};
 use trial::TrialSpec;
 
-/// Wall time by kind of trial: workloads with parameters, and filesystem.
+/// Earlier trials that are looked at.
+const LOOKED_AT: u32 = 2000;
+
+/// The host's time by kind of trial: workloads with parameters, and filesystem.
 #[derive(Debug, Clone, Default)]
-pub struct Durations(BTreeMap<String, Vec<Duration>>);
+pub struct Durations(BTreeMap<String, Times>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    sum: Duration,
+    count: u32,
+}
+
+impl Times {
+    fn mean(self) -> Option<Duration> {
+        self.sum.checked_div(self.count)
+    }
+}
 
 /// An estimate, and what it rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,44 +37,85 @@ pub struct Estimate {
 }
 
 impl Durations {
+    /// What trials took that ran on this testbed, in the lab with this machine profile.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn earlier(
+        store: &Store,
+        testbed: &str,
+        profile: Option<&str>,
+    ) -> Result<Durations, StoreError> {
+        let mut durations = Durations::default();
+        for (spec, took) in store.durations(testbed, profile, LOOKED_AT)? {
+            durations.add(&spec, took);
+        }
+        Ok(durations)
+    }
+
     /// Adds a finished trial.
     pub fn add(&mut self, spec: &TrialSpec, took: Duration) {
-        for key in keys(spec) {
-            self.0.entry(key).or_default().push(took);
+        for kind in kinds(spec) {
+            let times = self.0.entry(kind).or_default();
+            times.sum += took;
+            times.count += 1;
         }
-    }
-
-    /// Adds the finished trials of an earlier run: the time inside their phases.
-    pub fn add_run(&mut self, run: &StoredRun) {
-        let finished = |trial: &&StoredTrial| trial.outcome.as_ref().is_some_and(|o| o.is_done());
-        for trial in run.trials.iter().filter(finished) {
-            let took = trial.phases.iter().map(|phase| Duration::from(phase.wall)).sum();
-            self.add(&trial.spec, took);
-        }
-    }
-
-    /// The time these trials will take; `None` where nothing like them was ever run.
-    pub fn estimate(&self, specs: &[TrialSpec]) -> Option<Estimate> {
-        let known: Vec<Duration> = specs.iter().filter_map(|spec| self.one(spec)).collect();
-        if known.is_empty() {
-            return None;
-        }
-        let mean = known.iter().sum::<Duration>() / known.len() as u32;
-        let total = mean * u32::try_from(specs.len()).unwrap_or(u32::MAX);
-        Some(Estimate { total, known: known.len(), trials: specs.len() })
     }
 
     /// Mean of like trials: same workloads and filesystem, else same workloads.
-    fn one(&self, spec: &TrialSpec) -> Option<Duration> {
-        keys(spec).iter().find_map(|key| {
-            let times = self.0.get(key)?;
-            Some(times.iter().sum::<Duration>() / u32::try_from(times.len()).ok()?)
-        })
+    fn one(&self, kinds: &[String; 2]) -> Option<Duration> {
+        kinds.iter().find_map(|kind| self.0.get(kind)?.mean())
+    }
+
+    /// The time these trials will take; `None` where fewer than half are like one that was run.
+    pub fn estimate(&self, specs: &[TrialSpec]) -> Option<Estimate> {
+        Remaining::of(specs).estimate(self)
+    }
+}
+
+/// The trials that remain, counted by kind, so that what they take costs the same to tell for
+/// ten as for ten thousand.
+#[derive(Debug, Clone, Default)]
+pub struct Remaining(BTreeMap<[String; 2], usize>);
+
+impl Remaining {
+    /// These trials.
+    pub fn of(specs: &[TrialSpec]) -> Remaining {
+        let mut remaining = Remaining::default();
+        for spec in specs {
+            *remaining.0.entry(kinds(spec)).or_default() += 1;
+        }
+        remaining
+    }
+
+    /// One of them has ended.
+    pub fn ended(&mut self, spec: &TrialSpec) {
+        if let Some(count) = self.0.get_mut(&kinds(spec)) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// The time they will take; `None` where fewer than half are like one that was run: then
+    /// there is nothing to go by.
+    pub fn estimate(&self, durations: &Durations) -> Option<Estimate> {
+        let trials = self.0.values().sum::<usize>();
+        let (mut known, mut sum) = (0, Duration::ZERO);
+        for (kinds, count) in &self.0 {
+            if let Some(one) = durations.one(kinds) {
+                known += count;
+                sum += one * u32::try_from(*count).unwrap_or(u32::MAX);
+            }
+        }
+        if known == 0 || 2 * known < trials {
+            return None;
+        }
+        let total = sum.mul_f64(trials as f64 / known as f64);
+        Some(Estimate { total, known, trials })
     }
 }
 
 /// From the most to the least alike.
-fn keys(spec: &TrialSpec) -> [String; 2] {
+fn kinds(spec: &TrialSpec) -> [String; 2] {
     let workloads: Vec<String> = spec
         .workloads
         .iter()
@@ -71,4 +127,60 @@ fn keys(spec: &TrialSpec) -> [String; 2] {
         .collect();
     let workloads = workloads.join("+");
     [format!("{workloads} on {}", spec.contender.filesystem), workloads]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stack::Contender;
+    use trial::WorkloadChoice;
+    use units::Nanos;
+    use workload::{Parameters, Seed};
+
+    fn spec(filesystem: &str, ops: u64) -> TrialSpec {
+        let null = workload::find("null").unwrap().describe();
+        let given = BTreeMap::from([("ops".to_owned(), ops.to_string())]);
+        let parameters = Parameters::resolve(null, &given, 1.0).unwrap();
+        TrialSpec {
+            contender: Contender::plain(filesystem),
+            workloads: vec![WorkloadChoice { name: "null".to_owned(), parameters }],
+            seed: Seed(1),
+            block: 0,
+            size: None,
+            verify: false,
+            timeout: Nanos::from_secs(1),
+        }
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn like_trials_are_what_is_gone_by() {
+        let mut durations = Durations::default();
+        durations.add(&spec("ext4", 1), 2 * SECOND);
+        durations.add(&spec("ext4", 1), 4 * SECOND);
+        durations.add(&spec("xfs", 1), 12 * SECOND);
+        let specs = [spec("ext4", 1), spec("ext4", 1), spec("xfs", 1), spec("btrfs", 1)];
+        let mut remaining = Remaining::of(&specs);
+        let all = remaining.estimate(&durations).unwrap();
+        // 3 + 3 + 12, and for btrfs the mean of all with this workload.
+        assert_eq!((all.total, all.known, all.trials), (24 * SECOND, 4, 4));
+        remaining.ended(&specs[2]);
+        assert_eq!(remaining.estimate(&durations).unwrap().total, 12 * SECOND);
+        remaining.ended(&specs[2]);
+        assert_eq!(remaining.estimate(&durations).unwrap().trials, 3, "it was the only one");
+    }
+
+    #[test]
+    fn nothing_is_said_without_a_basis() {
+        let mut durations = Durations::default();
+        let specs = [spec("ext4", 1), spec("ext4", 2), spec("ext4", 3)];
+        assert_eq!(durations.estimate(&specs), None);
+        durations.add(&spec("ext4", 1), SECOND);
+        assert_eq!(durations.estimate(&specs), None, "one of three kinds");
+        durations.add(&spec("xfs", 2), SECOND);
+        let estimate = durations.estimate(&specs).unwrap();
+        assert_eq!((estimate.total, estimate.known), (3 * SECOND, 2));
+        assert_eq!(durations.estimate(&[]), None);
+    }
 }

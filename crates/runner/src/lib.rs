@@ -11,7 +11,7 @@ mod request;
 mod run;
 mod size;
 
-pub use estimate::{Durations, Estimate};
+pub use estimate::{Durations, Estimate, Remaining};
 pub use event::{RunEnd, RunEvent};
 pub use plan::{PlanError, plan};
 pub use request::{Request, StudyTag, TestbedRequest, WorkloadRequest, parse_workload};

@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use store::{FinishedTrial, Store, StoreError};
 use testbed::{Stop, Testbed};
@@ -28,7 +29,7 @@ pub fn run(
     stop: &Stop,
     observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<RunEnd, RunError> {
-    let total = store.run(run)?.trials.len();
+    let total = store.trial_count(run)?;
     let pending = store.unfinished(run)?;
     let specs: Vec<TrialSpec> = pending.iter().map(|(_, spec)| spec.clone()).collect();
     let lanes = testbed.lanes(&specs).clamp(1, pending.len().max(1));
@@ -88,6 +89,7 @@ fn run_one(
         shared.tell(RunEvent::TrialStarted { ordinal, done, total, spec });
     }
     let mut record = Record::default();
+    let began = Instant::now();
     let ended = testbed.run(spec, stop, &mut |event| {
         lock().tell(RunEvent::Trial { ordinal, event: &event });
         record.take(event);
@@ -107,6 +109,7 @@ fn run_one(
             outcome: &outcome,
             made: record.made.as_ref(),
             space: record.space.as_ref(),
+            host: Some(began.elapsed()),
             phases: &record.phases,
             notes: &record.notes,
         },

@@ -4,6 +4,7 @@
 //! A trial is written whole, in one transaction, when it has ended: what is in the store is
 //! finished, whatever interrupts the run.
 
+mod checksum;
 mod error;
 mod reading;
 mod rows;

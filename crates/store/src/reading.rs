@@ -1,6 +1,7 @@
 //! Getting runs and trials out.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use measure::{CpuTime, DeviceUse, Latencies};
 use rusqlite::{OptionalExtension, Row, params};
@@ -9,7 +10,7 @@ use trial::TrialSpec;
 use units::{Bytes, Nanos};
 use workload::PhaseResult;
 
-use crate::{RunHeader, RunState, Store, StoreError, StoredRun, StoredTrial};
+use crate::{RunHeader, RunState, Store, StoreError, StoredRun, StoredTrial, checksum};
 
 impl Store {
     /// Headers of all runs, newest first.
@@ -35,13 +36,70 @@ impl Store {
     /// When there is no such run or a row is damaged.
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
         let ordinal = self.run_ordinal(id)?;
+        Ok(StoredRun { header: self.header_of(ordinal)?, trials: self.trials(ordinal)? })
+    }
+
+    /// What is known of a run beside its trials; `latest` names the newest.
+    ///
+    /// # Errors
+    /// When there is no such run or its row is damaged.
+    pub fn run_header(&self, id: &str) -> Result<RunHeader, StoreError> {
+        self.header_of(self.run_ordinal(id)?)
+    }
+
+    /// How many trials a run has, ended or not.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub fn trial_count(&self, id: &str) -> Result<usize, StoreError> {
+        let ordinal = self.run_ordinal(id)?;
+        let counted = self.query("SELECT count(*) FROM trials WHERE run = ?1", ordinal, |row| {
+            row.get::<_, u32>(0)
+        })?;
+        Ok(counted.into_iter().next().unwrap_or_default() as usize)
+    }
+
+    /// What trials that ended well took of the machine's time, the newest first and at most
+    /// `limit`, in runs on this testbed and machine profile (none outside the lab).
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn durations(
+        &self,
+        testbed: &str,
+        profile: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<(TrialSpec, Duration)>, StoreError> {
+        let failed = |error| self.failed(error);
+        let mut statement = self
+            .connection
+            .prepare_cached(
+                "SELECT spec, host_ns FROM trials JOIN runs ON runs.ordinal = trials.run
+                 WHERE outcome = 'done' AND host_ns IS NOT NULL AND testbed = ?1
+                 AND json_extract(environment, '$.lab_profile') IS ?2
+                 ORDER BY trials.id DESC LIMIT ?3",
+            )
+            .map_err(failed)?;
+        let rows = statement
+            .query_map(params![testbed, profile, limit], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+            })
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(failed)?;
+        // One that a later version wrote otherwise only costs the estimate.
+        let read = |(spec, ns): (String, i64)| {
+            let took = Duration::from_nanos(u64::try_from(ns).ok()?);
+            Some((serde_json::from_str(&spec).ok()?, took))
+        };
+        Ok(rows.into_iter().filter_map(read).collect())
+    }
+
+    fn header_of(&self, ordinal: i64) -> Result<RunHeader, StoreError> {
         let row = self
             .connection
             .query_row(&format!("{HEADER} WHERE runs.ordinal = ?1"), [ordinal], read_header)
             .map_err(|error| self.failed(error))?;
-        let header = self.header(row)?;
-        let trials = self.trials(ordinal)?;
-        Ok(StoredRun { header, trials })
+        self.header(row)
     }
 
     /// The trials of a run that have no outcome yet, in order of execution.
@@ -103,7 +161,7 @@ impl Store {
 
     fn trials(&self, run: i64) -> Result<Vec<StoredTrial>, StoreError> {
         let rows = self.query(
-            "SELECT id, ordinal, spec, outcome_doc, made, notes, space FROM trials
+            "SELECT id, ordinal, spec, outcome_doc, made, notes, space, host_ns, checksum FROM trials
              WHERE run = ?1 ORDER BY ordinal",
             run,
             |row| {
@@ -115,18 +173,29 @@ impl Store {
                     row.get::<_, Option<String>>(4)?,
                     row.get::<_, Option<String>>(5)?,
                     row.get::<_, Option<String>>(6)?,
+                    row.get::<_, Option<i64>>(7)?,
+                    row.get::<_, Option<String>>(8)?,
                 ))
             },
         )?;
         let mut trials = Vec::with_capacity(rows.len());
-        for (id, ordinal, spec, outcome, made, notes, space) in rows {
+        for (id, ordinal, spec, outcome, made, notes, space, host, checksum) in rows {
             let what = |part: &str| format!("{part} of trial {ordinal}");
+            let spec: TrialSpec = self.decode(&what("the spec"), &spec)?;
+            if let Some(written) = checksum {
+                let found = checksum::of_trial(&self.connection, id);
+                if found.map_err(|error| self.failed(error))? != written {
+                    trials.push(StoredTrial::damaged(ordinal, spec));
+                    continue;
+                }
+            }
             trials.push(StoredTrial {
                 ordinal,
-                spec: self.decode(&what("the spec"), &spec)?,
+                spec,
                 outcome: self.decode_optional(&what("the outcome"), outcome)?,
                 made: self.decode_optional(&what("the environment"), made)?,
                 space: self.decode_optional(&what("the space"), space)?,
+                host: host.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos),
                 phases: self.phases(id)?,
                 notes: self.decode_optional(&what("the notes"), notes)?.unwrap_or_default(),
             });

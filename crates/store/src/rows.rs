@@ -1,9 +1,10 @@
 //! What the store gives back.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use trial::{Made, Outcome, SpaceUse, TrialSpec};
+use trial::{Made, Outcome, SpaceUse, Step, TrialSpec};
 use workload::PhaseResult;
 
 /// Facts about where a run took place: kernel, CPU, memory, device, tool versions. Keys are
@@ -75,10 +76,32 @@ pub struct StoredTrial {
     /// that did not look.
     #[serde(default)]
     pub space: Option<SpaceUse>,
+    /// What it took of the machine's time that ran it; `None` where that was not taken.
+    #[serde(default)]
+    pub host: Option<Duration>,
     /// Its phases, in order.
     pub phases: Vec<PhaseResult>,
     /// Remarks.
     pub notes: Vec<String>,
+}
+
+impl StoredTrial {
+    /// What is shown of a trial whose record was changed since it was written: no figure of it.
+    pub(crate) fn damaged(ordinal: u32, spec: TrialSpec) -> StoredTrial {
+        let reason = "its record in the store was changed after it was written (checksum); run it \
+                      again in a new run"
+            .to_owned();
+        StoredTrial {
+            ordinal,
+            spec,
+            outcome: Some(Outcome::Failed { step: Step::Record, reason }),
+            made: None,
+            space: None,
+            host: None,
+            phases: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// A run with all its trials.

@@ -85,6 +85,12 @@ CREATE INDEX phases_of_trial ON phases(trial);
     "
 ALTER TABLE trials ADD COLUMN space TEXT;  -- JSON SpaceUse; NULL where it was not taken
 ",
+    "
+-- What the trial took of this machine's time, from its start to its end; NULL where not taken.
+ALTER TABLE trials ADD COLUMN host_ns INTEGER;
+-- Of all that is stored of the trial; NULL while it has not ended, and in trials of before.
+ALTER TABLE trials ADD COLUMN checksum TEXT;
+",
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.
@@ -100,6 +106,9 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
         .map_err(failed)?;
     if application != APPLICATION_ID && tables > 0 {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    if found < 0 {
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }
     if found > known {

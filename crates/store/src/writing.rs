@@ -1,12 +1,14 @@
 //! Putting runs and finished trials in.
 
+use std::time::Duration;
+
 use rusqlite::{Transaction, params};
 use serde::Serialize;
 use trial::{Made, Outcome, SpaceUse, TrialSpec};
 use units::Bytes;
 use workload::PhaseResult;
 
-use crate::{Environment, Store, StoreError};
+use crate::{Environment, Store, StoreError, checksum};
 
 /// A run about to begin.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub struct FinishedTrial<'a> {
     pub made: Option<&'a Made>,
     /// What its workloads left.
     pub space: Option<&'a SpaceUse>,
+    /// What it took of this machine's time; `None` where it never began.
+    pub host: Option<Duration>,
     /// Its phases in order.
     pub phases: &'a [PhaseResult],
     /// Remarks.
@@ -111,7 +115,7 @@ impl Store {
         let updated = transaction
             .execute(
                 "UPDATE trials SET outcome = ?3, outcome_doc = ?4, made = ?5, notes = ?6, ended = ?7,
-                 space = ?8
+                 space = ?8, host_ns = ?9
                  WHERE run = ?1 AND ordinal = ?2 AND outcome IS NULL",
                 params![
                     run,
@@ -121,7 +125,8 @@ impl Store {
                     trial.made.map(json),
                     json(&trial.notes),
                     now(),
-                    trial.space.map(json)
+                    trial.space.map(json),
+                    trial.host.and_then(|host| i64::try_from(host.as_nanos()).ok())
                 ],
             )
             .map_err(failed)?;
@@ -136,6 +141,10 @@ impl Store {
             for (index, phase) in trial.phases.iter().enumerate() {
                 insert_phase(&transaction, id, index, phase).map_err(failed)?;
             }
+            let sum = checksum::of_trial(&transaction, id).map_err(failed)?;
+            transaction
+                .execute("UPDATE trials SET checksum = ?2 WHERE id = ?1", params![id, sum])
+                .map_err(failed)?;
         }
         transaction.commit().map_err(failed)
     }

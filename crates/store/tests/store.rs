@@ -75,7 +75,14 @@ fn create(store: &mut Store, trials: &[TrialSpec]) -> String {
 fn finish(store: &mut Store, run: &str, ordinal: u32, outcome: &Outcome) {
     let phases = [phase()];
     let notes = ["remark".to_owned()];
-    let trial = FinishedTrial { outcome, made: None, space: None, phases: &phases, notes: &notes };
+    let trial = FinishedTrial {
+        outcome,
+        made: None,
+        space: None,
+        host: None,
+        phases: &phases,
+        notes: &notes,
+    };
     store.finish_trial(run, ordinal, &trial).unwrap();
 }
 
@@ -134,6 +141,7 @@ fn what_was_not_counted_stays_missing() {
         outcome: &Outcome::Done,
         made: None,
         space: None,
+        host: None,
         phases: &phases,
         notes: &[],
     };
@@ -204,8 +212,14 @@ fn a_locked_store_says_so() {
     let run = create(&mut store, &[spec("a", 0)]);
     let holder = rusqlite::Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let trial =
-        FinishedTrial { outcome: &Outcome::Done, made: None, space: None, phases: &[], notes: &[] };
+    let trial = FinishedTrial {
+        outcome: &Outcome::Done,
+        made: None,
+        space: None,
+        host: None,
+        phases: &[],
+        notes: &[],
+    };
     let error = store.finish_trial(&run, 0, &trial).unwrap_err();
     assert!(matches!(error, StoreError::Locked { .. }), "{error}");
     holder.execute_batch("ROLLBACK").unwrap();
@@ -232,7 +246,11 @@ fn a_damaged_row_is_named() {
     finish(&mut store, &run, 0, &Outcome::Done);
     rusqlite::Connection::open(&path)
         .unwrap()
-        .execute("UPDATE latencies SET histogram = substr(histogram, 1, 10)", [])
+        // As one of a version that made no checksums.
+        .execute_batch(
+            "UPDATE latencies SET histogram = substr(histogram, 1, 10);
+             UPDATE trials SET checksum = NULL",
+        )
         .unwrap();
     let error = store.run(&run).unwrap_err().to_string();
     assert!(error.contains("the histogram of deliver cannot be read"), "{error}");
@@ -251,7 +269,10 @@ fn a_store_of_the_first_schema_opens_and_goes_on() {
     };
     rusqlite::Connection::open(&path)
         .unwrap()
-        .execute_batch("ALTER TABLE trials DROP COLUMN space; PRAGMA user_version = 1")
+        .execute_batch(
+            "ALTER TABLE trials DROP COLUMN space; ALTER TABLE trials DROP COLUMN host_ns;
+             ALTER TABLE trials DROP COLUMN checksum; PRAGMA user_version = 1",
+        )
         .unwrap();
 
     let mut store = Store::open(&path).unwrap();
@@ -260,6 +281,7 @@ fn a_store_of_the_first_schema_opens_and_goes_on() {
         outcome: &Outcome::Done,
         made: None,
         space: Some(&known),
+        host: None,
         phases: &[],
         notes: &[],
     };
@@ -269,4 +291,121 @@ fn a_store_of_the_first_schema_opens_and_goes_on() {
     assert_eq!(stored.trials[0].phases.len(), 1);
     assert_eq!(stored.trials[0].space, None, "not looked at is not 0");
     assert_eq!(stored.trials[1].space, Some(known));
+}
+
+#[test]
+fn a_changed_bit_is_a_damaged_trial_and_never_a_figure() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    let trials = [spec("a", 0), spec("b", 0)];
+    let (run, whole) = {
+        let mut store = Store::open(&path).unwrap();
+        let run = create(&mut store, &trials);
+        finish(&mut store, &run, 0, &Outcome::Done);
+        finish(&mut store, &run, 1, &Outcome::Done);
+        let whole = store.run(&run).unwrap();
+        (run, whole)
+    };
+    assert!(whole.trials.iter().all(|trial| trial.outcome == Some(Outcome::Done)));
+    let tables = ["trials", "phases", "latencies", "figures"];
+    // Each column of the first trial in turn: a number up by one, a text or blob with one bit of
+    // its last byte turned.
+    let turned = |table: &str, column: &str| {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let of_first = match table {
+            "trials" => "ordinal = 0",
+            "phases" => "trial = 1",
+            _ => "phase IN (SELECT id FROM phases WHERE trial = 1)",
+        };
+        connection
+            .execute_batch(&format!(
+                "UPDATE {table} SET {column} = CASE typeof({column})
+                   WHEN 'integer' THEN {column} + 1
+                   WHEN 'real' THEN {column} * 1.0000001
+                   WHEN 'text' THEN substr({column}, 1, length({column}) - 1)
+                     || char(unicode(substr({column}, -1)) + 1)
+                   WHEN 'blob' THEN CAST(substr({column}, 1, length({column}) - 1) || x'55' AS BLOB)
+                   ELSE 7 END
+                 WHERE {of_first}"
+            ))
+            .map(|()| connection)
+    };
+    let original = std::fs::read(&path).unwrap();
+    let (mut told, mut tried) = (0, 0);
+    for table in tables {
+        let columns: Vec<String> = {
+            let connection = rusqlite::Connection::open(&path).unwrap();
+            let mut statement = connection.prepare(&format!("PRAGMA table_info({table})")).unwrap();
+            statement.query_map([], |row| row.get(1)).unwrap().collect::<Result<_, _>>().unwrap()
+        };
+        for column in columns {
+            // Who belongs to whom; a row that is another's is told by what it lacks there.
+            if ["id", "run", "trial", "phase"].contains(&column.as_str()) && table != "phases" {
+                continue;
+            }
+            if ["id", "trial"].contains(&column.as_str()) {
+                continue;
+            }
+            std::fs::write(&path, &original).unwrap();
+            if turned(table, &column).is_err() {
+                // A key forbids the change.
+                continue;
+            }
+            tried += 1;
+            let store = Store::open(&path).unwrap();
+            match store.run(&run) {
+                // Not to be read at all: named, and no figure.
+                Err(StoreError::Damaged { .. } | StoreError::Sqlite { .. }) => told += 1,
+                Err(other) => panic!("{table}.{column}: {other}"),
+                Ok(read) => {
+                    let first = &read.trials[0];
+                    let outcome = first.outcome.clone();
+                    assert!(
+                        matches!(&outcome, Some(Outcome::Failed { reason, .. })
+                            if reason.contains("changed after")),
+                        "{table}.{column}: {outcome:?}"
+                    );
+                    assert!(first.phases.is_empty(), "{table}.{column}");
+                    assert_eq!(read.trials[1].phases.len(), 1, "the other is as it was");
+                    told += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(told, tried);
+    assert!(tried >= 30, "{tried}");
+}
+
+#[test]
+fn a_schema_below_nothing_is_no_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    create(&mut Store::open(&path).unwrap(), &[spec("a", 0)]);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("PRAGMA user_version = -5").unwrap();
+    drop(connection);
+    assert!(matches!(Store::open(&path), Err(StoreError::NotAStore { .. })));
+}
+
+#[test]
+fn durations_are_those_of_done_trials_of_the_same_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("results.db")).unwrap();
+    let trials = [spec("a", 0), spec("b", 0), spec("c", 0)];
+    let run = create(&mut store, &trials);
+    let second = std::time::Duration::from_secs(1);
+    let ends = [Outcome::Done, Outcome::Done, Outcome::Refused { reason: "no".to_owned() }];
+    for (ordinal, outcome) in (0..).zip(&ends) {
+        let host = (ordinal != 1).then_some(second * (ordinal + 3));
+        let trial =
+            FinishedTrial { outcome, made: None, space: None, host, phases: &[], notes: &[] };
+        store.finish_trial(&run, ordinal, &trial).unwrap();
+    }
+    let found = store.durations("dir", None, 10).unwrap();
+    assert_eq!(found, [(trials[0].clone(), 3 * second)]);
+    assert_eq!(store.durations("lab", None, 10).unwrap(), []);
+    assert_eq!(store.durations("dir", Some("today"), 10).unwrap(), []);
+    assert_eq!(store.trial_count(&run).unwrap(), 3);
+    assert_eq!(store.run_header("latest").unwrap().id, run);
+    assert_eq!(store.run(&run).unwrap().trials[0].host, Some(3 * second));
 }

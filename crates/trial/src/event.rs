@@ -53,6 +53,8 @@ pub enum Step {
     Check,
     /// Taking everything apart.
     Dismantle,
+    /// Keeping what was measured.
+    Record,
 }
 
 impl fmt::Display for Step {
@@ -67,6 +69,7 @@ impl fmt::Display for Step {
             Step::Unmount => "unmount",
             Step::Check => "check",
             Step::Dismantle => "dismantle",
+            Step::Record => "record",
         })
     }
 }

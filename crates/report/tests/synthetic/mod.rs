@@ -169,6 +169,7 @@ impl Synthetic {
                 used: Bytes::from_mib(27),
                 left: Some(Left { bytes: Bytes::from_mib(20), files: 1200, directories: 3 }),
             }),
+            host: None,
             phases,
             notes: Vec::new(),
         }

@@ -46,7 +46,7 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
     let mut store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
     dry::warn_about_power(&prepared);
     if arguments.dry_run {
-        print(&dry::describe(&prepared, &earlier_durations(&store)))?;
+        print(&dry::describe(&prepared, &earlier_durations(&store, prepared.testbed.as_ref())))?;
         return Ok(Exit::Done);
     }
     if let [(_, refusal), ..] = &prepared.refused[..]
@@ -61,7 +61,7 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
 fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ended {
     let documents = Documents::new(&arguments.outputs)?;
     let store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
-    let header = store.run(id).map_err(Failure::from(Exit::Store))?.header;
+    let header = store.run_header(id).map_err(Failure::from(Exit::Store))?;
     let json = store.request(&header.id).map_err(Failure::from(Exit::Store))?;
     let mut request: Request = serde_json::from_str(&json).map_err(|error| {
         Failure::new(
@@ -126,7 +126,7 @@ pub(crate) fn carry_on(
     stop: &Stop,
     quiet: bool,
 ) -> Result<RunEnd, Failure> {
-    let durations = earlier_durations(store);
+    let durations = earlier_durations(store, testbed);
     let pending = store.unfinished(id).map_err(Failure::from(Exit::Store))?;
     let specs: Vec<TrialSpec> = pending.into_iter().map(|(_, spec)| spec).collect();
     if !quiet {
@@ -191,6 +191,7 @@ fn store_refusals(
             outcome: &outcome,
             made: None,
             space: None,
+            host: None,
             phases: &[],
             notes: &[],
         };
@@ -200,16 +201,11 @@ fn store_refusals(
     Ok(())
 }
 
-/// What is known of how long trials take. Runs that cannot be read only cost the estimate.
-pub(crate) fn earlier_durations(store: &Store) -> Durations {
-    const RUNS_READ: usize = 10;
-    let mut durations = Durations::default();
-    for header in store.runs().unwrap_or_default().iter().take(RUNS_READ) {
-        if let Ok(run) = store.run(&header.id) {
-            durations.add_run(&run);
-        }
-    }
-    durations
+/// What is known of how long trials take on this testbed. What cannot be read only costs the
+/// estimate.
+pub(crate) fn earlier_durations(store: &Store, testbed: &dyn Testbed) -> Durations {
+    let profile = testbed.environment().0.remove("lab_profile");
+    Durations::earlier(store, testbed.name(), profile.as_deref()).unwrap_or_default()
 }
 
 /// The command as one would type it again.

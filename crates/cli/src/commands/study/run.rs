@@ -301,11 +301,11 @@ impl Session<'_> {
     }
 
     fn describe(&self, planned: &[Planned], store: &Store) -> Ended {
-        let durations = earlier_durations(store);
         let mut text = format!("{} ({})\n\n", self.study.title, self.study.name);
         let (mut all, mut total, mut known) = (0, Duration::ZERO, true);
         for one in planned {
             let prepared = self.prepare(one)?;
+            let durations = earlier_durations(store, prepared.testbed.as_ref());
             let estimate = durations.estimate(&prepared.trials);
             let time = estimate.map_or("unknown".to_owned(), |found| rounded(found.total));
             text += &format!(
