@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
 use units::Bytes;
 
-use crate::ledger::{Ledger, LedgerError, RecordFile, Thing, random_token};
+use crate::record::{LedgerError, RecordFile, Records, Thing, random_token};
 use crate::{LoopError, LoopFile, removal};
 
 /// Name of the file that says whose a directory is.
 pub const MARKER: &str = ".fstrial-owned";
-pub(crate) const MARKER_C: &std::ffi::CStr = c".fstrial-owned";
+const MARKER_C: &std::ffi::CStr = c".fstrial-owned";
 
 /// The name of a directory with this token.
 pub(crate) fn directory_name(token: &str) -> String {
@@ -38,12 +38,12 @@ pub struct OwnedDirectory {
 }
 
 impl OwnedDirectory {
-    pub(crate) fn make(ledger: &Ledger, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
+    pub(crate) fn make(records: &Records, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
         let token = random_token()?;
         let name = directory_name(&token);
         let path = parent.join(&name);
         let thing = |file_id| Thing::Directory { path: path.clone(), file_id };
-        let mut record = ledger.record(&token, thing(None))?;
+        let mut record = records.record(&token, thing(None))?;
         let make = || -> io::Result<(u64, u64)> {
             let parent = File::open(parent)?;
             mkdirat(&parent, name.as_str(), Mode::RWXU)?;
@@ -127,7 +127,7 @@ pub struct OwnedLoopFile {
 }
 
 impl OwnedLoopFile {
-    pub(crate) fn make(ledger: &Ledger, dir: &Path, size: Bytes) -> Result<Self, LoopError> {
+    pub(crate) fn make(records: &Records, dir: &Path, size: Bytes) -> Result<Self, LoopError> {
         let unrecorded = |error: LedgerError| LoopError::Failed {
             step: "record a loop file in",
             path: error.path.clone(),
@@ -138,7 +138,7 @@ impl OwnedLoopFile {
         let path = dir.join(&name);
         let thing =
             |file_id, loop_device| Thing::LoopFile { path: path.clone(), file_id, loop_device };
-        let mut record = ledger.record(&token, thing(None, None)).map_err(unrecorded)?;
+        let mut record = records.record(&token, thing(None, None)).map_err(unrecorded)?;
         let file = LoopFile::create(dir, &name, size)?;
         let metadata = std::fs::symlink_metadata(file.path()).map_err(|source| {
             LoopError::Failed { step: "look at", path: file.path().to_owned(), source }
@@ -164,12 +164,12 @@ pub struct OwnedMount {
 
 impl OwnedMount {
     pub(crate) fn note(
-        ledger: &Ledger,
+        records: &Records,
         point: PathBuf,
         source: &Path,
     ) -> Result<OwnedMount, LedgerError> {
         let token = random_token()?;
         let thing = Thing::Mount { point, source: source.to_owned() };
-        Ok(OwnedMount { _record: ledger.record(&token, thing)? })
+        Ok(OwnedMount { _record: records.record(&token, thing)? })
     }
 }

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
 use rustix::mount::{UnmountFlags, unmount};
 
-use crate::ledger::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
 use crate::owned::{MARKER, directory_name, image_name, remove_directory};
 use crate::proc_tables::parse_mountinfo;
+use crate::record::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
 use crate::sysfs::Entry;
 use crate::usage::{Loop, attached_loops};
 use crate::{DeviceNumber, ProcessIdentity, assembled, attachment, ioctl};
