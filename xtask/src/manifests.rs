@@ -27,16 +27,22 @@ pub(crate) fn check(crates: &[Crate]) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Every identifier, also those inside of macros.
+/// Every identifier that a path begins with or that is imported whole, also inside of macros.
 fn add_words(tokens: TokenStream, words: &mut BTreeSet<String>) {
-    for token in tokens {
-        match token {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut imported = false;
+    while let Some(token) = tokens.next() {
+        match &token {
             TokenTree::Group(group) => add_words(group.stream(), words),
             TokenTree::Ident(ident) => {
-                words.insert(ident.to_string());
+                let is_colon = |next: &TokenTree| matches!(next, TokenTree::Punct(punct) if punct.as_char() == ':');
+                if imported || tokens.peek().is_some_and(is_colon) {
+                    words.insert(ident.to_string());
+                }
             }
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
+        imported = matches!(&token, TokenTree::Ident(ident) if ident == "use");
     }
 }
 
@@ -64,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_used_where_its_name_is_a_word() {
+    fn an_entry_is_used_where_a_path_begins_with_it() {
         let manifest = "[dependencies]\nserde.workspace = true\nrand_chacha = \"1\"\n\
                         md-5 = \"1\"\nworkspace-hack.workspace = true\n\
                         [dev-dependencies]\ntempfile = \"3\"\nlibtest-mimic = \"1\"\n";

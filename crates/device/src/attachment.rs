@@ -12,19 +12,37 @@ use std::path::{Path, PathBuf};
 
 use stack::Refusal;
 
-use crate::loop_file::LoopError;
 use crate::patience::patiently;
 use crate::sysfs::Entry;
 use crate::{ioctl, usage};
 
 /// The first number tried for a loop device of our own.
-pub(crate) const FIRST_OWN: u32 = 64;
+const FIRST_OWN: u32 = 64;
 /// Numbers tried.
 const OWN_NUMBERS: u32 = 1024;
 /// Attempts to win a free loop device against other processes.
 const ATTEMPTS: u32 = 64;
 
 const NO_DISCARD: (&str, &str) = ("queue/discard_max_bytes", "0");
+
+/// Why there is no loop file.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    /// Found before anything was made, or the host cannot do what a loop file needs.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A step failed.
+    #[error("cannot {step} {}", path.display())]
+    Failed {
+        /// The step: `allocate`, `attach`.
+        step: &'static str,
+        /// What it was done to.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+}
 
 /// A file on a loop device.
 pub(crate) struct Attachment {

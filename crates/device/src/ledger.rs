@@ -10,110 +10,22 @@
 //! whose lock is held, or that is alive, are left alone, so any number of fstrial processes
 //! share a ledger, also across containers.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{FlockOperation, flock};
-use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::owned::{OwnedDirectory, OwnedLoopFile, OwnedMount};
-use crate::queue::{OwnedQueue, QueueSettings};
+use crate::queue::OwnedQueue;
+use crate::record::{LedgerError, Records};
 use crate::sweep::{self, SweepReport};
-use crate::{Claim, DeviceNumber, LoopError, ProcessIdentity};
-
-/// The format of entries. A ledger of a newer one is not swept.
-pub(crate) const VERSION: u32 = 1;
-/// Characters of a token: 128 random bits.
-pub(crate) const TOKEN_LENGTH: usize = 32;
-
-/// Why the ledger cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {step} {}", path.display())]
-pub struct LedgerError {
-    /// The step: `create`, `lock`.
-    pub step: &'static str,
-    /// The file or directory.
-    pub path: PathBuf,
-    /// The system's reason.
-    #[source]
-    pub source: io::Error,
-}
-
-impl From<files::FileError> for LedgerError {
-    fn from(error: files::FileError) -> LedgerError {
-        LedgerError { step: error.step, path: error.path, source: error.source }
-    }
-}
-
-impl LedgerError {
-    pub(crate) fn of(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LedgerError {
-        let path = path.to_owned();
-        move |source| LedgerError { step, path, source }
-    }
-}
-
-/// A thing recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Thing {
-    /// A directory with a marker file in it.
-    Directory {
-        path: PathBuf,
-        /// Device and inode, once it is made.
-        file_id: Option<(u64, u64)>,
-    },
-    /// An image file and the loop device it is attached to.
-    LoopFile { path: PathBuf, file_id: Option<(u64, u64)>, loop_device: Option<DeviceNumber> },
-    /// A mount that outlives its process.
-    Mount { point: PathBuf, source: PathBuf },
-    /// What a disk's queue was set to before a trial.
-    Queue { settings: QueueSettings },
-}
-
-/// One file of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Record {
-    pub(crate) version: u32,
-    pub(crate) token: String,
-    pub(crate) owner: ProcessIdentity,
-    pub(crate) thing: Thing,
-}
+use crate::{Claim, LoopError};
 
 /// The ledger of this process, open.
 #[derive(Debug, Clone)]
 pub struct Ledger {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    directory: PathBuf,
-    token: String,
-    owner: ProcessIdentity,
-    next: AtomicU64,
-    /// Locked as long as the process lives.
-    _lock: File,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // Entries that are left keep the lock file: it says whose they are.
-        let prefix = format!("{}-", self.token);
-        let left = std::fs::read_dir(&self.directory).map_or(true, |mut files| {
-            files.any(|file| {
-                file.map_or(true, |file| file.file_name().to_string_lossy().starts_with(&prefix))
-            })
-        });
-        if !left {
-            let _ = std::fs::remove_file(self.directory.join(format!("{}.lock", self.token)));
-        }
-    }
+    records: Records,
 }
 
 impl Ledger {
@@ -138,46 +50,12 @@ impl Ledger {
     /// When the directory cannot be made or written, or is another user's or writable by
     /// others: entries are believed, so nobody else may write them.
     pub fn open(directory: &Path) -> Result<Ledger, LedgerError> {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(LedgerError::of("create", directory))?;
-        let metadata =
-            std::fs::metadata(directory).map_err(LedgerError::of("look at", directory))?;
-        if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
-            let reason = io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "it must be ours and writable by nobody else (chmod 700)",
-            );
-            return Err(LedgerError::of("trust", directory)(reason));
-        }
-        let directory =
-            std::fs::canonicalize(directory).map_err(LedgerError::of("resolve", directory))?;
-        let owner =
-            ProcessIdentity::current().map_err(LedgerError::of("identify", Path::new("/proc")))?;
-        let token = random_token()?;
-        // Locked and filled under another name first: a lock file that others see is always
-        // locked by a process that it names.
-        let unnamed = directory.join(format!("{token}.lock.new"));
-        let path = directory.join(format!("{token}.lock"));
-        let write = || -> io::Result<File> {
-            let mut lock = create_private(&unnamed)?;
-            flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-            lock.write_all(&serde_json::to_vec(&owner)?)?;
-            lock.sync_all()?;
-            std::fs::rename(&unnamed, &path)?;
-            File::open(&directory)?.sync_all()?;
-            Ok(lock)
-        };
-        let lock = write().map_err(LedgerError::of("lock", &path))?;
-        let inner = Inner { directory, token, owner, next: AtomicU64::new(0), _lock: lock };
-        Ok(Ledger { inner: Arc::new(inner) })
+        Ok(Ledger { records: Records::open(directory)? })
     }
 
     /// Where it is.
     pub fn directory(&self) -> &Path {
-        &self.inner.directory
+        self.records.directory()
     }
 
     /// Cleans up after processes that are gone: unmounts what stands on loop files of ours,
@@ -188,7 +66,7 @@ impl Ledger {
     /// # Errors
     /// When the ledger itself cannot be read. A thing that resists is in the report.
     pub fn sweep(&self) -> Result<SweepReport, LedgerError> {
-        sweep::sweep(&self.inner.directory, &self.inner.token)
+        sweep::sweep(self.records.directory(), self.records.token())
     }
 
     /// Makes a directory of ours, mode 0700, in `parent`: `fstrial-TOKEN`, with a marker in
@@ -199,7 +77,7 @@ impl Ledger {
     pub fn make_directory(&self, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
         // Absolute, since the next start may be elsewhere.
         let parent = std::path::absolute(parent).map_err(LedgerError::of("find", parent))?;
-        OwnedDirectory::make(self, &parent)
+        OwnedDirectory::make(&self.records, &parent)
     }
 
     /// Makes a loop file in `dir` (see [`crate::LoopFile::create`]), named by its token.
@@ -212,7 +90,7 @@ impl Ledger {
             path: dir.to_owned(),
             source,
         })?;
-        OwnedLoopFile::make(self, &dir, size)
+        OwnedLoopFile::make(&self.records, &dir, size)
     }
 
     /// An empty directory beside the entries, out of the reach of other users, for a trial's
@@ -239,7 +117,7 @@ impl Ledger {
     /// When it cannot be recorded.
     pub fn note_mount(&self, point: &Path, source: &Path) -> Result<OwnedMount, LedgerError> {
         let point = std::fs::canonicalize(point).map_err(LedgerError::of("find", point))?;
-        OwnedMount::note(self, point, source)
+        OwnedMount::note(&self.records, point, source)
     }
 
     /// Records how the queue of a claimed disk is set, before a trial changes it. Dropping the
@@ -248,83 +126,6 @@ impl Ledger {
     /// # Errors
     /// When it cannot be read or recorded.
     pub fn note_queue(&self, claim: &Claim) -> Result<OwnedQueue, LedgerError> {
-        OwnedQueue::note(self, claim)
+        OwnedQueue::note(&self.records, claim)
     }
-
-    /// Writes an entry so that it is on disk when this returns.
-    pub(crate) fn record(&self, token: &str, thing: Thing) -> Result<RecordFile, LedgerError> {
-        let number = self.inner.next.fetch_add(1, Ordering::Relaxed);
-        let path = self.inner.directory.join(format!("{}-{number:06}.json", self.inner.token));
-        let record = Record {
-            version: VERSION,
-            token: token.to_owned(),
-            owner: self.inner.owner.clone(),
-            thing,
-        };
-        let file = RecordFile { path, record, _ledger: self.clone() };
-        file.write()?;
-        Ok(file)
-    }
-}
-
-/// An entry of this process; removed when dropped.
-#[derive(Debug)]
-pub(crate) struct RecordFile {
-    path: PathBuf,
-    record: Record,
-    _ledger: Ledger,
-}
-
-impl RecordFile {
-    /// Says more of the thing, once it is made.
-    pub(crate) fn update(&mut self, thing: Thing) -> Result<(), LedgerError> {
-        self.record.thing = thing;
-        self.write()
-    }
-
-    /// The token in the name of the thing.
-    pub(crate) fn token(&self) -> &str {
-        &self.record.token
-    }
-
-    /// Leaves the entry for the next start to deal with.
-    pub(crate) fn leave(mut self) {
-        self.path = PathBuf::new();
-    }
-
-    fn write(&self) -> Result<(), LedgerError> {
-        let unfinished = self.path.with_extension("json.new");
-        let write = || -> io::Result<()> {
-            let _ = std::fs::remove_file(&unfinished);
-            let mut file = create_private(&unfinished)?;
-            file.write_all(&serde_json::to_vec_pretty(&self.record)?)?;
-            file.sync_all()?;
-            std::fs::rename(&unfinished, &self.path)?;
-            let directory = self.path.parent().unwrap_or(Path::new("/"));
-            File::open(directory)?.sync_all()
-        };
-        write().map_err(LedgerError::of("write", &self.path))
-    }
-}
-
-impl Drop for RecordFile {
-    fn drop(&mut self) {
-        if !self.path.as_os_str().is_empty() {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn create_private(path: &Path) -> io::Result<File> {
-    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// 128 random bits as text.
-pub(crate) fn random_token() -> Result<String, LedgerError> {
-    let path = Path::new("/dev/urandom");
-    let mut bytes = [0u8; TOKEN_LENGTH / 2];
-    File::open(path)
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(LedgerError::of("read", path))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -17,31 +17,12 @@ use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, unlinkat};
 use stack::Refusal;
 use units::Bytes;
 
-use crate::attachment::{self, Attachment};
+use crate::attachment::{self, Attachment, LoopError};
 use crate::sysfs::Entry;
 use crate::{DeviceNumber, allocation, ioctl};
 
 /// Room left on the host's filesystem beside the loop files.
-pub const HEADROOM: Bytes = Bytes::from_mib(64);
-
-/// Why there is no loop file.
-#[derive(Debug, thiserror::Error)]
-pub enum LoopError {
-    /// Found before anything was made, or the host cannot do what a loop file needs.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// A step failed.
-    #[error("cannot {step} {}", path.display())]
-    Failed {
-        /// The step: `allocate`, `attach`.
-        step: &'static str,
-        /// What it was done to.
-        path: PathBuf,
-        /// The system's reason.
-        #[source]
-        source: io::Error,
-    },
-}
+const HEADROOM: Bytes = Bytes::from_mib(64);
 
 impl From<files::FileError> for LoopError {
     fn from(error: files::FileError) -> LoopError {

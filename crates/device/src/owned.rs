@@ -10,7 +10,7 @@ use files::Directory;
 use rustix::fs::{Mode, OFlags, openat};
 use units::Bytes;
 
-use crate::ledger::{Ledger, LedgerError, RecordFile, Thing, random_token};
+use crate::record::{LedgerError, RecordFile, Records, Thing, random_token};
 use crate::{LoopError, LoopFile};
 
 /// Name of the file that says whose a directory is.
@@ -39,13 +39,13 @@ pub struct OwnedDirectory {
 }
 
 impl OwnedDirectory {
-    pub(crate) fn make(ledger: &Ledger, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
+    pub(crate) fn make(records: &Records, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
         let token = random_token()?;
         let name = directory_name(&token);
         let parent = Directory::hold(parent)?;
         let path = parent.path().join(&name);
         let thing = |file_id| Thing::Directory { path: path.clone(), file_id };
-        let mut record = ledger.record(&token, thing(None))?;
+        let mut record = records.record(&token, thing(None))?;
         let make = || -> Result<(Directory, (u64, u64)), LedgerError> {
             let directory = parent.make_directory(&name)?;
             let identify = || -> io::Result<(u64, u64)> {
@@ -121,7 +121,7 @@ pub struct OwnedLoopFile {
 }
 
 impl OwnedLoopFile {
-    pub(crate) fn make(ledger: &Ledger, dir: &Path, size: Bytes) -> Result<Self, LoopError> {
+    pub(crate) fn make(records: &Records, dir: &Path, size: Bytes) -> Result<Self, LoopError> {
         let unrecorded = |error: LedgerError| LoopError::Failed {
             step: "record a loop file in",
             path: error.path.clone(),
@@ -132,7 +132,7 @@ impl OwnedLoopFile {
         let path = dir.join(&name);
         let thing =
             |file_id, loop_device| Thing::LoopFile { path: path.clone(), file_id, loop_device };
-        let mut record = ledger.record(&token, thing(None, None)).map_err(unrecorded)?;
+        let mut record = records.record(&token, thing(None, None)).map_err(unrecorded)?;
         let file = LoopFile::create(dir, &name, size)?;
         let file_id = file.identity()?;
         record.update(thing(Some(file_id), Some(file.number()))).map_err(unrecorded)?;
@@ -155,12 +155,12 @@ pub struct OwnedMount {
 
 impl OwnedMount {
     pub(crate) fn note(
-        ledger: &Ledger,
+        records: &Records,
         point: PathBuf,
         source: &Path,
     ) -> Result<OwnedMount, LedgerError> {
         let token = random_token()?;
         let thing = Thing::Mount { point, source: source.to_owned() };
-        Ok(OwnedMount { _record: ledger.record(&token, thing)? })
+        Ok(OwnedMount { _record: records.record(&token, thing)? })
     }
 }

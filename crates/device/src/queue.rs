@@ -1,69 +1,9 @@
 //! A disk's queue settings, remembered while a trial changes them and put back afterwards: a
 //! machine's own choice of scheduler and read-ahead is not ours to keep.
 
-use std::fs::File;
-use std::io;
-
-use serde::{Deserialize, Serialize};
-use stack::filesystems::scheduler_in_use;
-
-use crate::ledger::{Ledger, LedgerError, RecordFile, Thing, random_token};
-use crate::sysfs::Entry;
-use crate::{Claim, DeviceNumber, Identity, claim};
-
-/// The settings, and the files below a disk's directory in sysfs in which they are.
-const FILES: [&str; 2] = ["queue/scheduler", "queue/read_ahead_kb"];
-
-/// What is kept of a disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct QueueSettings {
-    number: DeviceNumber,
-    /// Whose settings they are: a number alone may be another disk's by now.
-    identity: Identity,
-    /// File and value, where the disk has it.
-    values: Vec<(String, String)>,
-}
-
-impl QueueSettings {
-    fn of(claim: &Claim) -> io::Result<QueueSettings> {
-        let disk = Entry::of(claim.number())?.whole_disk()?;
-        let values = FILES.iter().filter_map(|file| {
-            let value = disk.read(file)?;
-            Some(((*file).to_owned(), selected(&value).to_owned()))
-        });
-        Ok(QueueSettings {
-            number: claim.number(),
-            identity: claim.state().identity.clone(),
-            values: values.collect(),
-        })
-    }
-
-    /// Puts back what differs, and says what that was. Nothing where the disk is gone or is
-    /// another one.
-    pub(crate) fn restore(&self) -> io::Result<Vec<String>> {
-        let Ok(entry) = Entry::of(self.number) else { return Ok(Vec::new()) };
-        let identity =
-            File::open(entry.node()).and_then(|device| claim::identity(&device, self.number));
-        if identity.ok().as_ref() != Some(&self.identity) {
-            return Ok(Vec::new());
-        }
-        let disk = entry.whole_disk()?;
-        let mut restored = Vec::new();
-        for (file, value) in &self.values {
-            if disk.read(file).is_some_and(|now| selected(&now) != value) {
-                disk.write(file, value)?;
-                restored.push(format!("{file} of {} is {value} again", disk.node().display()));
-            }
-        }
-        Ok(restored)
-    }
-}
-
-/// What to write to have it so again: of a list of schedulers the one in use, or all of it.
-fn selected(text: &str) -> &str {
-    scheduler_in_use(text).unwrap_or(text)
-}
+use crate::Claim;
+use crate::queue_settings::QueueSettings;
+use crate::record::{LedgerError, RecordFile, Records, Thing, random_token};
 
 /// Settings of a disk that are put back when this is dropped, or at the next start.
 #[derive(Debug)]
@@ -73,11 +13,11 @@ pub struct OwnedQueue {
 }
 
 impl OwnedQueue {
-    pub(crate) fn note(ledger: &Ledger, claim: &Claim) -> Result<OwnedQueue, LedgerError> {
+    pub(crate) fn note(records: &Records, claim: &Claim) -> Result<OwnedQueue, LedgerError> {
         let settings =
             QueueSettings::of(claim).map_err(LedgerError::of("read the queue of", claim.path()))?;
         let record =
-            ledger.record(&random_token()?, Thing::Queue { settings: settings.clone() })?;
+            records.record(&random_token()?, Thing::Queue { settings: settings.clone() })?;
         Ok(OwnedQueue { settings, record: Some(record) })
     }
 }

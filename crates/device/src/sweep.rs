@@ -12,9 +12,9 @@ use files::Directory;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
 use rustix::mount::{UnmountFlags, unmount};
 
-use crate::ledger::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
 use crate::owned::{MARKER, MARKER_C, directory_name, image_name};
 use crate::proc_tables::parse_mountinfo;
+use crate::record::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
 use crate::sysfs::Entry;
 use crate::usage::{Loop, attached_loops};
 use crate::{DeviceNumber, ProcessIdentity, assembled, attachment, ioctl};

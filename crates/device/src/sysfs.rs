@@ -64,7 +64,7 @@ impl Entry {
         std::fs::write(self.directory.join(file), value)
     }
 
-    pub(crate) fn is_partition(&self) -> bool {
+    fn is_partition(&self) -> bool {
         self.directory.join("partition").exists()
     }
 

@@ -1,7 +1,5 @@
 //! The devices that are shipped: one line for each parameter file.
 
-use crate::description::{DescriptionError, DiskDescription};
-
 /// A shipped device: its name and its file.
 #[derive(Debug, Clone, Copy)]
 pub struct Shipped {
@@ -42,17 +40,3 @@ pub const DISKS: &[Shipped] = shipped![
     "samsung-pm9a3",
     "seagate-exos-x20-20tb",
 ];
-
-/// The shipped device of that name.
-///
-/// # Errors
-/// When there is none; the message lists those there are.
-pub(crate) fn find(name: &str) -> Result<DiskDescription, DescriptionError> {
-    match DISKS.iter().find(|shipped| shipped.name == name) {
-        Some(shipped) => DiskDescription::parse(&format!("{}.toml", shipped.name), shipped.text),
-        None => Err(DescriptionError::Unknown {
-            name: name.to_owned(),
-            known: DISKS.iter().map(|shipped| shipped.name).collect::<Vec<_>>().join(", "),
-        }),
-    }
-}

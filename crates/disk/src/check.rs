@@ -36,7 +36,7 @@ pub struct CheckRow {
 
 impl CheckRow {
     /// By how many per cent the model misses the published value.
-    pub fn deviation_percent(&self) -> Option<f64> {
+    fn deviation_percent(&self) -> Option<f64> {
         let (measured, published) = (self.measured?, self.published.as_ref()?);
         Some((measured / published.value - 1.0) * 100.0)
     }

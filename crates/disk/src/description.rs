@@ -1,21 +1,24 @@
 //! A device as data: a TOML file with its parameters, where each came from, and what was
 //! published about the real thing. Reads and checks such files and builds models from them.
 
+mod parsing;
+
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::Model;
-use crate::catalogue;
-use crate::models::Scheduler;
+use crate::catalogue::DISKS;
 use crate::models::draw::Draw;
 use crate::models::flash::{Ssd, SsdParameters};
 use crate::models::ideal::{Ideal, IdealParameters};
 use crate::models::mechanical::{Drive, DriveParameters};
-use crate::models::raid::{ArrayState, Controller, ControllerParameters, Level};
+use crate::models::raid::{Controller, ControllerParameters, Level};
 use crate::models::slowed::Slowed;
+use crate::options::Options;
 use crate::published::Published;
+use parsing::As;
 
 /// Which figures of a device its parameters were made to agree with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -86,37 +89,6 @@ pub struct Provenance {
     pub assumed: bool,
 }
 
-/// What may be chosen about a device when it is built.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Options {
-    /// The volatile write cache on or off; as the device has it by default where `None`. A
-    /// controller passes it on to its members.
-    pub write_cache: Option<bool>,
-    /// Commands the device looks at, at most.
-    pub queue_depth: Option<u32>,
-    /// In which order it serves them.
-    pub scheduler: Option<Scheduler>,
-    /// `Some(false)` turns the drive's own reading ahead off.
-    pub read_ahead: Option<bool>,
-    /// Whether a controller's battery is good; without it, it writes through.
-    pub battery: Option<bool>,
-    /// Whether a controller's array has lost a member. Without redundancy it has not.
-    pub array_state: ArrayState,
-    /// By how many thousandths everything the device does takes longer: 50 is 5 %.
-    pub slower: Option<u32>,
-    /// Offers only this much of the device, from its start. Never more than it has.
-    pub capacity: Option<Bytes>,
-    /// Keeps an account of what moves to durable storage, for [`Model::take_destaged`].
-    pub record_destaging: bool,
-}
-
-impl Options {
-    /// The sectors to offer of a device that has `all`.
-    pub(crate) fn sectors_of(&self, all: u64) -> u64 {
-        self.capacity.map_or(all, |limit| all.min(limit.0 / SECTOR_BYTES).max(1))
-    }
-}
-
 /// Why a device cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
@@ -159,39 +131,6 @@ pub enum DescriptionError {
     },
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    name: String,
-    title: String,
-    variant: Variant,
-    year: Option<u32>,
-    drive: Option<DriveParameters>,
-    ssd: Option<SsdParameters>,
-    controller: Option<ControllerParameters>,
-    ideal: Option<IdealParameters>,
-    #[serde(default)]
-    source: Vec<Source>,
-    #[serde(default)]
-    assumption: Vec<Assumption>,
-    #[serde(default)]
-    published: Vec<Published>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Source {
-    of: Vec<String>,
-    from: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Assumption {
-    of: Vec<String>,
-    because: String,
-}
-
 impl DiskDescription {
     /// Reads a user's own file.
     ///
@@ -199,7 +138,7 @@ impl DiskDescription {
     /// When it cannot be read or does not describe a device; the message names file, line
     /// and key.
     pub fn load(path: &Path) -> Result<DiskDescription, DescriptionError> {
-        DiskDescription::parse(&path.display().to_string(), &read(path)?)
+        DiskDescription::parse(&path.display().to_string(), &parsing::read(path)?)
     }
 
     /// Finds a device: the name of a shipped one, or the path of a file ending in `.toml`.
@@ -210,7 +149,7 @@ impl DiskDescription {
         if name.ends_with(".toml") {
             return DiskDescription::load(Path::new(name));
         }
-        catalogue::find(name)
+        shipped(name)
     }
 
     /// Reads the text of a file called `file`.
@@ -218,7 +157,7 @@ impl DiskDescription {
     /// # Errors
     /// As [`DiskDescription::load`].
     pub fn parse(file: &str, text: &str) -> Result<DiskDescription, DescriptionError> {
-        DiskDescription::parse_as(file, text, As::Itself)
+        parsing::parse(file, text, As::Itself)
     }
 
     /// Reads a controller's text and puts other disks behind it than it names.
@@ -231,90 +170,7 @@ impl DiskDescription {
         text: &str,
         array: ArrayOf,
     ) -> Result<DiskDescription, DescriptionError> {
-        DiskDescription::parse_as(file, text, As::Array(Box::new(array)))
-    }
-
-    fn parse_as(file: &str, text: &str, role: As) -> Result<DiskDescription, DescriptionError> {
-        let syntax = |error: toml::de::Error| DescriptionError::Syntax {
-            file: file.to_owned(),
-            message: error.to_string().trim_end().to_owned(),
-        };
-        let parsed: File = toml::from_str(text).map_err(syntax)?;
-        let at = |section: &str, key: &str, problem: String| DescriptionError::Value {
-            file: file.to_owned(),
-            line: line_of(text, section, key),
-            key: key.to_owned(),
-            problem,
-        };
-        let checked = |section: &'static str, check: Result<(), (&'static str, String)>| {
-            check.map_err(|(key, problem)| at(section, key, problem))
-        };
-        let File { drive, ssd, controller, ideal, .. } = parsed;
-        let (section, device) = match (drive, ssd, controller, ideal) {
-            (Some(drive), None, None, None) => {
-                checked("drive", drive.check())?;
-                ("drive", Device::Drive(Box::new(drive)))
-            }
-            (None, Some(ssd), None, None) => {
-                checked("ssd", ssd.check())?;
-                ("ssd", Device::Ssd(Box::new(ssd)))
-            }
-            (None, None, Some(_), None) if matches!(role, As::Member) => {
-                let problem = "cannot be the member of another controller: name a drive";
-                return Err(at("controller", "controller", problem.to_owned()));
-            }
-            (None, None, Some(controller), None) => {
-                let (controller, member) = match role {
-                    As::Array(array) => array.behind(controller),
-                    As::Itself | As::Member => {
-                        let member = member_of(file, &controller.member)?;
-                        (controller, member)
-                    }
-                };
-                checked("controller", controller.check())?;
-                if matches!(member.device, Device::Controller(..)) {
-                    let problem = "cannot be a controller itself: name a drive";
-                    return Err(at("controller", "member", problem.to_owned()));
-                }
-                ("controller", Device::Controller(Box::new(controller), Box::new(member)))
-            }
-            _ if matches!(role, As::Array(_)) => {
-                let problem = "is needed to put disks behind it: this describes none";
-                return Err(at("", "controller", problem.to_owned()));
-            }
-            (None, None, None, Some(ideal)) => {
-                checked("ideal", ideal.check())?;
-                ("ideal", Device::Ideal(ideal))
-            }
-            _ => {
-                let problem =
-                    "must be one: give exactly one of [drive], [ssd], [controller], [ideal]";
-                return Err(at("", "drive", problem.to_owned()));
-            }
-        };
-        let sources = parsed.source.into_iter().map(|source| Provenance {
-            of: source.of,
-            text: source.from,
-            assumed: false,
-        });
-        let assumptions = parsed.assumption.into_iter().map(|assumption| Provenance {
-            of: assumption.of,
-            text: assumption.because,
-            assumed: true,
-        });
-        let provenance: Vec<Provenance> = sources.chain(assumptions).collect();
-        let table: toml::Table = toml::from_str(text).map_err(syntax)?;
-        check_provenance(&table, section, &provenance)
-            .map_err(|(section, key, problem)| at(section, &key, problem))?;
-        Ok(DiskDescription {
-            name: parsed.name,
-            title: parsed.title,
-            variant: parsed.variant,
-            year: parsed.year,
-            device,
-            provenance,
-            published: parsed.published,
-        })
+        parsing::parse(file, text, As::Array(Box::new(array)))
     }
 
     /// Builds the model. `seed` decides where the platter stands at time zero and whatever
@@ -407,75 +263,13 @@ impl ArrayOf {
     }
 }
 
-/// As what a text is read.
-enum As {
-    Itself,
-    Member,
-    Array(Box<ArrayOf>),
-}
-
-/// The description of a controller's member: a shipped device, or a file beside `file`.
-fn member_of(file: &str, member: &str) -> Result<DiskDescription, DescriptionError> {
-    if !member.ends_with(".toml") {
-        return catalogue::find(member);
+/// The shipped device of that name.
+fn shipped(name: &str) -> Result<DiskDescription, DescriptionError> {
+    match DISKS.iter().find(|shipped| shipped.name == name) {
+        Some(shipped) => DiskDescription::parse(&format!("{}.toml", shipped.name), shipped.text),
+        None => Err(DescriptionError::Unknown {
+            name: name.to_owned(),
+            known: DISKS.iter().map(|shipped| shipped.name).collect::<Vec<_>>().join(", "),
+        }),
     }
-    let beside = Path::new(file).parent().unwrap_or(Path::new("")).join(member);
-    DiskDescription::parse_as(&beside.display().to_string(), &read(&beside)?, As::Member)
-}
-
-fn read(path: &Path) -> Result<String, DescriptionError> {
-    std::fs::read_to_string(path)
-        .map_err(|source| DescriptionError::Read { path: path.to_owned(), source })
-}
-
-/// Every parameter has a source or is called an assumption, once; nothing else is named.
-fn check_provenance(
-    table: &toml::Table,
-    section: &'static str,
-    provenance: &[Provenance],
-) -> Result<(), (&'static str, String, String)> {
-    let Some(parameters) = table.get(section).and_then(toml::Value::as_table) else {
-        return Ok(());
-    };
-    for key in parameters.keys() {
-        let named = provenance.iter().flat_map(|entry| &entry.of).filter(|of| *of == key).count();
-        if named != 1 {
-            let problem = if named == 0 {
-                "has no origin: name it in the `of` of a [[source]] or an [[assumption]]"
-            } else {
-                "has more than one origin: name it in one [[source]] or [[assumption]]"
-            };
-            return Err((section, key.clone(), problem.to_owned()));
-        }
-    }
-    let known = |of: &&String| !parameters.contains_key(*of);
-    match provenance.iter().flat_map(|entry| &entry.of).find(known) {
-        None => Ok(()),
-        Some(stray) => {
-            let problem = format!("names `{stray}`, which [{section}] does not have");
-            Err(("", "of".to_owned(), problem))
-        }
-    }
-}
-
-/// The line on which `key` is set in `[section]`; the section's own, or the first, where it
-/// is not set at all.
-fn line_of(text: &str, section: &str, key: &str) -> usize {
-    let mut found = 1;
-    let mut inside = section.is_empty();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if let Some(header) = line.strip_prefix('[') {
-            let name = header.trim_start_matches('[').split(']').next().unwrap_or_default();
-            inside = section.is_empty() || name == section || name == format!("{section}.{key}");
-            if inside && !section.is_empty() {
-                found = index + 1;
-            }
-        }
-        let name = line.split('=').next().unwrap_or_default().trim();
-        if inside && (name == key || name.starts_with(&format!("{key}."))) {
-            return index + 1;
-        }
-    }
-    found
 }

@@ -19,6 +19,7 @@ mod description;
 mod log;
 mod model;
 pub mod models;
+mod options;
 mod pages;
 mod published;
 mod region;
@@ -28,17 +29,15 @@ mod request;
 pub use catalogue::{DISKS, Shipped};
 pub use check::{Check, CheckRow, SeekPoint, ZoneRate, check};
 pub use demerit::{Agreement, Measured, TraceError, agreement, demerit, read_trace};
-pub use description::{
-    ArrayOf, DescriptionError, Device, DiskDescription, Options, Provenance, Variant,
-};
+pub use description::{ArrayOf, DescriptionError, Device, DiskDescription, Provenance, Variant};
 pub use log::{
-    COLUMNS, LogError, LogSummary, LogWriter, Percentiles, RECORD_BYTES, Record, RecordIndex,
-    RequestLog,
+    LogError, LogSummary, LogWriter, Percentiles, RECORD_BYTES, Record, RecordIndex, RequestLog,
 };
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
 pub use models::raid::{ArrayState, Level};
-pub use pages::{PAGE_BYTES, PageStore, PageStoreError, PageUse};
+pub use options::Options;
+pub use pages::{PageStore, PageStoreError, PageUse};
 pub use published::{Figure, Published};
 pub use region::{MemoryRegion, Region};
 pub use replay::{Asked, Replay, Served, Stalled};

@@ -18,7 +18,7 @@ use units::{Bytes, Lba, SECTOR_BYTES};
 use crate::region::Region;
 
 /// Bytes of a page and of a frame.
-pub const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
 
 const MAGIC: [u8; 8] = *b"fstpages";
 const VERSION: u32 = 1;

@@ -16,7 +16,8 @@ use units::{Bytes, Nanos};
 
 use crate::channel::Channel;
 use crate::nbd::{self, Sockets};
-use crate::order::{DiskOrder, FrontEndKind, Order, Sabotage};
+use crate::order::{DiskOrder, FrontEndKind, MOUNT_POINT, Order, Sabotage};
+use crate::priority::schedule_before_others;
 use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word, Words};
 use crate::server::{FrontEnd, Server};
 use crate::store::PageStore;
@@ -25,8 +26,6 @@ use crate::{inputs, kernel_log, models, modules, port, random, transport, workin
 
 /// The kernel option that names the shared region: `fstrial.region=BASE:LENGTH`.
 pub const REGION_OPTION: &str = "fstrial.region=";
-/// Where the trial's filesystem is mounted.
-pub const MOUNT_POINT: &str = "/mnt";
 /// The last file of the initramfs: where it is missing, so are others.
 pub const WHOLE_FILE: &str = "/whole";
 const HEARTBEAT: Nanos = Nanos::from_secs(1);
@@ -263,15 +262,6 @@ fn become_a_device() {
         libc::mlockall(libc::MCL_CURRENT);
     }
     schedule_before_others(50);
-}
-
-/// Gives this thread a real-time priority, which every ordinary one yields to.
-pub(crate) fn schedule_before_others(priority: libc::c_int) {
-    let priority = libc::sched_param { sched_priority: priority };
-    // SAFETY: the pointer is to a value that outlives the call.
-    unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority);
-    }
 }
 
 /// Sets what the kernel does with a disk.

@@ -18,6 +18,7 @@ mod nbd;
 mod order;
 mod output;
 mod port;
+mod priority;
 mod random;
 pub mod region;
 mod requests;
@@ -29,9 +30,11 @@ mod transport;
 mod ublk;
 mod working;
 
-pub use init::{MOUNT_POINT, REGION_OPTION, WHOLE_FILE};
+pub use init::{REGION_OPTION, WHOLE_FILE};
 pub use modules::MODULES_DIRECTORY;
-pub use order::{ArrayOrder, DiskOrder, FrontEndKind, Input, Order, QueueOrder, Sabotage};
+pub use order::{
+    ArrayOrder, DiskOrder, FrontEndKind, Input, MOUNT_POINT, Order, QueueOrder, Sabotage,
+};
 pub use port::DOORBELL;
 pub use transport::TAX_LIMIT;
 

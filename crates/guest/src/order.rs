@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use trial::Job;
 use units::{Bytes, Nanos};
 
+/// Where the trial's filesystem is mounted in the guest.
+pub const MOUNT_POINT: &str = "/mnt";
+
 /// How a guest's kernel reaches its simulated disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

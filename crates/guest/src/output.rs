@@ -5,8 +5,7 @@ use std::io;
 
 use rustix::mount::MountFlags;
 
-use crate::init::MOUNT_POINT;
-use crate::order::Order;
+use crate::order::{MOUNT_POINT, Order};
 use crate::port;
 use crate::region::{Region, STORE_AT, Word, Words};
 

@@ -7,9 +7,10 @@ use workload::PhaseEvent;
 
 use crate::channel::Channel;
 use crate::order::{Order, Sabotage};
+use crate::priority::schedule_before_others;
 use crate::region::{Region, Word};
 use crate::transport::Reading;
-use crate::{held, init, models, output, port};
+use crate::{held, models, output, port};
 
 /// Said of a phase that a rebuild did not go on beside to its end.
 const FILLED: &str = "the array's new disk was filled before this phase ended: from then on \
@@ -61,7 +62,7 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
         },
         Some(sabotage @ (Sabotage::Spin | Sabotage::Hang)) => {
             if sabotage == Sabotage::Hang {
-                init::schedule_before_others(99);
+                schedule_before_others(99);
             }
             // Without a pause instruction: at each of them the emulator leaves its loop, so that
             // the instructions that make a hang would take minutes.

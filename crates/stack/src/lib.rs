@@ -5,6 +5,7 @@
 //! options, what to wait for); it never does it. So a driver is tested without privileges,
 //! and the same plan is executed on this machine or inside a guest.
 
+mod choosing;
 mod command;
 mod contender;
 mod durability;
@@ -12,8 +13,9 @@ pub mod filesystems;
 pub mod layouts;
 mod refusal;
 
+pub use choosing::ContenderError;
 pub use command::Command;
-pub use contender::{Contender, ContenderError};
+pub use contender::Contender;
 pub use durability::Durability;
 pub use filesystems::{FILESYSTEMS, Filesystem};
 pub use layouts::{LAYOUTS, Layout, LayoutChoice};

@@ -1,15 +1,13 @@
 //! What a trial tells while it runs. Progress bars, the log and the store consume this one
 //! enum; nothing that measures prints.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use stack::Durability;
 use units::Bytes;
 use workload::PhaseEvent;
 
-use crate::Outcome;
 use crate::capabilities::Found;
+use crate::{Outcome, Step};
 
 /// Something that happened in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,49 +27,6 @@ pub enum Event {
     Found(Found),
     /// The trial is over. Always the last event, exactly once.
     Ended(Outcome),
-}
-
-/// The steps of a trial, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// Claiming devices, making loop files, starting a guest.
-    Prepare,
-    /// Assembling the layout.
-    Layout,
-    /// Making the filesystem.
-    Mkfs,
-    /// Mounting it.
-    Mount,
-    /// Waiting for what mkfs and mount left running.
-    Settle,
-    /// The workloads.
-    Work,
-    /// Unmounting.
-    Unmount,
-    /// Checking the filesystem.
-    Check,
-    /// Taking everything apart.
-    Dismantle,
-    /// Keeping what was measured.
-    Record,
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Step::Prepare => "prepare",
-            Step::Layout => "layout",
-            Step::Mkfs => "mkfs",
-            Step::Mount => "mount",
-            Step::Settle => "settle",
-            Step::Work => "work",
-            Step::Unmount => "unmount",
-            Step::Check => "check",
-            Step::Dismantle => "dismantle",
-            Step::Record => "record",
-        })
-    }
 }
 
 /// What a trial really ran on. Every table's footer comes from here, so that it names what

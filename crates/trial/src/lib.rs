@@ -12,9 +12,11 @@ mod job;
 mod outcome;
 pub mod protocol;
 mod spec;
+mod step;
 
-pub use event::{Event, Left, Made, SpaceUse, Step};
+pub use event::{Event, Left, Made, SpaceUse};
 pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
 pub use outcome::Outcome;
 pub use spec::{TrialSpec, WorkloadChoice};
+pub use step::Step;

@@ -51,11 +51,6 @@ impl Bytes {
         Bytes(gib.saturating_mul(1 << 30))
     }
 
-    /// Mebibytes, for arithmetic and charts.
-    pub fn as_mib_f64(self) -> f64 {
-        self.0 as f64 / 1_048_576.0
-    }
-
     /// Rounds up to a multiple of `unit` (which must not be zero).
     pub const fn round_up(self, unit: u64) -> Bytes {
         Bytes(self.0.div_ceil(unit).saturating_mul(unit))

@@ -23,11 +23,6 @@ impl Lba {
     pub const fn byte_offset(self) -> Bytes {
         Bytes(self.0 * SECTOR_BYTES)
     }
-
-    /// The sector that holds byte `offset`.
-    pub const fn containing(offset: Bytes) -> Lba {
-        Lba(offset.0 / SECTOR_BYTES)
-    }
 }
 
 impl Add<u64> for Lba {

@@ -9,12 +9,13 @@ mod loop_files;
 mod queues;
 mod scratch;
 mod signatures;
+mod victim;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Ok(part) = std::env::var(leftovers::VICTIM) {
-        leftovers::victim(&part);
+    if let Ok(part) = std::env::var(victim::VICTIM) {
+        victim::act(&part);
         return ExitCode::SUCCESS;
     }
     skippable::run(skippable::tests![

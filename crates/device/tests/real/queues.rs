@@ -6,8 +6,8 @@ use device::{Claim, Ledger, OwnedQueue};
 use skippable::Ending;
 use units::Bytes;
 
-use crate::leftovers::Victim;
 use crate::scratch::enters_as_root;
+use crate::victim::Victim;
 
 const SIZE: Bytes = Bytes::from_mib(64);
 const FILES: [&str; 2] = ["scheduler", "read_ahead_kb"];

@@ -18,4 +18,3 @@ mod table;
 
 pub use record::{LogError, LogWriter, RECORD_BYTES, Record, RecordIndex, RequestLog};
 pub use summary::{LogSummary, Percentiles};
-pub use table::COLUMNS;

@@ -12,7 +12,7 @@ use crate::Operation;
 /// `read`, `write`, `flush` or `discard`; `lba` and `sectors` count 512 bytes, both 0 for a
 /// flush; `fua` is 1 for a write that went through the cache; `phase` is the workload's phase
 /// the request was submitted in, empty outside any.
-pub const COLUMNS: &str = "submitted_ns,completed_ns,operation,lba,sectors,fua,phase";
+const COLUMNS: &str = "submitted_ns,completed_ns,operation,lba,sectors,fua,phase";
 
 impl RequestLog {
     /// Writes the table. `phases` names the phases from number 1 on.

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
-use crate::description::Options;
 use crate::models::outbox::Outbox;
+use crate::options::Options;
 use crate::{Activity, Completion, Destaged, Model, Operation, Request};
 
 /// The `[ideal]` table of a parameter file.

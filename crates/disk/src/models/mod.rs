@@ -11,4 +11,4 @@ pub(crate) mod queue;
 pub mod raid;
 pub(crate) mod slowed;
 
-pub use queue::{AGE_LIMIT, Scheduler};
+pub use queue::Scheduler;

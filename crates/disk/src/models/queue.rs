@@ -17,7 +17,7 @@ pub enum Scheduler {
 }
 
 /// A command older than this is served next, whatever it costs.
-pub const AGE_LIMIT: Nanos = Nanos::from_millis(500);
+const AGE_LIMIT: Nanos = Nanos::from_millis(500);
 
 /// A command that waits for the arm.
 #[derive(Debug, Clone, Copy)]

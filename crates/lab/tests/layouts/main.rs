@@ -3,7 +3,8 @@
 //!
 //! Needs what the test `guest` needs, and is ignored where that cannot be had unless
 //! `FSTRIAL_TEST_LAB=required`. The lab gets its optional part `zfs`, whose modules take three
-//! or four minutes to compile on two cores.
+//! or four minutes to compile on two cores; they are kept in the user's cache, so that this is
+//! done once on a machine.
 
 mod arrays;
 mod capabilities;
@@ -74,6 +75,9 @@ impl Labs {
             let options = BuildOptions { with, ..BuildOptions::default() };
             lab::build(cache, &options, &mut |step| println!("{step:?}"))
         };
+        if let Err(error) = share_what_is_compiled(cache) {
+            println!("what is compiled here is not kept: {error}");
+        }
         let built = match build(&["zfs"]) {
             Err(error) if !required => {
                 println!("without zfs: {error}");
@@ -88,6 +92,19 @@ impl Labs {
             Ok::<_, LabError>(lab)
         };
         Ok(Labs { array: open("array-2007")?, sata: open("sata-2007")?, mail: open("raid-2004")? })
+    }
+}
+
+/// Lets the tests' lab keep what its parts take long to compile where the user's own labs do.
+/// There it lies by names that hold all it depends on, and outlives the folder of the sources.
+fn share_what_is_compiled(cache: &Path) -> std::io::Result<()> {
+    let users = lab::cache_directory().map_err(std::io::Error::other)?.join("built");
+    let ours = cache.join("built");
+    std::fs::create_dir_all(&users)?;
+    std::fs::create_dir_all(cache)?;
+    match std::os::unix::fs::symlink(users, &ours) {
+        Err(_) if ours.exists() => Ok(()),
+        done => done,
     }
 }
 

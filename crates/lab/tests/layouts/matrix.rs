@@ -1,11 +1,10 @@
 //! The comparison of 2007: three filesystems, journal or log inside and outside, software and
 //! hardware RAID of six disks. Each of the twelve in its smallest form; what was counted and
-//! what mkfs and the pool found is held against `matrix.txt`, word for word.
+//! what mkfs and the pool found is held against a snapshot, word for word.
 //!
-//! After a change that was meant, `FSTRIAL_ACCEPT=1` writes the file again.
+//! After a change that was meant, `INSTA_UPDATE=always` writes the snapshots again.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use disk::Operation;
 use trial::SpaceUse;
@@ -70,13 +69,11 @@ pub(crate) fn the_twelve_of_2007(labs: &Labs) {
     }
     let work = format!("fsync-append:records={RECORDS}");
     let seen = each(&rows, |contender| carry_out(&labs.array, contender, &work, MEMBER));
-    let mut digests = Vec::new();
     for seen in seen {
         let seen = seen.expect_done();
         requests_go_where_they_should(&seen);
-        digests.push(digest(&seen));
+        insta::assert_snapshot!(seen.name.replace('/', "-"), digest(&seen));
     }
-    compare(&digests);
 }
 
 fn requests_go_where_they_should(seen: &Seen) {
@@ -132,17 +129,4 @@ fn digest(seen: &Seen) -> String {
         }
     }
     text
-}
-
-fn compare(digests: &[String]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/layouts/matrix.txt");
-    if std::env::var_os("FSTRIAL_ACCEPT").is_some() {
-        std::fs::write(&path, digests.concat()).expect("the test's own file");
-        return;
-    }
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
-    for digest in digests {
-        let (name, _) = digest.split_once(':').expect("it begins with the name");
-        assert!(known.contains(digest.as_str()), "{name} is not as it was:\n{digest}");
-    }
 }

@@ -28,7 +28,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-pub use queue::{QUEUE_OPTIONS, Queue, ReadAhead, scheduler_in_use};
+pub use options::QUEUE_OPTIONS;
+pub use queue::{Queue, ReadAhead, scheduler_in_use};
 pub use upkeep::{Change, Shown, Snapshot, Upkeep, UpkeepRequest};
 
 use crate::{Command, Contender, Durability, Refusal};

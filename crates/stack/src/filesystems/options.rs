@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 
 use units::Bytes;
 
-use super::queue::QUEUE_OPTIONS;
-use super::vocabulary::{ATIME, JOURNAL, SYNC, Word};
+use super::vocabulary::{ATIME, JOURNAL, READ_AHEAD, SCHEDULER, SYNC, Word};
 use super::{Description, OptionDescription, Request};
 use crate::{Contender, Durability, Refusal};
+
+/// Options of every filesystem that sits on a disk, beside its own.
+pub static QUEUE_OPTIONS: &[OptionDescription] = &[
+    SCHEDULER.here("of each disk of the layout; default: what the machine has chosen"),
+    READ_AHEAD.here("whole pages of 4 KiB up to 1 GiB, 0 for none; default: what the machine has"),
+];
 
 /// Options by meaning and raw ones, checked for their names and the syntax of their values.
 /// Which combinations a filesystem can do is for its driver to say.

@@ -5,16 +5,10 @@
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use super::Filesystem;
 use super::options::Options;
 use super::vocabulary::{READ_AHEAD, SCHEDULER};
-use super::{Filesystem, OptionDescription};
 use crate::{Contender, Refusal};
-
-/// Options of every filesystem that sits on a disk, beside its own.
-pub static QUEUE_OPTIONS: &[OptionDescription] = &[
-    SCHEDULER.here("of each disk of the layout; default: what the machine has chosen"),
-    READ_AHEAD.here("whole pages of 4 KiB up to 1 GiB, 0 for none; default: what the machine has"),
-];
 
 /// The kernel counts read-ahead in pages.
 const PAGE: Bytes = Bytes::from_kib(4);

@@ -1,5 +1,5 @@
 //! The catalogue of filesystems and layouts, held against what is true of every entry: names,
-//! documentation, sizes, refusals, and the exact commands, in `plans.txt`.
+//! documentation, sizes, refusals, and the exact commands, in a snapshot.
 
 mod contenders;
 mod layouts;

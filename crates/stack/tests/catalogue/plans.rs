@@ -1,13 +1,11 @@
-//! The exact commands and mount options of every contender, held against `plans.txt`. After
-//! a wanted change: `FSTRIAL_ACCEPT=1 cargo test -p stack --test catalogue`, and read the diff.
+//! The exact commands and mount options of every contender, held against a snapshot. After a
+//! wanted change: `INSTA_UPDATE=always cargo test -p stack --test catalogue`, and read the diff.
 
 use std::fmt::Write;
 
 use units::Bytes;
 
 use crate::contenders::{all, one, request};
-
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/catalogue/plans.txt");
 
 /// The plan, a line a step.
 fn steps(text: &str) -> Vec<String> {
@@ -53,10 +51,5 @@ fn rendered(text: &str) -> String {
 #[test]
 fn every_plan_is_as_written_down() {
     let plans: String = all().iter().map(|text| rendered(text)).collect();
-    if std::env::var_os("FSTRIAL_ACCEPT").is_some() {
-        std::fs::write(GOLDEN, &plans).unwrap();
-    }
-    let golden = std::fs::read_to_string(GOLDEN).unwrap_or_default();
-    let first = plans.lines().zip(golden.lines()).find(|(now, then)| now != then);
-    assert!(plans == golden, "plans.txt differs (then FSTRIAL_ACCEPT=1), first in {first:#?}");
+    insta::assert_snapshot!(plans);
 }

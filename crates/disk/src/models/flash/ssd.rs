@@ -11,8 +11,8 @@ use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 use super::dies::Dies;
 use super::mapping::{Collected, Mapping};
 use super::parameters::{SsdParameters, UNIT_BYTES, UNIT_SECTORS};
-use crate::description::Options;
 use crate::models::outbox::Outbox;
+use crate::options::Options;
 use crate::{Activity, Completion, Destaged, Model, Operation, Request, RequestId};
 
 /// How long a page that is not full waits in the buffer for more. An assumption.

@@ -15,10 +15,10 @@ use super::geometry::Place;
 use super::motion::{Head, Motion};
 use super::parameters::{DriveParameters, Overhead};
 use super::segments::ReadSegments;
-use crate::description::Options;
 use crate::models::dirty::{DirtyExtents, Extent};
 use crate::models::outbox::Outbox;
 use crate::models::queue::{Scheduler, Waiting};
+use crate::options::Options;
 use crate::{Activity, Completion, Destaged, Model, Operation, Request};
 
 /// Extents a cache keeps account of; beyond that it is full, whatever their size. An

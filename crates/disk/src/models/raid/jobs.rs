@@ -1,8 +1,7 @@
 //! What the members must do for a read, and for one write of a stripe: which old sectors to
 //! read first for the parity's sake, and what to write then. Knows no time.
 
-use super::parameters::Level;
-use super::striping::{Piece, Striping};
+use super::striping::{Level, Piece, Striping};
 
 /// The place of a member that is missing, or that is new and not filled that far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

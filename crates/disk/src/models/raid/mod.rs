@@ -8,4 +8,5 @@ mod parameters;
 mod striping;
 
 pub(crate) use controller::Controller;
-pub use parameters::{ArrayState, ControllerParameters, Level};
+pub use parameters::{ArrayState, ControllerParameters};
+pub use striping::Level;

@@ -1,9 +1,9 @@
 //! What a RAID controller's parameter file may say, and what must fit together.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use units::{Bytes, Nanos, SECTOR_BYTES};
 
-use super::striping::Striping;
+use super::striping::{Level, Striping};
 
 /// The `[controller]` table of a parameter file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -45,20 +45,6 @@ pub enum ArrayState {
     Degraded,
     /// It is new, and is filled from the others from the host's first request on.
     Rebuilding,
-}
-
-/// How data is spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Striped, nothing redundant.
-    Raid0,
-    /// Every member holds everything.
-    Raid1,
-    /// Striped with one rotating parity unit a stripe (left-symmetric, as Linux's md).
-    Raid5,
-    /// Striped over mirrored pairs.
-    Raid10,
 }
 
 impl ControllerParameters {

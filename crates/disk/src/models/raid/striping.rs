@@ -1,6 +1,20 @@
 //! Where a sector of the array lies on its members. Counts only.
 
-use super::parameters::Level;
+use serde::{Deserialize, Serialize};
+
+/// How data is spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Striped, nothing redundant.
+    Raid0,
+    /// Every member holds everything.
+    Raid1,
+    /// Striped with one rotating parity unit a stripe (left-symmetric, as Linux's md).
+    Raid5,
+    /// Striped over mirrored pairs.
+    Raid10,
+}
 
 /// A run of sectors on one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

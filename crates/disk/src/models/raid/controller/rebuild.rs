@@ -6,8 +6,8 @@ use units::Nanos;
 use super::{Controller, What};
 use crate::Operation;
 use crate::models::raid::jobs::{Gap, reconstruction};
-use crate::models::raid::parameters::{ArrayState, Level};
 use crate::models::raid::striping::{Piece, Striping};
+use crate::models::raid::{ArrayState, Level};
 
 /// How much of a member is filled in one step, in sectors: 1 MiB. An assumption.
 const STEP: u64 = 2048;

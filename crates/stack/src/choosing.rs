@@ -1,0 +1,257 @@
+//! How a contender is written on the command line, and which of them there can be.
+//!
+//! ```text
+//! ext4                                    the filesystem with today's defaults
+//! ext3@2004                               a named preset: the feature set of a time
+//! ext3:dir_index=off:journal_size=256M    options by meaning
+//! xfs:mkfs=-m reflink=0:mount=logbsize=256k   raw options
+//! ext4:scheduler=bfq:read_ahead=1M        options of the disks' queues
+//! old=ext3@2004                           a name of one's own for the tables
+//! xfs:layout=single+journal               a disk of its own for the journal
+//! xfs/ext/sw=xfs:layout=raid10x6+journal  six disks in md RAID 10, and one for the journal
+//! ```
+//! A layout is a name, `xN` for its number of disks, and `+name=value` for each further
+//! parameter; `+journal` is short for `+journal=external`.
+//!
+//! Contenders are separated by commas; a comma inside raw options is written `\,` and a
+//! colon `\:`. Whatever is more complicated goes into TOML, where the same fields have the
+//! same names.
+
+use std::path::PathBuf;
+
+use units::Bytes;
+
+use crate::layouts::LayoutChoice;
+use crate::{Contender, Refusal, filesystems, layouts};
+
+/// What is wrong with a contender as written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContenderError {
+    /// No such filesystem.
+    #[error("there is no filesystem `{name}`; `fstrial list filesystems` shows: {known}")]
+    UnknownFilesystem {
+        /// The name given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// Not of the form `key=value`.
+    #[error("contender `{contender}`: `{part}` is not of the form option=value")]
+    NotAnOption {
+        /// The contender as written.
+        contender: String,
+        /// The part that is wrong.
+        part: String,
+    },
+    /// The layout is not one, or breaks a rule.
+    #[error("contender `{contender}`: {refusal}")]
+    Layout {
+        /// The contender as written.
+        contender: String,
+        /// What is wrong with it.
+        refusal: Refusal,
+    },
+    /// Two contenders with one name.
+    #[error("two contenders are called `{0}`; name one of them: NEWNAME={0}")]
+    Duplicate(String),
+    /// An empty list or an empty place in it.
+    #[error("an empty contender in `{0}`")]
+    Empty(String),
+}
+
+impl Contender {
+    /// Reads a comma-separated list.
+    ///
+    /// # Errors
+    /// On anything malformed, an unknown filesystem or a name given twice. Whether a
+    /// filesystem takes the options is for its driver to say.
+    pub fn parse_list(text: &str) -> Result<Vec<Contender>, ContenderError> {
+        let mut contenders: Vec<Contender> = Vec::new();
+        for part in split_unescaped(text, ',') {
+            if part.trim().is_empty() {
+                return Err(ContenderError::Empty(text.to_owned()));
+            }
+            let contender = Contender::parse(part.trim())?;
+            if contenders.iter().any(|other| other.name == contender.name) {
+                return Err(ContenderError::Duplicate(contender.name));
+            }
+            contenders.push(contender);
+        }
+        Ok(contenders)
+    }
+
+    /// Checks every rule of the filesystem and the layout, with devices that stand for real
+    /// ones: what is refused here needs no device to be found impossible. Only the size of
+    /// the devices is left for later.
+    ///
+    /// # Errors
+    /// The first rule broken, with the next step.
+    pub fn validate(&self) -> Result<(), Refusal> {
+        let filesystem = filesystems::find(&self.filesystem).ok_or_else(|| {
+            Refusal::new(
+                self.name.as_str(),
+                format!("there is no filesystem `{}`", self.filesystem),
+            )
+            .with_next("`fstrial list filesystems` shows what there is")
+        })?;
+        let layout = self.layout.layout()?;
+        let roles = layout.disks(&self.layout)?;
+        if !filesystem.describe().needs_device && self.layout != LayoutChoice::default() {
+            let what = format!("{} on layout {}", self.filesystem, self.layout);
+            return Err(Refusal::new(what, "it sits on no disk").with_next("leave the layout out"));
+        }
+        if let Some(able) = layout.describe().filesystems
+            && !able.contains(&self.filesystem.as_str())
+        {
+            let what = format!("{} on layout {}", self.filesystem, self.layout);
+            return Err(Refusal::new(what, format!("only {} can", able.join(", "))));
+        }
+        let disks: Vec<PathBuf> =
+            (0..roles.len()).map(|disk| PathBuf::from(format!("/dev/disk{disk}"))).collect();
+        const UUID: &str = "00000000-0000-4000-8000-000000000000";
+        let plan = layout.plan(&layouts::Request {
+            choice: &self.layout,
+            disks: &disks,
+            uuid: UUID.to_owned(),
+        })?;
+        let needs_device = filesystem.describe().needs_device;
+        filesystems::Queue::of(filesystem, self)?;
+        filesystem.plan(&filesystems::Request {
+            contender: self,
+            data: needs_device.then_some(plan.data),
+            members: plan.members,
+            journal: plan.journal,
+            size: Bytes::from_gib(1 << 10),
+            uuid: UUID.to_owned(),
+            hash_seed: UUID.to_owned(),
+        })?;
+        Ok(())
+    }
+
+    /// Checks that data disks of `each` are large enough for the filesystem on its layout.
+    ///
+    /// # Errors
+    /// When they are too small, with what is needed.
+    pub fn fits(&self, each: Bytes) -> Result<(), Refusal> {
+        let Some(filesystem) = filesystems::find(&self.filesystem) else { return Ok(()) };
+        if !filesystem.describe().needs_device {
+            return Ok(());
+        }
+        let least = filesystem.minimum_size(self)?;
+        let size = self.layout.layout()?.device_size(&self.layout, each)?;
+        if size >= least {
+            return Ok(());
+        }
+        let what = format!("{} on disks of {each}", self.name);
+        let rule = format!(
+            "{} needs {least} with these options, layout {} gives it {size} at most",
+            self.filesystem, self.layout
+        );
+        Err(Refusal::new(what, rule).with_next("a larger --size"))
+    }
+
+    fn parse(text: &str) -> Result<Contender, ContenderError> {
+        let mut parts = split_unescaped(text, ':').into_iter();
+        let head = parts.next().unwrap_or_default();
+        let (own_name, filesystem) = match head.split_once('=') {
+            Some((name, filesystem)) => (Some(name.to_owned()), filesystem.to_owned()),
+            None => (None, head),
+        };
+        let (filesystem, preset) = match filesystem.split_once('@') {
+            Some((filesystem, preset)) => (filesystem.to_owned(), Some(preset.to_owned())),
+            None => (filesystem, None),
+        };
+        if filesystems::find(&filesystem).is_none() {
+            let known: Vec<_> =
+                filesystems::FILESYSTEMS.iter().map(|fs| fs.describe().name).collect();
+            return Err(ContenderError::UnknownFilesystem {
+                name: filesystem,
+                known: known.join(", "),
+            });
+        }
+        let mut contender = Contender::plain(&filesystem);
+        contender.preset = preset;
+        contender.name = own_name.unwrap_or_else(|| unescape(text));
+        for part in parts {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(ContenderError::NotAnOption { contender: text.to_owned(), part });
+            };
+            let value = unescape(value);
+            match key {
+                "mkfs" => contender.mkfs.extend(value.split_whitespace().map(str::to_owned)),
+                "mount" => contender.mount.extend(value.split(',').map(str::to_owned)),
+                "layout" => {
+                    contender.layout = LayoutChoice::parse(&value).map_err(|refusal| {
+                        ContenderError::Layout { contender: text.to_owned(), refusal }
+                    })?;
+                }
+                _ => {
+                    contender.options.insert(key.to_owned(), value);
+                }
+            }
+        }
+        Ok(contender)
+    }
+}
+
+/// Splits at `separator` where no backslash stands before it; the parts keep their escapes.
+fn split_unescaped(text: &str, separator: char) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut escaped = false;
+    for c in text.chars() {
+        if c == separator && !escaped {
+            parts.push(String::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    parts
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("\\,", ",").replace("\\:", ":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Contender {
+        Contender::parse_list(text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn reads_what_the_documentation_shows() {
+        let names: Vec<_> = Contender::parse_list("ext4,tmpfs")
+            .unwrap()
+            .into_iter()
+            .map(|contender| contender.name)
+            .collect();
+        assert_eq!(names, ["ext4", "tmpfs"]);
+        let tuned = one("ext4:dir_index=off:journal_size=256M");
+        assert_eq!(tuned.name, "ext4:dir_index=off:journal_size=256M");
+        assert_eq!(tuned.options["journal_size"], "256M");
+        let raw = one(r"fast=ext4@2011:mkfs=-T news:mount=data=writeback\,noatime");
+        assert_eq!(raw.name, "fast");
+        assert_eq!(raw.preset.as_deref(), Some("2011"));
+        assert_eq!(raw.mkfs, ["-T", "news"]);
+        assert_eq!(raw.mount, ["data=writeback", "noatime"]);
+    }
+
+    #[test]
+    fn errors_say_what_and_what_else() {
+        let message = |text| Contender::parse_list(text).unwrap_err().to_string();
+        assert!(message("ext5").starts_with("there is no filesystem `ext5`"));
+        assert!(message("ext4,,tmpfs").contains("empty contender"));
+        assert!(message("ext4,ext4").contains("NEWNAME=ext4"));
+        assert!(message("ext4:barrier").contains("option=value"));
+    }
+
+    #[test]
+    fn toml_and_command_line_carry_the_same() {
+        let contender = one("old=ext4@2011:dir_index=off");
+        let json = serde_json::to_string(&contender).unwrap();
+        assert_eq!(serde_json::from_str::<Contender>(&json).unwrap(), contender);
+    }
+}
