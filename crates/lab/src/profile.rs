@@ -1,10 +1,12 @@
 //! Machine profiles: how much memory, how fast a processor, which disk. Shipped ones lie in
 //! `profiles/`, a user's own is a file of the same form.
 
+mod disks;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use guest::{FrontEndKind, QueueOrder};
+use guest::FrontEndKind;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
@@ -12,6 +14,8 @@ use crate::emulator::Clock;
 use crate::error::LabError;
 use crate::image::Initramfs;
 use crate::machine::Machine;
+
+pub use self::disks::{ControllerProfile, DiskProfile};
 
 /// With less, the kernel kills programs instead of waiting for the disk.
 const AVAILABLE_MIN: Bytes = Bytes::from_mib(6);
@@ -52,115 +56,6 @@ pub struct MachineProfile {
     pub data_scale: Option<f64>,
     /// Where its figures come from, or that they are assumed.
     pub source: String,
-}
-
-/// Which RAID controller, and how the kernel treats it. The disks behind it are the
-/// profile's, with their own caches as the controller's model says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ControllerProfile {
-    /// Name in the catalogue of disks, or the path of a TOML file.
-    pub model: String,
-    /// Its memory for writes, one stripe at least; the model's where not given. Where data are
-    /// scaled this is scaled with them: what fits into it is not written to the disks in time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_memory: Option<Bytes>,
-    /// Requests the kernel keeps outstanding at most.
-    #[serde(default = "controller_depth")]
-    pub depth: u16,
-    /// The kernel's I/O scheduler.
-    #[serde(default = "scheduler")]
-    pub scheduler: String,
-    /// The kernel's read-ahead.
-    #[serde(default = "read_ahead")]
-    pub read_ahead: Bytes,
-}
-
-impl ControllerProfile {
-    /// A controller that is named and of which nothing else is said.
-    pub(crate) fn named(model: &str) -> ControllerProfile {
-        ControllerProfile {
-            model: model.to_owned(),
-            write_memory: None,
-            depth: controller_depth(),
-            scheduler: scheduler(),
-            read_ahead: read_ahead(),
-        }
-    }
-
-    /// What the guest's kernel is told: a disk that turns, with nothing volatile.
-    pub(crate) fn queue(&self) -> QueueOrder {
-        QueueOrder {
-            rotational: true,
-            volatile_cache: false,
-            fua: false,
-            discard: false,
-            depth: self.depth,
-            physical_sector: 512,
-            scheduler: self.scheduler.clone(),
-            read_ahead: self.read_ahead,
-        }
-    }
-}
-
-/// Which disk, and how the kernel treats it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DiskProfile {
-    /// Name in the catalogue of disks, or the path of a TOML file.
-    pub model: String,
-    /// Options that differ from the model's own.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub options: BTreeMap<String, String>,
-    /// Its volatile write cache.
-    #[serde(default = "yes")]
-    pub write_cache: bool,
-    /// Requests outstanding at most.
-    #[serde(default = "depth")]
-    pub depth: u16,
-    /// Whether it turns.
-    #[serde(default = "yes")]
-    pub rotational: bool,
-    /// Whether it takes discards.
-    #[serde(default)]
-    pub discard: bool,
-    /// Whether it takes FUA writes; drives before NCQ did not.
-    #[serde(default)]
-    pub fua: bool,
-    /// Bytes in a sector of the medium.
-    #[serde(default = "sector")]
-    pub physical_sector: u32,
-    /// The kernel's I/O scheduler.
-    #[serde(default = "scheduler")]
-    pub scheduler: String,
-    /// The kernel's read-ahead.
-    #[serde(default = "read_ahead")]
-    pub read_ahead: Bytes,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn depth() -> u16 {
-    32
-}
-
-/// The most the guest's block driver takes; real controllers took 128 to 256.
-fn controller_depth() -> u16 {
-    128
-}
-
-fn sector() -> u32 {
-    512
-}
-
-fn scheduler() -> String {
-    "mq-deadline".to_owned()
-}
-
-fn read_ahead() -> Bytes {
-    Bytes::from_kib(128)
 }
 
 /// The shipped profiles: name and file.
@@ -351,22 +246,6 @@ fn lay_over(table: &mut toml::Table, key: &str, text: &str) -> Result<(), String
     };
     place.insert(last.to_owned(), value);
     Ok(())
-}
-
-impl DiskProfile {
-    /// What the guest's kernel is told.
-    pub(crate) fn queue(&self) -> QueueOrder {
-        QueueOrder {
-            rotational: self.rotational,
-            volatile_cache: self.write_cache,
-            fua: self.fua,
-            discard: self.discard,
-            depth: self.depth,
-            physical_sector: self.physical_sector,
-            scheduler: self.scheduler.clone(),
-            read_ahead: self.read_ahead,
-        }
-    }
 }
 
 #[cfg(test)]
