@@ -16,5 +16,5 @@ mod spec;
 pub use event::{Event, Left, Made, SpaceUse, Step};
 pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
-pub use outcome::Outcome;
+pub use outcome::{OVERHEAD, Outcome};
 pub use spec::{TrialSpec, WorkloadChoice};
