@@ -120,7 +120,8 @@ impl Reading {
         result.machine_cpu = result.machine_cpu.map(|all| all.saturating_sub(outside));
         if share > TAX_LIMIT {
             let why = format!(
-                "the simulation's own transport took {:.1} % of its time (limit {:.0} %)",
+                "{} {:.1} % of its time (limit {:.0} %)",
+                trial::OVERHEAD,
                 share * 100.0,
                 TAX_LIMIT * 100.0
             );

@@ -89,6 +89,9 @@ pub struct Extras {
     pub store_limit: Option<Bytes>,
     /// Virtual time after which it is given up; a week where `None`.
     pub virtual_limit: Option<Nanos>,
+    /// Instructions that its kernel may execute without scheduling before it is taken for hung,
+    /// beside those of two virtual seconds; 2 × 10¹⁰ where `None`.
+    pub patience: Option<u64>,
     /// Returns the request log of each disk.
     pub keep_requests: bool,
     /// Instead of the trial: makes a system that can be booted of the packages that are the

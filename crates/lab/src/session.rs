@@ -19,7 +19,7 @@ use workload::PhaseEvent;
 
 use crate::error::LabError;
 use crate::lab::Extras;
-use crate::pulse::{Pulse, Sign};
+use crate::pulse::{PATIENCE, Pulse, Sign};
 use crate::vm::{Happening, Spent, Vm};
 
 /// How often a guest that says nothing is looked after.
@@ -91,7 +91,8 @@ pub(crate) fn carry_out(
     };
     vm.go_on()?;
     let to_guest = vm.spent(began);
-    let outcome = watch(&mut vm, &words, order, stop, &mut passing, sink)?;
+    let patience = extras.patience.unwrap_or(PATIENCE);
+    let outcome = watch(&mut vm, &words, order, patience, stop, &mut passing, sink)?;
     if let Some(outcome) = outcome {
         sink(Event::Ended(outcome));
     }
@@ -173,13 +174,14 @@ fn watch(
     vm: &mut Vm,
     words: &Words,
     order: &Order,
+    patience: u64,
     stop: &Stop,
     passing: &mut Passing,
     sink: &mut dyn FnMut(Event),
 ) -> Result<Option<Outcome>, LabError> {
     let timeout = order.job.spec.timeout;
     let wall_end = passing.began + Duration::from(timeout).min(Duration::from_secs(1 << 31));
-    let mut pulse = Pulse::new(vm.shift());
+    let mut pulse = Pulse::new(vm.shift(), patience);
     loop {
         let happening = vm.wait(wall_end.min(Instant::now() + FEEL_EVERY), stop)?;
         passing.take_events(vm, words, sink)?;

@@ -69,6 +69,8 @@ pub(crate) struct Vm {
     said: Vec<u8>,
     happened: Vec<Happening>,
     replies: Vec<Result<Value, String>>,
+    /// Commands that were given up before their reply came.
+    unanswered: usize,
     shift: i8,
 }
 
@@ -140,6 +142,7 @@ impl Vm {
             said: Vec::new(),
             happened: Vec::new(),
             replies: Vec::new(),
+            unanswered: 0,
             shift: machine.shift,
         };
         vm.command("qmp_capabilities", Value::Null)?;
@@ -221,6 +224,7 @@ impl Vm {
                     return self.replies.remove(0);
                 }
                 if self.look(end).map_err(|error| error.to_string())? == 0 && Instant::now() > end {
+                    self.unanswered += 1;
                     return Err(format!("no answer to {name} within a minute"));
                 }
                 if self.happened.iter().any(|what| matches!(what, Happening::Gone(_))) {
@@ -302,6 +306,11 @@ impl Vm {
     }
 
     fn take(&mut self, message: Message) {
+        let is_reply = matches!(message, Message::Return(_) | Message::Error(_));
+        if is_reply && self.unanswered > 0 {
+            self.unanswered -= 1;
+            return;
+        }
         match message {
             Message::Return(value) => self.replies.push(Ok(value)),
             Message::Error(error) => self.replies.push(Err(error)),

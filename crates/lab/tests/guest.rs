@@ -21,7 +21,7 @@ use workload::{Parameters, PhaseEvent, Seed};
 use crate::harness::Test;
 
 fn main() {
-    let tests: [Test<Lab>; 13] = [
+    let tests: [Test<Lab>; 14] = [
         ("one specification gives one result", repeats_are_identical),
         ("a quicker copy of the emulator counts the same", the_quick_copy_counts_the_same),
         ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
@@ -32,6 +32,7 @@ fn main() {
         ("a trial's process that is killed is an outcome", a_kill_is_an_outcome),
         ("waiting for ever ends in virtual time", waiting_ends),
         ("a hang is called by its instructions", a_hang_is_an_outcome),
+        ("an emulator that is stopped and goes on changes nothing", a_pause_is_not_felt),
         ("an emulator that is killed is an outcome", a_killed_emulator_is_an_outcome),
         ("disks that are full are an outcome", full_disks_are_an_outcome),
         ("a damaged checkpoint is made again", a_damaged_checkpoint_is_made_again),
@@ -230,7 +231,7 @@ fn waiting_ends(lab: &Lab, _: &Path) {
 }
 
 fn a_hang_is_an_outcome(lab: &Lab, _: &Path) {
-    let extras = Extras { sabotage: Some(Sabotage::Hang), ..Extras::default() };
+    let extras = Extras { sabotage: Some(Sabotage::Hang), patience: Some(0), ..Extras::default() };
     match outcome(lab, &extras) {
         Outcome::GuestDied { reason, kernel_log } => {
             assert!(reason.contains("million instructions"), "{reason}");
@@ -250,6 +251,46 @@ fn children() -> Vec<i32> {
             list.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// Whether all threads of a process are stopped.
+fn is_stopped(process: rustix::process::Pid) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    threads.flatten().all(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    })
+}
+
+fn a_pause_is_not_felt(lab: &Lab, _: &Path) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let told = |pauses: bool| {
+        let (mut phases, mut ends, mut stopped) = (Vec::new(), Vec::new(), 0);
+        let carried = lab
+            .carry_out(&spec(1), &Extras::default(), &Stop::new(), &mut |event| {
+                match event {
+                    Event::Phase(PhaseEvent::Finished(result)) => {
+                        phases.push((result.wall, result.cpu.user, result.cpu.sys));
+                    }
+                    Event::Ended(ref outcome) => ends.push(outcome.clone()),
+                    _ => {}
+                }
+                for child in children().into_iter().filter(|_| pauses) {
+                    let child = Pid::from_raw(child).expect("a process has a number");
+                    kill_process(child, Signal::STOP).expect("it is ours");
+                    while !is_stopped(child) {
+                        std::thread::yield_now();
+                    }
+                    stopped += 1;
+                    kill_process(child, Signal::CONT).expect("it is ours");
+                }
+            })
+            .expect("a guest starts");
+        assert!(ends.iter().all(Outcome::is_done), "{ends:?}");
+        assert_eq!(stopped > 0, pauses, "stopped {stopped} times");
+        (phases, carried.requests, carried.log_digest)
+    };
+    assert_eq!(told(true), told(false));
 }
 
 fn a_killed_emulator_is_an_outcome(lab: &Lab, _: &Path) {

@@ -17,6 +17,6 @@ mod step;
 pub use event::{Event, Left, Made, SpaceUse};
 pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
-pub use outcome::Outcome;
+pub use outcome::{OVERHEAD, Outcome};
 pub use spec::{TrialSpec, WorkloadChoice};
 pub use step::Step;

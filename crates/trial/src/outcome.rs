@@ -7,6 +7,10 @@ use units::Nanos;
 
 use crate::Step;
 
+/// How the reason of a phase begins that is not comparable because the lab's own way to its
+/// disks took too much of its time. What the disk was asked for is counted exactly all the same.
+pub const OVERHEAD: &str = "the simulation's own transport took";
+
 /// The end of a trial, as data. Figures of a trial that is not [`Outcome::Done`] are kept
 /// but take no part in comparisons; save that of one that failed at work what was complete
 /// before does.

@@ -7,6 +7,9 @@ use store::{StoredRun, StoredTrial};
 use trial::{Outcome, Step, WorkloadChoice};
 use workload::{Description, PhaseResult, PhaseStatus};
 
+/// Before the reason of a phase that must not be compared though its trial went well.
+const NOT_COMPARABLE: &str = "not comparable: ";
+
 /// A run's results in the order of a report.
 pub(super) struct Arranged<'r> {
     /// Names, sorted: the order of execution is random.
@@ -43,6 +46,16 @@ impl<'r> PhaseTrial<'r> {
     /// The phase, where it may be compared.
     pub(super) fn usable(&self) -> Option<&'r PhaseResult> {
         if self.unusable.is_none() { self.reported } else { None }
+    }
+
+    /// The phase, where what it asked of its disk is worth telling: where it may be compared,
+    /// and where nothing but the lab's own overhead forbids it, which changes no count.
+    pub(super) fn counted(&self) -> Option<&'r PhaseResult> {
+        let reason = self.unusable.as_deref().and_then(|why| why.strip_prefix(NOT_COMPARABLE));
+        match reason {
+            Some(reason) if reason.starts_with(trial::OVERHEAD) => self.reported,
+            _ => self.usable(),
+        }
     }
 }
 
@@ -235,7 +248,7 @@ fn why_unusable(
         }
     }
     let not_comparable = |result: &PhaseResult| {
-        result.not_comparable.as_ref().map(|why| format!("not comparable: {why}"))
+        result.not_comparable.as_ref().map(|why| format!("{NOT_COMPARABLE}{why}"))
     };
     match (&trial.outcome, reported) {
         (None, _) => Some("not run yet".to_owned()),

@@ -26,8 +26,12 @@ pub(super) fn phase(
     let mut footnotes = Footnotes::default();
     let unusable: Vec<Vec<usize>> =
         (0..phase.trials.len()).map(|contender| footnotes.of_unusable(phase, contender)).collect();
-    let tables: Vec<MetricTable> = Measure::of_all(&usable)
+    let counted: Vec<&PhaseResult> =
+        phase.trials.iter().flatten().filter_map(|entry| entry.counted()).collect();
+    let compared = Measure::of_all(&usable);
+    let tables: Vec<MetricTable> = Measure::of_all(&counted)
         .into_iter()
+        .filter(|measure| measure.is_count() || compared.contains(measure))
         .map(|measure| table(&measure, phase, &unusable, &mut footnotes))
         .collect();
     footnotes.of_notes(phase);
@@ -65,7 +69,8 @@ fn table(
     for (contender, entries) in phase.trials.iter().enumerate() {
         let mut cell = Cell { footnotes: unusable[contender].clone(), ..Cell::default() };
         for entry in entries {
-            let Some(result) = entry.usable() else { continue };
+            let shown = if measure.is_count() { entry.counted() } else { entry.usable() };
+            let Some(result) = shown else { continue };
             match measure.figure(result) {
                 Ok(value) => cell.figures.push(TrialFigure {
                     trial: entry.trial.ordinal,

@@ -198,6 +198,20 @@ impl Measure {
         measures
     }
 
+    /// Whether it is a count of what the disk was asked for, or what the lab itself took: the
+    /// lab's overhead does not make them wrong.
+    pub(super) fn is_count(&self) -> bool {
+        match self {
+            Measure::DeviceWriteBytes
+            | Measure::DeviceWrites
+            | Measure::DeviceReadBytes
+            | Measure::DeviceReads
+            | Measure::DeviceFlushes => true,
+            Measure::Figure(name) => name == "disk_requests" || name.starts_with("transport_"),
+            _ => false,
+        }
+    }
+
     /// A trial's figure in the metric's unit.
     ///
     /// # Errors
