@@ -224,6 +224,10 @@ pub(crate) struct Outputs {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
+    /// With --json: compare every pair of contenders, not each with the best alone
+    #[arg(long, requires = "json")]
+    pub(crate) all_pairs: bool,
+
     /// Write a Markdown report
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,

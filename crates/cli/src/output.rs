@@ -14,6 +14,7 @@ use crate::files::write_whole;
 pub(crate) struct Documents {
     files: Vec<(&'static str, PathBuf)>,
     redact: bool,
+    all_pairs: bool,
 }
 
 /// Columns when standard output is not a terminal.
@@ -28,19 +29,20 @@ impl Documents {
             ("markdown", &outputs.markdown),
             ("csv", &outputs.csv),
         ];
-        Documents::wished(&wishes, outputs.redact)
+        Documents::wished(&wishes, outputs.redact, outputs.all_pairs)
     }
 
     /// The same for the report of a study.
     pub(crate) fn of_study(outputs: &StudyOutputs) -> Result<Documents, Failure> {
         let wishes =
             [("html", &outputs.html), ("json", &outputs.json), ("markdown", &outputs.markdown)];
-        Documents::wished(&wishes, false)
+        Documents::wished(&wishes, false, false)
     }
 
     fn wished(
         wishes: &[(&'static str, &Option<PathBuf>)],
         redact: bool,
+        all_pairs: bool,
     ) -> Result<Documents, Failure> {
         let files: Vec<_> =
             wishes.iter().filter_map(|(format, path)| Some((*format, (*path).clone()?))).collect();
@@ -49,16 +51,11 @@ impl Documents {
             return Err(Failure::new(Exit::Usage, message));
         }
         for (_, path) in &files {
-            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            if let Some(directory) = directory
-                && !directory.is_dir()
-            {
-                let message =
-                    format!("{}: there is no directory {}", path.display(), directory.display());
-                return Err(Failure::new(Exit::Output, message));
+            if path != Path::new("-") {
+                ::files::check_output(path).map_err(Failure::from(Exit::Output))?;
             }
         }
-        Ok(Documents { files, redact })
+        Ok(Documents { files, redact, all_pairs })
     }
 
     /// Writes everything asked for; the terminal table goes to standard output unless
@@ -116,7 +113,8 @@ impl Documents {
             Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
         })?;
         let color = color && std::env::var_os("NO_COLOR").is_none();
-        let options = report::Options { redact: self.redact, color, width: WIDTH };
+        let options =
+            report::Options { redact: self.redact, color, width: WIDTH, all_pairs: self.all_pairs };
         Ok(format.render(analysis, run, &options))
     }
 }

@@ -4,6 +4,7 @@
 //! Numbers are finite or `null`. Seeds and digests have 64 bits and are texts, since many
 //! readers keep only 53 bits of a number.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use measure::{DeviceUse, Latencies};
@@ -18,7 +19,8 @@ use crate::analysis::written;
 use crate::{Analysis, Quantile};
 
 /// Version of the JSON report; raised on any change that an existing reader could misread.
-pub const SCHEMA_VERSION: u32 = 1;
+/// 2: pairs are those with the best of a table, all on request.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// See the module's own words.
 pub(super) struct Json;
@@ -36,7 +38,11 @@ impl Format for Json {
         "json"
     }
 
-    fn write(&self, analysis: &Analysis, run: &StoredRun, _: &Options) -> String {
+    fn write(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String {
+        let analysis = match options.all_pairs {
+            true => Cow::Borrowed(analysis),
+            false => Cow::Owned(with_the_best(analysis)),
+        };
         let document = Document {
             schema_version: SCHEMA_VERSION,
             generator: Generator { name: "fstrial", version: env!("CARGO_PKG_VERSION") },
@@ -53,7 +59,7 @@ impl Format for Json {
             },
             environment: &run.header.environment,
             trials: run.trials.iter().map(trial).collect(),
-            analysis,
+            analysis: &analysis,
         };
         // Every map has texts as keys and every number is finite, so this cannot fail; if
         // it did, an error document is still one.
@@ -62,6 +68,18 @@ impl Format for Json {
         text.push('\n');
         text
     }
+}
+
+/// The analysis with those pairs alone that the best of its table is one of.
+fn with_the_best(analysis: &Analysis) -> Analysis {
+    let mut analysis = analysis.clone();
+    let phases = analysis.workloads.iter_mut().flat_map(|workload| &mut workload.phases);
+    for table in phases.flat_map(|phase| &mut phase.tables) {
+        let best =
+            table.cells.iter().position(|cell| cell.rank.is_some() && cell.against_best.is_none());
+        table.pairs.retain(|pair| best == Some(pair.a) || best == Some(pair.b));
+    }
+    analysis
 }
 
 fn finite(value: f64) -> Option<f64> {

@@ -31,11 +31,14 @@ pub struct Options {
     pub color: bool,
     /// Columns to stay within, for terminals; below 60 it is taken as 60.
     pub width: usize,
+    /// Every pair of contenders, where a format otherwise compares each with the best: as many
+    /// as the square of their number.
+    pub all_pairs: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { redact: false, color: false, width: 100 }
+        Options { redact: false, color: false, width: 100, all_pairs: false }
     }
 }
 

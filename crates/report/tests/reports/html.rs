@@ -123,6 +123,18 @@ fn ten_contenders_and_eight_phases_stay_far_below_two_megabytes() {
 }
 
 #[test]
+fn a_large_run_shows_the_trials_that_went_wrong_and_says_where_the_others_are() {
+    let contenders = (0..20).map(|at| planted(&format!("fs{at}"), "ext4", 1.1, 0.03)).collect();
+    let mut run = Synthetic { contenders, repeats: 20, latencies: 10, ..Synthetic::small() }.run();
+    run.trials[7].outcome =
+        Some(trial::Outcome::Failed { step: trial::Step::Mkfs, reason: "no room".to_owned() });
+    let text = page(&run);
+    check_well_formed(&text).unwrap();
+    assert_eq!(text.matches("<details class=\"trial\">").count(), 1);
+    assert!(text.contains("no room") && text.contains("--json FILE"));
+}
+
+#[test]
 fn the_sections_stand_in_the_order_of_a_reader() {
     let text = page(&Synthetic::quickstart().run());
     let places: Vec<usize> =

@@ -4,7 +4,7 @@ use report::{FORMATS, Options, SCHEMA_VERSION};
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, planted};
 use crate::{odd_runs, rendered};
 
 fn json(run: &store::StoredRun) -> Value {
@@ -53,7 +53,7 @@ fn json_carries_figures_and_their_analysis() {
     assert_eq!(deliver["p99_ns"], phase.latencies["deliver"].quantile(0.99).0);
     let wall = &document["analysis"]["workloads"][0]["phases"][0]["tables"][0];
     assert_eq!(wall["metric"]["id"], "wall");
-    assert_eq!(wall["pairs"].as_array().unwrap().len(), 3);
+    assert_eq!(wall["pairs"].as_array().unwrap().len(), 2, "each with the best");
     assert_eq!(wall["cells"][1]["mark"], "best");
 }
 
@@ -141,4 +141,18 @@ fn markdown_tables_are_regular_whatever_the_names() {
     let text = rendered("markdown", &Synthetic::small().run(), Options::default());
     assert!(text.contains("| | btrfs | ext4 | xfs |\n|---|---:|---:|---:|\n| served by |"));
     assert!(text.contains("| rank | 3 | 1 | 2 |"), "{text}");
+}
+
+#[test]
+fn json_grows_with_the_contenders_and_not_with_their_pairs() {
+    let run = |count: usize| {
+        let contenders = (0..count).map(|at| planted(&format!("fs{at}"), "ext4", 1.1, 0.03));
+        Synthetic { contenders: contenders.collect(), ..Synthetic::small() }.run()
+    };
+    let size = |count, all_pairs| {
+        rendered("json", &run(count), Options { all_pairs, ..Options::default() }).len()
+    };
+    let (forty, eighty) = (size(40, false), size(80, false));
+    assert!(eighty as f64 <= 2.05 * forty as f64, "{eighty} bytes for 80, {forty} for 40");
+    assert!(size(40, true) > 2 * forty, "all pairs on request");
 }

@@ -1,15 +1,16 @@
 //! Every trial, so that each figure can be traced to where it comes from.
 
 use serde::Serialize;
-use store::StoredRun;
+use store::{StoredRun, StoredTrial};
 use trial::Outcome;
 use units::Rate;
 use workload::PhaseStatus;
 
 use crate::wording::number;
 
-/// With more trials than this only those that went wrong show their commands.
-const RECORDS_MAX: usize = 300;
+/// With more trials than this only those that went wrong are shown: the page stays one that a
+/// browser opens at once, and the JSON has them all.
+const SHOWN_MAX: usize = 300;
 /// Longest output shown of one command; the JSON has everything.
 const OUTPUT_MAX: usize = 3000;
 
@@ -40,12 +41,19 @@ struct Phase {
     remark: String,
 }
 
+/// Whether trials that ended well are left to the JSON.
+pub(super) fn are_shortened(run: &StoredRun) -> bool {
+    run.trials.len() > SHOWN_MAX
+}
+
 pub(super) fn trials(run: &StoredRun) -> Vec<Trial> {
-    let many = run.trials.len() > RECORDS_MAX;
+    let done = |trial: &StoredTrial| trial.outcome.as_ref().is_some_and(Outcome::is_done);
+    let many = are_shortened(run);
     run.trials
         .iter()
+        .filter(|trial| !many || !done(trial))
         .map(|trial| {
-            let done = trial.outcome.as_ref().is_some_and(Outcome::is_done);
+            let done = done(trial);
             let workloads: Vec<&str> =
                 trial.spec.workloads.iter().map(|choice| choice.name.as_str()).collect();
             let made = trial.made.as_ref();
@@ -67,9 +75,7 @@ pub(super) fn trials(run: &StoredRun) -> Vec<Trial> {
                 kernel: made.map(|made| made.kernel.clone()),
                 served_by: made.map(|made| made.served_by.clone()),
                 phases: trial.phases.iter().map(phase).collect(),
-                commands: if many && done {
-                    Vec::new()
-                } else {
+                commands: {
                     let record = made.map(|made| made.record.as_slice()).unwrap_or_default();
                     record.iter().map(|(command, _)| command.clone()).collect()
                 },
