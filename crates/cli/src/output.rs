@@ -51,6 +51,14 @@ impl Documents {
             return Err(Failure::new(Exit::Usage, message));
         }
         for (_, path) in &files {
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if let Some(directory) = directory
+                && !directory.is_dir()
+            {
+                let message =
+                    format!("{}: there is no directory {}", path.display(), directory.display());
+                return Err(Failure::new(Exit::Output, message));
+            }
             if path != Path::new("-") {
                 ::files::check_output(path).map_err(Failure::from(Exit::Output))?;
             }

@@ -8,6 +8,9 @@ use workload::{ParameterError, Parameters, Seed};
 
 use crate::{Request, WorkloadRequest};
 
+/// The most trials of one run: weeks of work, and some hundred megabytes of plan.
+const TRIALS_MAX: usize = 100_000;
+
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
@@ -33,6 +36,15 @@ pub enum PlanError {
     /// Nothing to do.
     #[error("{0}")]
     Empty(&'static str),
+    /// More trials than a run may have.
+    #[error(
+        "{planned} trials are planned, a run has at most {TRIALS_MAX}; choose fewer --repeats, or \
+         several runs"
+    )]
+    TooMany {
+        /// How many.
+        planned: usize,
+    },
     /// A scale that is no positive number.
     #[error("--scale {0} is not a positive number")]
     Scale(f64),
@@ -69,6 +81,11 @@ pub fn plan(request: &Request, device_size: Option<Bytes>) -> Result<Vec<TrialSp
         choices.into_iter().map(|c| vec![c]).collect()
     };
 
+    let planned =
+        (groups.len() * request.contenders.len()).saturating_mul(request.repeats as usize);
+    if planned > TRIALS_MAX {
+        return Err(PlanError::TooMany { planned });
+    }
     let run_seed = Seed(request.seed);
     let mut trials = Vec::new();
     for block in 0..request.repeats {
@@ -202,6 +219,7 @@ mod tests {
             with(|r| r.workloads[0].name = "nul".into()).contains("there is no workload `nul`")
         );
         assert!(with(|r| r.repeats = 0).contains("measures nothing"));
+        assert!(with(|r| r.repeats = u32::MAX).contains("at most 100000"));
         assert!(with(|r| r.scale = -1.0).contains("not a positive number"));
         assert!(with(|r| r.contenders.clear()).contains("--fs"));
     }

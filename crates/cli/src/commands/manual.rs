@@ -5,11 +5,15 @@ use clap::CommandFactory;
 use crate::arguments::{Arguments, Completions, Man};
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::write_whole;
+use crate::output::print;
 
 /// `fstrial completions SHELL`.
 pub(crate) fn completions(arguments: &Completions) -> Ended {
     let mut command = Arguments::command();
-    clap_complete::generate(arguments.shell, &mut command, "fstrial", &mut std::io::stdout());
+    // Into memory first: the reader of standard output may have seen enough.
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command, "fstrial", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 

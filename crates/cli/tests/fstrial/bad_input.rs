@@ -34,6 +34,9 @@ fn a_command_line_that_asks_for_what_does_not_exist() {
         ("run tree --dir . --source-tree linux-7", &["names no source tree"]),
         ("run null --dir . --json - --csv -", &["one document"]),
         ("report r1 --json - --csv -", &["one document"]),
+        ("run null --destroy /dev/null", &["name the device with --device"]),
+        ("run null --dir . --repeats 1000000000 --dry-run", &["at most 100000"]),
+        ("run null --dir . --all-pairs", &["--json"]),
         ("run", &["WORKLOAD"]),
         ("fly", &["unrecognized subcommand"]),
     ];
@@ -114,4 +117,19 @@ fn a_missing_mkfs_leaves_out_its_filesystem_alone() {
     assert!(ran.stderr.contains("mke2fs is not installed"), "{}", ran.stderr);
     assert!(ran.stderr.contains("install e2fsprogs"), "{}", ran.stderr);
     assert!(ran.stdout.contains("tmpfs"), "the other contender went on:\n{}", ran.stdout);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_panic() {
+    let sandbox = Sandbox::new();
+    for words in ["completions bash", "list workloads"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ran = Ran::of(sandbox.command(words).stdout(writer).output().unwrap());
+        assert!(!ran.stderr.contains("panicked"), "{words}: {}", ran.stderr);
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ran = Ran::of(sandbox.command(words).stdout(full).output().unwrap());
+        assert_eq!(ran.code, Some(6), "{words}: {}", ran.stderr);
+        assert!(ran.stderr.contains("standard output"), "{words}: {}", ran.stderr);
+    }
 }

@@ -3,6 +3,7 @@
 mod dry;
 pub(crate) mod request;
 
+use std::io::Write;
 use std::path::Path;
 
 use device::Ledger;
@@ -61,7 +62,19 @@ fn begin(arguments: &Run, ledger: &Ledger, store_path: &Path) -> Ended {
 fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ended {
     let documents = Documents::new(&arguments.outputs)?;
     let store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
-    let header = store.run_header(id).map_err(Failure::from(Exit::Store))?;
+    let header = match id {
+        // The newest that has something left to do.
+        "latest" => store
+            .runs()
+            .map_err(Failure::from(Exit::Store))?
+            .into_iter()
+            .find(|run| run.state == store::RunState::Open),
+        _ => None,
+    };
+    let header = match header {
+        Some(open) => open,
+        None => store.run_header(id).map_err(Failure::from(Exit::Store))?,
+    };
     let json = store.request(&header.id).map_err(Failure::from(Exit::Store))?;
     let mut request: Request = serde_json::from_str(&json).map_err(|error| {
         Failure::new(
@@ -139,10 +152,11 @@ pub(crate) fn carry_on(
     ended.map_err(Failure::from(Exit::Store))
 }
 
-/// Asked to stop by Ctrl-C or a termination signal.
+/// Asked to stop by Ctrl-C, a termination signal, or a terminal that was closed.
 pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
     let stop = Stop::new();
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, stop.flag()).map_err(Failure::from(Exit::Refused))?;
     }
     Ok(stop)
@@ -160,7 +174,9 @@ fn execute(
     documents.write(&run)?;
     if ended == RunEnd::Stopped {
         let left = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
-        eprintln!(
+        // A closed terminal takes no more lines.
+        let _ = writeln!(
+            std::io::stderr(),
             "stopped: {left} of {} trials remain; go on with: fstrial run --resume {id}",
             run.trials.len()
         );

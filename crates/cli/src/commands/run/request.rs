@@ -97,6 +97,11 @@ fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
         None if !arguments.device.is_empty() => TestbedName::Device,
         None => TestbedName::Lab,
     };
+    if !arguments.destroy.is_empty() && arguments.device.is_empty() {
+        return usage(
+            "--destroy only allows what --device names: name the device with --device too",
+        );
+    }
     if name != TestbedName::Lab && arguments.request_log.is_some() {
         return usage("--request-log belongs to --testbed lab: only simulated disks keep one");
     }
