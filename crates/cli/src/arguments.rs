@@ -13,7 +13,7 @@ pub(crate) use self::study::{StudyAction, StudyArguments, StudyOutputs, StudyRep
 use crate::exit::EXIT_CODES;
 
 /// The filesystems whose repeats `lab verify` compares.
-pub(crate) const VERIFIED_FILESYSTEMS: &str = "ext2,ext3,ext4,xfs,btrfs,reiserfs,f2fs,nilfs2,jfs";
+const VERIFIED_FILESYSTEMS: &str = "ext2,ext3,ext4,xfs,btrfs,reiserfs,f2fs,nilfs2,jfs";
 
 /// The machine that is simulated when none is named.
 pub(crate) const DEFAULT_PROFILE: &str = "scsi-2004";

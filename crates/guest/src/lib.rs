@@ -36,7 +36,6 @@ pub use order::{
     ArrayOrder, DiskOrder, FrontEndKind, Input, MOUNT_POINT, Order, QueueOrder, Sabotage,
 };
 pub use port::DOORBELL;
-pub use transport::TAX_LIMIT;
 
 /// Whether this process is PID 1 of a guest of the lab. Looks at nothing outside one.
 pub fn is_guest() -> bool {

@@ -8,7 +8,7 @@ use disk::{RECORD_BYTES, Record};
 use crate::region::{REQUESTS_AT, REQUESTS_BYTES, Region, Window};
 
 /// Records that fit.
-pub(crate) const RECORDS_MAX: u64 = REQUESTS_BYTES / RECORD_BYTES as u64;
+const RECORDS_MAX: u64 = REQUESTS_BYTES / RECORD_BYTES as u64;
 const WINDOW: u64 = 3 << 20;
 
 /// Appends records to a region.

@@ -24,7 +24,7 @@ const READS: u64 = 16;
 /// Reads before those, which find caches and tables cold.
 const WARM_UP: u64 = 4;
 /// Above this share of a phase's time its figures take no part in verdicts.
-pub const TAX_LIMIT: f64 = 0.05;
+const TAX_LIMIT: f64 = 0.05;
 
 /// The cost of the transport, as measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The process that executes one trial: what runs behind [`crate::CHILD_COMMAND`].
 
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,17 +43,11 @@ pub(crate) struct InheritedClaim {
 
 /// Entry of the trial's process. Nobody calls it by hand.
 pub fn child_main() -> ExitCode {
-    let mut line = String::new();
-    let assignment: Assignment = match BufReader::new(std::io::stdin()).read_line(&mut line) {
-        Ok(_) => match serde_json::from_str(&line) {
-            Ok(assignment) => assignment,
-            Err(error) => {
-                eprintln!("this command is for fstrial's own use: {error}");
-                return ExitCode::from(2);
-            }
-        },
+    let read = protocol::read_order(&mut BufReader::new(std::io::stdin()));
+    let assignment: Assignment = match read {
+        Ok(assignment) => assignment,
         Err(error) => {
-            eprintln!("no assignment: {error}");
+            eprintln!("this command is for fstrial's own use: {error}");
             return ExitCode::from(2);
         }
     };

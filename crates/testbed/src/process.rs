@@ -4,7 +4,7 @@
 //! when its time is up. An assignment goes in on standard input, events come out on standard
 //! output; what it says on standard error is kept for the case that it dies.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::RawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
@@ -77,13 +77,11 @@ fn start<A: Serialize>(assignment: &A, inherited: &[Inherited]) -> Result<Child,
         });
     }
     let mut child = command.spawn()?;
-    let mut line = serde_json::to_vec(assignment).map_err(std::io::Error::other)?;
-    line.push(b'\n');
     if let Some(mut stdin) = child.stdin.take()
-        && let Err(error) = stdin.write_all(&line)
+        && let Err(error) = protocol::write_order(&mut stdin, assignment)
     {
         kill_group(&mut child);
-        return Err(error.into());
+        return Err(std::io::Error::other(error).into());
     }
     Ok(child)
 }

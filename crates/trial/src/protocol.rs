@@ -5,9 +5,10 @@
 
 use std::io::{self, BufRead, Write};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, Job};
+use crate::Event;
 
 /// Version of both messages; raised on any change of their meaning.
 pub const VERSION: u32 = 1;
@@ -35,19 +36,19 @@ struct Envelope<T> {
     m: T,
 }
 
-/// Writes a job.
+/// Writes what a trial's process is to do, as one line, and flushes.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write_job(writer: &mut dyn Write, job: &Job) -> Result<(), ProtocolError> {
-    write(writer, job)
+pub fn write_order<T: Serialize>(writer: &mut dyn Write, order: &T) -> Result<(), ProtocolError> {
+    write(writer, order)
 }
 
-/// Reads a job, to the end of its line or input.
+/// Reads what [`write_order`] wrote, to the end of its line or input.
 ///
 /// # Errors
 /// When it is cut off, malformed or of another version.
-pub fn read_job(reader: &mut dyn BufRead) -> Result<Job, ProtocolError> {
+pub fn read_order<T: DeserializeOwned>(reader: &mut dyn BufRead) -> Result<T, ProtocolError> {
     let mut line = String::new();
     reader.read_line(&mut line)?;
     decode(&line)

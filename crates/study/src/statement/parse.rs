@@ -19,7 +19,7 @@ const FORMS: &str = "after the column comes one of: best, worst, better than, wo
                      at least, at most, about N times, about equal to, saves, varies more than";
 
 /// Words that no column may be called.
-pub(crate) const KEYWORDS: &[&str] = &[
+const KEYWORDS: &[&str] = &[
     "ranking", "best", "worst", "among", "better", "worse", "than", "by", "at", "least", "most",
     "about", "times", "equal", "to", "within", "saves", "over", "varies", "more", "%",
 ];

