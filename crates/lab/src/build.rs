@@ -301,6 +301,8 @@ pub(crate) fn adopt(cache: &Path, work: &Path, manifest: &str) -> Result<Softwar
         let _ = std::fs::remove_dir_all(&damaged);
     }
     let kept = Software::digest_file(&directory);
+    let digests = kept.parent().unwrap_or(cache);
+    std::fs::create_dir_all(digests).map_err(LabError::at("create", digests))?;
     write_whole(&kept, |mut file: &std::fs::File| {
         std::io::Write::write_all(&mut file, digest.as_bytes())
             .map_err(LabError::at("write", &kept))

@@ -27,11 +27,10 @@ impl Manifest {
 }
 
 impl Software {
-    /// Where the digest of its files is kept, beside its directory.
+    /// Where the digest of its files is kept: in the cache, apart from the labs themselves.
     pub(crate) fn digest_file(directory: &Path) -> PathBuf {
-        let mut name = directory.file_name().unwrap_or(OsStr::new("lab")).to_owned();
-        name.push(".digest");
-        directory.with_file_name(name)
+        let cache = directory.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        cache.join("digests").join(directory.file_name().unwrap_or(OsStr::new("lab")))
     }
 
     /// Reads every file and compares with what was built or imported.

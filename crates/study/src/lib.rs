@@ -24,6 +24,8 @@ mod source;
 mod statement;
 mod unit;
 mod verdict;
+#[cfg(test)]
+mod verdict_tests;
 
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
