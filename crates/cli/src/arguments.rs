@@ -438,8 +438,9 @@ pub(crate) struct LabVerify {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabBuild {
-    /// A kernel of your own (bzImage); needs --modules
-    #[arg(long, value_name = "FILE", requires = "modules")]
+    /// A kernel of your own: a bzImage, which needs --modules, or a kernel's Debian package.
+    /// It is booted once before it becomes the lab
+    #[arg(long, value_name = "FILE")]
     pub(crate) kernel: Option<PathBuf>,
 
     /// Its modules, lib/modules/RELEASE

@@ -14,6 +14,7 @@ use crate::error::LabError;
 use crate::lab::Parts;
 use crate::machine::Qemu;
 use crate::optional::{self, Base, directory_of};
+use crate::own_kernel::{self, Given};
 use crate::packages::Source;
 
 /// The kernel series: the last that Debian ships with reiserfs.
@@ -28,7 +29,8 @@ const CURRENT: &str = "current";
 /// What to build.
 #[derive(Debug, Clone, Default)]
 pub struct BuildOptions {
-    /// A kernel of one's own instead of Debian's, a bzImage; needs `modules`.
+    /// A kernel of one's own instead of Debian's: a bzImage, which needs `modules`, or a
+    /// kernel's Debian package. It is booted once before it becomes the lab.
     pub kernel: Option<PathBuf>,
     /// Its modules, `lib/modules/RELEASE`.
     pub modules: Option<PathBuf>,
@@ -65,6 +67,13 @@ pub enum BuildProgress {
     Absent {
         /// Its name.
         package: String,
+    },
+    /// A kernel of one's own came up.
+    Booted {
+        /// How it reaches simulated disks.
+        front_end: &'static str,
+        /// Tools and modules that filesystems or layouts want and that it does not have.
+        missing: Vec<String>,
     },
     /// An optional part is being built.
     Part {
@@ -183,11 +192,15 @@ pub fn build(
     options: &BuildOptions,
     progress: &mut dyn FnMut(BuildProgress),
 ) -> Result<Software, LabError> {
-    if options.kernel.is_some() != options.modules.is_some() {
+    let given = options.kernel.as_deref().map(own_kernel::look_at).transpose()?;
+    if (given == Some(Given::Image)) != options.modules.is_some() {
         return Err(LabError::value(
             "--kernel and --modules",
-            "each needs the other: modules fit one kernel only",
+            "a kernel's image and its modules need each other: modules fit one kernel only",
         ));
+    }
+    if let Some(modules) = &options.modules {
+        own_kernel::check_modules(modules)?;
     }
     for name in &options.with {
         optional::part(name)?;
@@ -226,7 +239,14 @@ pub fn build(
     };
     let mut software = match present {
         Some(present) => present,
-        None => finish(build_in(&work, cache, options, progress))?,
+        None => {
+            let mut built = build_in(&work, cache, options, progress);
+            if let (Ok(manifest), Some(_)) = (&built, &options.kernel) {
+                let own = Software { directory: work.clone(), manifest: manifest.clone() };
+                built = own_kernel::try_out(&own, cache, progress).and(built);
+            }
+            finish(built)?
+        }
     };
     // One at a time: a part takes minutes, and what is finished before it is not lost with it.
     for name in with {
@@ -325,6 +345,7 @@ fn build_in(
     let mut source = Source::new(cache, work, Archives::default(), Vec::new(), progress);
     let (kernel, modules) = match (&options.kernel, &options.modules) {
         (Some(kernel), Some(modules)) => (absolute(kernel)?, absolute(modules)?),
+        (Some(package), None) => own_kernel::unpack(&absolute(package)?, work)?,
         _ => source.kernel()?,
     };
     let tools = match &options.tools {
@@ -364,10 +385,24 @@ mod tests {
 
     #[test]
     fn a_kernel_without_its_modules_is_refused_before_anything_is_made() {
-        let cache = tempfile::tempdir().unwrap();
-        let options = BuildOptions { kernel: Some("vmlinuz".into()), ..BuildOptions::default() };
-        let error = build(cache.path(), &options, &mut |_| {}).unwrap_err().to_string();
-        assert!(error.contains("--modules"), "{error}");
+        let (cache, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let image = own.path().join("vmlinuz");
+        let mut bytes = vec![0; 0x400];
+        bytes[0x202..0x206].copy_from_slice(b"HdrS");
+        std::fs::write(&image, bytes).unwrap();
+        std::fs::write(own.path().join("text"), "no kernel").unwrap();
+        let with = |kernel: &str, modules: Option<&str>| {
+            let options = BuildOptions {
+                kernel: Some(own.path().join(kernel)),
+                modules: modules.map(|modules| own.path().join(modules)),
+                ..BuildOptions::default()
+            };
+            build(cache.path(), &options, &mut |_| {}).unwrap_err().to_string()
+        };
+        assert!(with("vmlinuz", None).contains("--modules"));
+        assert!(with("none", Some("")).contains("none"));
+        assert!(with("text", Some("")).contains("no kernel for x86-64"));
+        assert!(with("vmlinuz", Some("")).contains("no directory of modules"));
         assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 0);
     }
 

@@ -26,6 +26,7 @@ mod memory;
 mod modules;
 mod offer;
 mod optional;
+mod own_kernel;
 mod packages;
 mod profile;
 mod pulse;

@@ -71,6 +71,12 @@ fn tell(progress: BuildProgress) {
         BuildProgress::Absent { package } => {
             eprintln!("lab: this machine's archives have no {package}; going without");
         }
+        BuildProgress::Booted { front_end, missing } => {
+            eprintln!("lab: the kernel boots, and reaches its disks by {front_end}");
+            if !missing.is_empty() {
+                eprintln!("lab: it goes without {}", missing.join(", "));
+            }
+        }
         BuildProgress::Part { part, doing } => eprintln!("lab: {part}: {doing}"),
     }
 }

@@ -1,0 +1,156 @@
+//! A kernel of the user's own: looked at before anything is built with it, and booted once
+//! before it becomes the lab.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use testbed::Stop;
+use trial::InputFiles;
+
+use crate::apt;
+use crate::build::{BuildProgress, Software};
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::profile::MachineProfile;
+
+/// The machine on which a kernel is tried: the smallest that is shipped.
+const TRIED_ON: &str = "ideal";
+/// Where a package of a kernel is unpacked, below the lab.
+const UNPACKED: &str = "kernel-package";
+
+/// What a file given as kernel is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// A bzImage, which needs its modules beside it.
+    Image,
+    /// A kernel's Debian package, with its modules in it.
+    Package,
+}
+
+/// Looks at a file given as kernel.
+///
+/// # Errors
+/// When it is missing, or no kernel for x86.
+pub(crate) fn look_at(path: &Path) -> Result<Given, LabError> {
+    // The boot sector and its header: Linux, Documentation/arch/x86/boot.rst.
+    let mut head = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(0x206).read_to_end(&mut head))
+        .map_err(LabError::at("read the kernel", path))?;
+    if head.starts_with(b"!<arch>\n") {
+        return Ok(Given::Package);
+    }
+    match head.get(0x202..0x206) {
+        Some(b"HdrS") => Ok(Given::Image),
+        _ => Err(LabError::value(
+            path.display().to_string(),
+            "it is no kernel for x86-64: give a bzImage (arch/x86/boot/bzImage, /boot/vmlinuz-…) \
+             with --modules, or a kernel's Debian package",
+        )),
+    }
+}
+
+/// That a directory given as modules is one.
+///
+/// # Errors
+/// When it has no list of modules.
+pub(crate) fn check_modules(path: &Path) -> Result<(), LabError> {
+    let lists = ["modules.dep", "modules.builtin", "modules.order"];
+    if lists.iter().any(|list| path.join(list).is_file()) {
+        return Ok(());
+    }
+    Err(LabError::value(
+        path.display().to_string(),
+        "it is no directory of modules: give lib/modules/RELEASE, as `make modules_install` and \
+         depmod leave it",
+    ))
+}
+
+/// Unpacks a kernel's package below `work`; returns kernel and modules as relative paths.
+///
+/// # Errors
+/// When it is damaged, or has no kernel or no modules in it.
+pub(crate) fn unpack(package: &Path, work: &Path) -> Result<(PathBuf, PathBuf), LabError> {
+    let root = work.join(UNPACKED);
+    std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
+    apt::unpack(package, &root)?;
+    files::without_set_id(&root)?;
+    let first = |directories: &[&str], begins: &str| {
+        let found = directories.iter().filter_map(|directory| {
+            let entries = std::fs::read_dir(root.join(directory)).ok()?;
+            let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+            paths.sort();
+            paths.into_iter().find(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins))
+            })
+        });
+        found.into_iter().next().and_then(|path| Some(path.strip_prefix(work).ok()?.to_owned()))
+    };
+    let lacks = |what: &str| {
+        let problem = format!("this package has no {what} in it; give the one of a kernel's image");
+        LabError::value(package.display().to_string(), problem)
+    };
+    let kernel = first(&["boot", "usr/lib/modules"], "vmlinuz").ok_or_else(|| lacks("kernel"))?;
+    look_at(&work.join(&kernel))?;
+    let modules = first(&["lib/modules", "usr/lib/modules"], "").ok_or_else(|| lacks("modules"))?;
+    Ok((kernel, modules))
+}
+
+/// Boots a guest with the software to be, so that a kernel that does not come up never
+/// becomes the lab; says how it reaches its disks and what it lacks.
+///
+/// # Errors
+/// When it has no front end for simulated disks, or does not boot.
+pub(crate) fn try_out(
+    software: &Software,
+    cache: &Path,
+    progress: &mut dyn FnMut(BuildProgress),
+) -> Result<(), LabError> {
+    let profile = MachineProfile::find(TRIED_ON)?;
+    let lab = Lab::open(software.parts()?, cache, profile, &InputFiles::default())?;
+    lab.warm_up(&Stop::new())?;
+    progress(BuildProgress::Booted {
+        front_end: lab.front_end().name(),
+        missing: lab.missing_tools().to_vec(),
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_head() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("kernel");
+        let mut image = vec![0; 0x400];
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        let mut cut = image.clone();
+        cut.truncate(0x204);
+        for (bytes, expected) in [
+            (&image[..], Some(Given::Image)),
+            (b"!<arch>\ndebian-binary", Some(Given::Package)),
+            (&cut[..], None),
+            (b"just a text\n", None),
+            (b"\x7fELF\x02\x01", None),
+            (b"", None),
+        ] {
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(look_at(&path).ok(), expected);
+        }
+        let error = look_at(&room.path().join("none")).unwrap_err().to_string();
+        assert!(error.contains("none"), "{error}");
+        assert!(look_at(room.path()).is_err());
+    }
+
+    #[test]
+    fn a_directory_without_modules_is_none_of_them() {
+        let room = tempfile::tempdir().unwrap();
+        let error = check_modules(room.path()).unwrap_err().to_string();
+        assert!(error.contains("lib/modules/RELEASE"), "{error}");
+        std::fs::write(room.path().join("modules.dep"), "").unwrap();
+        check_modules(room.path()).unwrap();
+    }
+}
