@@ -192,19 +192,7 @@ pub fn build(
     options: &BuildOptions,
     progress: &mut dyn FnMut(BuildProgress),
 ) -> Result<Software, LabError> {
-    let given = options.kernel.as_deref().map(own_kernel::look_at).transpose()?;
-    if (given == Some(Given::Image)) != options.modules.is_some() {
-        return Err(LabError::value(
-            "--kernel and --modules",
-            "a kernel's image and its modules need each other: modules fit one kernel only",
-        ));
-    }
-    if let Some(modules) = &options.modules {
-        own_kernel::check_modules(modules)?;
-    }
-    for name in &options.with {
-        optional::part(name)?;
-    }
+    check(options)?;
     open_cache(cache)?;
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
@@ -256,6 +244,24 @@ pub fn build(
         }
     }
     Ok(software)
+}
+
+/// Looks at what is asked for, before anything is made.
+fn check(options: &BuildOptions) -> Result<(), LabError> {
+    let given = options.kernel.as_deref().map(own_kernel::look_at).transpose()?;
+    if (given == Some(Given::Image)) != options.modules.is_some() {
+        return Err(LabError::value(
+            "--kernel and --modules",
+            "a kernel's image and its modules need each other: modules fit one kernel only",
+        ));
+    }
+    if let Some(modules) = &options.modules {
+        own_kernel::check_modules(modules)?;
+    }
+    for name in &options.with {
+        optional::part(name)?;
+    }
+    Ok(())
 }
 
 /// Begins a lab with what another one has: its files are linked, not copied.
