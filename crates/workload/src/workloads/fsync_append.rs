@@ -350,7 +350,8 @@ fn begin(
         flags |= OFlags::CREATE | OFlags::EXCL;
     }
     if job.sync == Sync::Dsync {
-        flags |= OFlags::DSYNC;
+        // rustix calls `DSYNC` what Linux calls O_SYNC, which also waits for what no read needs.
+        flags |= OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
     }
     Job::path(writer, segment, path);
     let file = rustix::fs::openat(job.target, path.c_str(), flags, Mode::from_raw_mode(0o644))

@@ -275,3 +275,29 @@ fn postmark_makes_the_calls_of_the_original() {
         assert_eq!(ours.len(), theirs.len());
     }
 }
+
+/// How often a record of fsync-append is made durable, and how: a commit that reaches no disk
+/// would be a figure of nothing.
+#[test]
+fn each_record_is_made_durable_once_and_as_it_was_asked_for() {
+    const RECORDS: usize = 20;
+    let calls = |sync: &str| {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("target");
+        fs::create_dir(&target).unwrap();
+        let corpus = corpus(home.path());
+        let mut command = Command::new(program());
+        command.arg("fsync-append").arg(&target).arg(corpus.path());
+        command.args(["record=500", "segment=100000", "writers=1", "room=none", "seed=1"]);
+        command.args([format!("records={RECORDS}"), format!("sync={sync}")]);
+        let lines = strace(home.path(), &mut command);
+        let count = |name: &str| lines.iter().filter(|line| call(line) == name).count();
+        let flagged = lines.iter().any(|line| line.contains("O_DSYNC"));
+        (count("fsync"), count("fdatasync"), flagged)
+    };
+    // The new segment's name is made durable once, unless nothing is to be.
+    assert_eq!(calls("none"), (0, 0, false));
+    assert_eq!(calls("fsync"), (RECORDS + 1, 0, false));
+    assert_eq!(calls("fdatasync"), (1, RECORDS, false));
+    assert_eq!(calls("dsync"), (1, 0, true));
+}
