@@ -146,6 +146,7 @@ fn prepare(
         study: None,
     };
     let ledger = testbed::open_ledger().map_err(Failure::from(Exit::Refused))?;
+    crate::commands::clean::sweep_at_start(&ledger)?;
     let prepared = request::prepare(asked, &ledger)?;
     if let Some((_, refusal)) = prepared.refused.first() {
         return Err(Failure::new(Exit::Refused, refusal.to_string()));

@@ -115,3 +115,29 @@ fn a_workload_that_fails_does_not_stop_a_sequence_and_marks_what_follows() {
     let marked = phases[2]["not_comparable"].as_str().unwrap_or_default();
     assert!(marked.contains("follows the workload tree, which failed"), "{}", phases[2]);
 }
+
+#[test]
+fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("{SMALL} --repeats 1")).ended_with(0);
+    let refused = sandbox.run("run --resume").ended_with(3);
+    assert!(refused.stderr.contains("anything left to do"), "{}", refused.stderr);
+    // The older of two is made one that was interrupted.
+    sandbox.run(&format!("{SMALL} --repeats 1")).ended_with(0);
+    let store = sandbox.path(".local/share/fstrial/results.db");
+    rusqlite::Connection::open(store)
+        .unwrap()
+        .execute_batch(
+            "UPDATE trials SET outcome = NULL, outcome_doc = NULL, checksum = NULL WHERE run = 1;
+             DELETE FROM latencies WHERE phase IN (SELECT phases.id FROM phases JOIN trials
+               ON trials.id = phases.trial WHERE run = 1);
+             DELETE FROM figures WHERE phase IN (SELECT phases.id FROM phases JOIN trials
+               ON trials.id = phases.trial WHERE run = 1);
+             DELETE FROM phases WHERE trial IN (SELECT id FROM trials WHERE run = 1)",
+        )
+        .unwrap();
+    sandbox.run("run --resume").ended_with(0);
+    let runs = sandbox.run("list runs").ended_with(0).stdout;
+    assert!(!runs.contains("open"), "{runs}");
+    sandbox.run("run --resume").ended_with(3);
+}

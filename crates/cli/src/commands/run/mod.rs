@@ -63,17 +63,8 @@ fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ende
     let documents = Documents::new(&arguments.outputs)?;
     let store = Store::open(store_path).map_err(Failure::from(Exit::Store))?;
     let header = match id {
-        // The newest that has something left to do.
-        "latest" => store
-            .runs()
-            .map_err(Failure::from(Exit::Store))?
-            .into_iter()
-            .find(|run| run.state == store::RunState::Open),
-        _ => None,
-    };
-    let header = match header {
-        Some(open) => open,
-        None => store.run_header(id).map_err(Failure::from(Exit::Store))?,
+        "latest" => newest_open(&store)?,
+        _ => store.run_header(id).map_err(Failure::from(Exit::Store))?,
     };
     let json = store.request(&header.id).map_err(Failure::from(Exit::Store))?;
     let mut request: Request = serde_json::from_str(&json).map_err(|error| {
@@ -105,6 +96,16 @@ fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ende
         ));
     }
     execute(arguments, store, &header.id, prepared.testbed.as_ref(), &documents)
+}
+
+/// The newest run that has something left to do.
+fn newest_open(store: &Store) -> Result<store::RunHeader, Failure> {
+    let runs = store.runs().map_err(Failure::from(Exit::Store))?;
+    let open = runs.into_iter().find(|run| run.state == store::RunState::Open);
+    open.ok_or_else(|| {
+        let message = "no run has anything left to do; `fstrial list runs` shows them all";
+        Failure::new(Exit::Refused, message)
+    })
 }
 
 /// Puts a run into the store; what cannot run here has its outcome before the others begin.

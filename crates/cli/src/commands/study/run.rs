@@ -198,7 +198,7 @@ impl Session<'_> {
                 destroy.extend(self.arguments.destroy.iter().cloned());
             }
             let prepared = prepare(request, &self.ledger)?;
-            let header = store.run(&id).map_err(Failure::from(Exit::Store))?.header;
+            let header = store.run_header(&id).map_err(Failure::from(Exit::Store))?;
             if prepared.testbed.lab_id() != header.lab_id {
                 return Err(Failure::new(
                     Exit::Refused,
