@@ -406,6 +406,10 @@ pub(crate) struct LabBench {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabVerify {
+    /// Read every file of the lab instead, and compare with what was built or imported
+    #[arg(long)]
+    pub(crate) files: bool,
+
     /// Filesystems, as `run` takes them
     #[arg(long, value_name = "LIST", default_value = VERIFIED_FILESYSTEMS)]
     pub(crate) fs: String,

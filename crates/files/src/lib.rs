@@ -10,14 +10,17 @@
 //!   device or pipe as it comes.
 //! * [`private_directory`]: a directory whose contents are believed, such as the cache;
 //!   [`beyond_others`]: one in which nobody else can swap what is ours.
+//! * [`read_text`]: a small file the user names, and nothing endless.
 //! * [`empty`]: removes what is in a held directory, and nothing that is not.
 
 mod directory;
+mod input;
 mod output;
 mod private;
 mod removal;
 
 pub use directory::Directory;
+pub use input::{TEXT_MAX, read_text};
 pub use output::{check_output, write_output};
 pub use private::{beyond_others, private_directory, without_set_id};
 pub use removal::{empty, open_directory};

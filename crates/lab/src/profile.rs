@@ -83,7 +83,7 @@ impl MachineProfile {
     pub fn find(name: &str) -> Result<MachineProfile, LabError> {
         if name.contains('/') || name.ends_with(".toml") {
             let path = Path::new(name);
-            let text = std::fs::read_to_string(path).map_err(LabError::at("read", path))?;
+            let text = files::read_text(path)?;
             return MachineProfile::parse(name, &text);
         }
         match PROFILES.iter().find(|(known, _)| *known == name) {

@@ -51,7 +51,26 @@ pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
         eprintln!("mail corpus {choice} made ready in {}", path.display());
     }
     let mails = MailCorpus::open(&path).map_err(Failure::from(Exit::Input))?;
+    check_once(&path, &mails)?;
     Ok((path, mails))
+}
+
+/// Compares a pack's contents with its identity, once for each version of the file: what it was
+/// when it was found right is noted beside it.
+fn check_once(path: &Path, mails: &MailCorpus) -> Result<(), Failure> {
+    use std::os::unix::fs::MetadataExt;
+    let data = path.metadata().map_err(Failure::from(Exit::Input))?;
+    let version = format!("{} {} {}.{}\n", data.ino(), data.len(), data.mtime(), data.mtime_nsec());
+    let mut name = path.as_os_str().to_owned();
+    name.push(".checked");
+    let noted = Path::new(&name);
+    if std::fs::read_to_string(noted).is_ok_and(|found| found == version) {
+        return Ok(());
+    }
+    mails.check_contents().map_err(Failure::from(Exit::Input))?;
+    // Where it cannot be noted, the next run checks again.
+    let _ = crate::files::write_whole(noted, version.as_bytes());
+    Ok(())
 }
 
 /// The plain tar of the source tree named as on the command line, scaled, made first where it

@@ -133,3 +133,43 @@ fn a_reader_that_has_seen_enough_is_no_panic() {
         assert!(ran.stderr.contains("standard output"), "{words}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_corpus_that_was_changed_is_noticed_before_a_run_uses_it() {
+    let sandbox = Sandbox::new();
+    let words = "run maildir-write --dir . --scale 0.002 --mail synthetic:count=50 --repeats 1 -q";
+    sandbox.run(words).ended_with(0);
+    let directory = sandbox.path(".cache/fstrial/mail");
+    let pack = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|kind| kind == "mailpack"))
+        .unwrap();
+    let mut bytes = std::fs::read(&pack).unwrap();
+    // In a mail: what stands behind them says where each begins.
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&pack, bytes).unwrap();
+    refused(&sandbox, words, 5, &["mailpack"]);
+}
+
+#[test]
+fn what_never_ends_is_refused_at_once() {
+    let sandbox = Sandbox::new();
+    let cases: &[(&str, i32)] = &[
+        ("run maildir-write --dir . --mail own:/dev/zero", 5),
+        ("run custom:file=/dev/zero --dir .", 5),
+        ("run null --testbed device --contenders /dev/zero", 5),
+        ("run null --profile ./fifo.toml", 2),
+    ];
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(sandbox.path("fifo.toml"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    for (words, code) in cases {
+        refused(&sandbox, words, *code, &["pipe or a device"]);
+    }
+}

@@ -24,6 +24,14 @@ pub enum CorpusError {
         /// What is wrong with it.
         why: String,
     },
+    /// A file that is not taken as mail.
+    #[error("{} is not taken as mail: {why}", path.display())]
+    NotMail {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A source holds no mail.
     #[error("{} holds no mail: {why}", path.display())]
     Empty {

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -54,8 +54,11 @@ impl Source {
         if metadata.is_dir() {
             walk(path, &mut files)?;
             files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        } else {
+        } else if metadata.is_file() {
             files.push((path.to_owned(), metadata.clone()));
+        } else {
+            let why = "it is a pipe or a device; name a directory or an mbox file".to_owned();
+            return Err(CorpusError::NotMail { path: path.to_owned(), why });
         }
         let mut sum = Sha256::new();
         sum.update("own mail, method 1\0");
@@ -88,8 +91,9 @@ impl Source {
                 mbox(file, &mut add)?;
                 continue;
             }
-            match fs::read(file) {
+            match File::open(file).and_then(bounded) {
                 Ok(mail) if mail.is_empty() => {}
+                Ok(mail) if mail.len() as u64 > MAIL_MAX => return Err(too_large(file)),
                 Ok(mail) => add(mail)?,
                 // A mail reader moved or deleted it since the directory was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -107,6 +111,22 @@ impl Source {
         }
         writer.finish(&format!("own mail, masked, {count} mails"))
     }
+}
+
+/// The largest mail that is taken: mail servers refuse far smaller ones, and each is held in
+/// memory.
+const MAIL_MAX: u64 = 64 << 20;
+
+/// All of a file, or one byte more than a mail may have.
+fn bounded(file: File) -> io::Result<Vec<u8>> {
+    let mut mail = Vec::new();
+    file.take(MAIL_MAX + 1).read_to_end(&mut mail)?;
+    Ok(mail)
+}
+
+fn too_large(path: &Path) -> CorpusError {
+    let why = format!("it holds a mail of more than {} MiB", MAIL_MAX >> 20);
+    CorpusError::NotMail { path: path.to_owned(), why }
 }
 
 /// Collects the mails below a directory. In a Maildir these are the files in `cur` and `new`
@@ -149,7 +169,12 @@ fn mbox(
     let mut after_empty = true;
     loop {
         line.clear();
-        let read = reader.read_until(b'\n', &mut line).map_err(CorpusError::at("read", path))?;
+        let mut bounded = reader.by_ref().take(MAIL_MAX + 1);
+        let read = bounded.read_until(b'\n', &mut line).map_err(CorpusError::at("read", path))?;
+        let so_far = mail.as_ref().map_or(0, Vec::len) + line.len();
+        if so_far as u64 > MAIL_MAX {
+            return Err(too_large(path));
+        }
         let separates = after_empty && line.starts_with(b"From ");
         if read == 0 || separates {
             if let Some(mut whole) = mail.take() {
@@ -251,5 +276,26 @@ mod tests {
         assert_eq!(identity(), first);
         fs::write(mail.path().join("2"), "Subject: def\n").unwrap();
         assert_ne!(identity(), first);
+    }
+
+    #[test]
+    fn what_is_endless_or_too_large_is_refused_by_name() {
+        let home = tempfile::tempdir().unwrap();
+        let pack = home.path().join("pack");
+        for endless in ["/dev/zero", "/dev/null"] {
+            let error = build(Path::new(endless), &pack).unwrap_err().to_string();
+            assert!(error.contains(endless) && error.contains("pipe or a device"), "{error}");
+        }
+        let mails = home.path().join("mails");
+        fs::create_dir(&mails).unwrap();
+        File::create(mails.join("huge")).unwrap().set_len(MAIL_MAX + 1).unwrap();
+        let error = build(&mails, &pack).unwrap_err().to_string();
+        assert!(error.contains("huge") && error.contains("64 MiB"), "{error}");
+        // An mbox without a line's end.
+        let mbox = home.path().join("mbox");
+        fs::write(&mbox, "From a\n").unwrap();
+        File::options().write(true).open(&mbox).unwrap().set_len(MAIL_MAX + 100).unwrap();
+        let error = build(&mbox, &pack).unwrap_err().to_string();
+        assert!(error.contains("mbox") && error.contains("64 MiB"), "{error}");
     }
 }

@@ -19,6 +19,12 @@ const CORPUS: &str = "synthetic:count=100";
 
 /// Runs and compares.
 pub(super) fn verify(arguments: &LabVerify) -> Ended {
+    if arguments.files {
+        let software = super::software()?;
+        software.check_files().map_err(Failure::from(Exit::Input))?;
+        print(&format!("{}: every file is as it was built\n", software.directory.display()))?;
+        return Ok(Exit::Done);
+    }
     let contenders = Contender::parse_list(&arguments.fs).map_err(Failure::from(Exit::Usage))?;
     let choice = choice(arguments)?;
     let (mail, _) = crate::commands::corpus::open(CORPUS)?;

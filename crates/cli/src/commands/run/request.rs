@@ -78,9 +78,10 @@ fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure
             (parameter.kind, asked.parameters.get_mut(parameter.name))
             && shipped.iter().all(|(word, _)| word != value)
         {
-            let read = std::fs::read_to_string(&*value);
+            let read = ::files::read_text(Path::new(&*value));
             *value = read.map_err(|error| {
-                let message = format!("{}:{}={value}: {error}", asked.name, parameter.name);
+                let source = error.source;
+                let message = format!("{}:{}={value}: {source}", asked.name, parameter.name);
                 Failure::new(Exit::Input, message)
             })?;
         }
@@ -186,7 +187,7 @@ fn contenders_of_file(path: &Path) -> Result<Vec<Contender>, Failure> {
         contender: Vec<Contender>,
     }
     let failed = |error: String| Failure::new(Exit::Input, format!("{}: {error}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = ::files::read_text(path).map_err(|error| failed(error.source.to_string()))?;
     let file: File = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
     Ok(file.contender)
 }

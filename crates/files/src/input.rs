@@ -1,0 +1,66 @@
+//! Small files that the user names: read whole, and bounded.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+
+use crate::FileError;
+
+/// The most that a file of settings may have: none of ours has a hundredth of it.
+pub const TEXT_MAX: u64 = 16 << 20;
+
+/// Reads a text file of at most [`TEXT_MAX`] bytes. A pipe, a device or a directory is refused
+/// at once, before anything is read from it.
+///
+/// # Errors
+/// When it is no regular file, too large, not readable, or no UTF-8.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
+    let read = || -> io::Result<String> {
+        // Without waiting for whoever would write into a pipe.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(CWD, path, flags, Mode::empty())?);
+        let status = fstat(&file)?;
+        match FileType::from_raw_mode(status.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory => return Err(io::ErrorKind::IsADirectory.into()),
+            _ => return Err(io::Error::other("it is a pipe or a device; name a file")),
+        }
+        let mut bytes = Vec::new();
+        // It may grow while it is read.
+        file.take(TEXT_MAX + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > TEXT_MAX {
+            let limit = TEXT_MAX >> 20;
+            return Err(io::Error::other(format!("it is larger than {limit} MiB")));
+        }
+        String::from_utf8(bytes).map_err(io::Error::other)
+    };
+    read().map_err(FileError::of("read", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_of_a_bounded_size_are_read() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("file");
+        std::fs::write(&path, "text").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "text");
+        std::fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(read_text(&path).is_err());
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_len(TEXT_MAX + 1).unwrap();
+        assert!(read_text(&path).unwrap_err().to_string().contains("larger than 16 MiB"));
+        let fifo = room.path().join("fifo");
+        rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        for path in [&fifo, Path::new("/dev/zero")] {
+            let error = read_text(path).unwrap_err().to_string();
+            assert!(error.contains("pipe or a device"), "{error}");
+        }
+        assert!(read_text(room.path()).is_err());
+        assert!(read_text(&room.path().join("none")).is_err());
+    }
+}
