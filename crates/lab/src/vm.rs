@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use guest::DOORBELL;
 use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES, REGION_BYTES, Region};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use testbed::Stop;
 
@@ -27,6 +28,8 @@ const KERNEL_LOG_LINES: usize = 120;
 const LOAD_LIMIT: Duration = Duration::from_secs(60);
 /// What a program may say before we stop listening.
 const SAID_MAX: usize = 64 << 10;
+/// How long an emulator may take to be gone after its sockets have closed.
+const ITS_END: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// Something that happened to a guest.
 #[derive(Debug, Clone, PartialEq)]
@@ -320,9 +323,27 @@ impl Vm {
     }
 
     fn gone(&mut self) {
+        let ended = self.ended_by_itself();
         self.collect_last_words();
         if !self.happened.iter().any(|what| matches!(what, Happening::Gone(_))) {
-            self.happened.push(Happening::Gone(self.said_text()));
+            let words = [ended.unwrap_or_default(), self.said_text()];
+            let words: Vec<_> = words.into_iter().filter(|words| !words.is_empty()).collect();
+            self.happened.push(Happening::Gone(words.join("; ")));
+        }
+    }
+
+    /// How QEMU ended, if nobody here ended it: its sockets close a moment before it is gone.
+    fn ended_by_itself(&mut self) -> Option<String> {
+        use std::os::unix::process::ExitStatusExt;
+        if let Ok(process) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
+            let mut files = [PollFd::new(&process, PollFlags::IN)];
+            let _ = poll(&mut files, Some(&ITS_END));
+        }
+        let status = self.child.try_wait().ok().flatten()?;
+        match (status.signal(), status.code()) {
+            (Some(signal), _) => Some(format!("it was killed by signal {signal}")),
+            (None, Some(0) | None) => None,
+            (None, Some(code)) => Some(format!("its exit code is {code}")),
         }
     }
 
@@ -341,8 +362,10 @@ impl Vm {
     /// What guest and QEMU said in plain text.
     pub(crate) fn said_text(&self) -> String {
         let said = String::from_utf8_lossy(&self.said);
-        // QEMU remarks on memory that does not begin at a multiple of 1 GiB.
-        let lines = said.lines().filter(|line| !line.contains("possibly poor performance"));
+        // QEMU remarks on memory that does not begin at a multiple of 1 GiB, and on state that is
+        // loaded without its description. Neither means anything here.
+        let remarks = ["possibly poor performance", "Expected vmdescription section"];
+        let lines = said.lines().filter(|line| !remarks.iter().any(|it| line.contains(it)));
         lines.collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 
