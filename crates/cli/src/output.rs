@@ -76,7 +76,7 @@ impl Documents {
     /// The same for a study.
     pub(crate) fn write_study(&self, results: &study::Results) -> Result<(), Failure> {
         self.write_as(&|format, color| {
-            let color = color && std::env::var_os("NO_COLOR").is_none();
+            let color = color && wants_color();
             study::render(format, results, WIDTH, color).ok_or_else(|| {
                 Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
             })
@@ -120,11 +120,19 @@ impl Documents {
         let format = FORMATS.iter().find(|known| known.name() == format).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
         })?;
-        let color = color && std::env::var_os("NO_COLOR").is_none();
+        let color = color && wants_color();
         let options =
             report::Options { redact: self.redact, color, width: WIDTH, all_pairs: self.all_pairs };
         Ok(format.render(analysis, run, &options))
     }
+}
+
+/// Whether the user's terminal takes colours and the user wants them: `NO_COLOR` counts where
+/// it is not empty (no-color.org).
+fn wants_color() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    !refused && !dumb
 }
 
 /// Writes text to standard output.

@@ -92,3 +92,18 @@ fn contenders_without_barriers_are_flagged_in_the_table() {
     let flagged = text.lines().filter(|line| line.ends_with("(no barriers)")).count();
     assert_eq!(flagged, 1, "{text}");
 }
+
+#[test]
+fn what_the_labs_transport_cost_is_left_to_the_other_formats() {
+    let mut run = Synthetic::small().run();
+    for trial in &mut run.trials {
+        trial.phases[0].figures.insert("transport_tax_fraction".to_owned(), 0.01);
+        trial.phases[0].figures.insert("disk_requests".to_owned(), 7.0);
+    }
+    let text = rendered("terminal", &run, Options::default());
+    assert!(!text.contains("transport"), "{text}");
+    assert!(text.contains("disk requests"), "{text}");
+    for format in ["html", "json"] {
+        assert!(rendered(format, &run, Options::default()).contains("transport"), "{format}");
+    }
+}
