@@ -395,6 +395,7 @@ mod tests {
         let image = own.path().join("vmlinuz");
         let mut bytes = vec![0; 0x400];
         bytes[0x202..0x206].copy_from_slice(b"HdrS");
+        bytes[0x236] = 1;
         std::fs::write(&image, bytes).unwrap();
         std::fs::write(own.path().join("text"), "no kernel").unwrap();
         let with = |kernel: &str, modules: Option<&str>| {

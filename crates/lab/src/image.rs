@@ -178,7 +178,7 @@ fn choose(
     modules: &Path,
     tree: &ModuleTree,
 ) -> Result<FrontEndKind, LabError> {
-    let has = |kind: &FrontEndKind| tree.has(module_of(*kind));
+    let has = |kind: &FrontEndKind| tree.offers(module_of(*kind));
     let candidates = match asked {
         Some(asked) => vec![asked],
         None if release(modules).is_some_and(|release| release < UBLK_SINCE) => {
@@ -261,6 +261,10 @@ mod tests {
         assert_eq!(choice("6.1.0-9-amd64", &both, None).unwrap(), FrontEndKind::Nbd);
         assert_eq!(choice("6.6.0", &["nbd"], None).unwrap(), FrontEndKind::Nbd);
         let error = choice("6.7.0", &[], None).unwrap_err().to_string();
+        let built_in = directory.path().join("6.8.0/modules.builtin");
+        std::fs::create_dir_all(built_in.parent().unwrap()).unwrap();
+        std::fs::write(built_in, "kernel/drivers/block/nbd.ko\n").unwrap();
+        assert_eq!(choice("6.8.0", &[], None).unwrap(), FrontEndKind::Nbd);
         assert!(error.contains("ublk_drv or nbd"), "{error}");
     }
 }

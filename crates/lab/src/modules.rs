@@ -20,6 +20,8 @@ pub(crate) struct Module {
 #[derive(Debug)]
 pub(crate) struct ModuleTree {
     files: BTreeMap<String, PathBuf>,
+    /// What the kernel has without a file, as `modules.builtin` lists it.
+    built_in: BTreeSet<String>,
 }
 
 impl ModuleTree {
@@ -29,6 +31,14 @@ impl ModuleTree {
     /// When one cannot be read.
     pub(crate) fn read(directories: Vec<PathBuf>) -> Result<ModuleTree, LabError> {
         let mut files = BTreeMap::new();
+        let lists = directories.iter().map(|directory| directory.join("modules.builtin"));
+        // Missing where modules were built for a kernel, and in old trees.
+        let lists = lists.filter_map(|list| std::fs::read_to_string(list).ok());
+        let built_in = lists
+            .flat_map(|list| {
+                list.lines().filter_map(|line| module_name(Path::new(line))).collect::<Vec<_>>()
+            })
+            .collect();
         let mut left = directories;
         while let Some(directory) = left.pop() {
             let entries =
@@ -43,12 +53,17 @@ impl ModuleTree {
                 }
             }
         }
-        Ok(ModuleTree { files })
+        Ok(ModuleTree { files, built_in })
     }
 
     /// Whether there is such a module.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.files.contains_key(name)
+    }
+
+    /// Whether the kernel has this, as a module or built in.
+    pub(crate) fn offers(&self, name: &str) -> bool {
+        self.has(name) || self.built_in.contains(name)
     }
 
     /// The modules `wanted` and all they depend on, dependencies first. What is not there is

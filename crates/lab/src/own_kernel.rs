@@ -36,13 +36,15 @@ pub(crate) fn look_at(path: &Path) -> Result<Given, LabError> {
     // The boot sector and its header: Linux, Documentation/arch/x86/boot.rst.
     let mut head = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(0x206).read_to_end(&mut head))
+        .and_then(|file| file.take(0x238).read_to_end(&mut head))
         .map_err(LabError::at("read the kernel", path))?;
     if head.starts_with(b"!<arch>\n") {
         return Ok(Given::Package);
     }
+    // `xloadflags`: it has an entry for 64 bits.
+    let has_64_bits = head.get(0x236).is_some_and(|flags| flags & 1 != 0);
     match head.get(0x202..0x206) {
-        Some(b"HdrS") => Ok(Given::Image),
+        Some(b"HdrS") if has_64_bits => Ok(Given::Image),
         _ => Err(LabError::value(
             path.display().to_string(),
             "it is no kernel for x86-64: give a bzImage (arch/x86/boot/bzImage, /boot/vmlinuz-…) \
@@ -127,12 +129,16 @@ mod tests {
         let path = room.path().join("kernel");
         let mut image = vec![0; 0x400];
         image[0x202..0x206].copy_from_slice(b"HdrS");
+        let other = image.clone();
+        image[0x236] = 1;
         let mut cut = image.clone();
         cut.truncate(0x204);
         for (bytes, expected) in [
             (&image[..], Some(Given::Image)),
             (b"!<arch>\ndebian-binary", Some(Given::Package)),
             (&cut[..], None),
+            // A kernel for 32 bits.
+            (&other[..], None),
             (b"just a text\n", None),
             (b"\x7fELF\x02\x01", None),
             (b"", None),

@@ -119,9 +119,11 @@ fn a_workload_that_fails_does_not_stop_a_sequence_and_marks_what_follows() {
 #[test]
 fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is() {
     let sandbox = Sandbox::new();
-    sandbox.run(&format!("{SMALL} --repeats 1")).ended_with(0);
     let refused = sandbox.run("run --resume").ended_with(3);
-    assert!(refused.stderr.contains("anything left to do"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("no run to resume"), "{}", refused.stderr);
+    sandbox.run(&format!("{SMALL} --repeats 1")).ended_with(0);
+    let again = sandbox.run("run --resume").ended_with(0);
+    assert!(again.stderr.contains("anything left to do"), "{}", again.stderr);
     // The older of two is made one that was interrupted.
     sandbox.run(&format!("{SMALL} --repeats 1")).ended_with(0);
     let store = sandbox.path(".local/share/fstrial/results.db");
@@ -139,5 +141,4 @@ fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is()
     sandbox.run("run --resume").ended_with(0);
     let runs = sandbox.run("list runs").ended_with(0).stdout;
     assert!(!runs.contains("open"), "{runs}");
-    sandbox.run("run --resume").ended_with(3);
 }

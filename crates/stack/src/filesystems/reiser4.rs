@@ -84,7 +84,7 @@ impl Filesystem for Reiser4 {
             settle: Vec::new(),
             attachment: None,
             check: vec![Command::new("fsck.reiser4", ["-y", "--check", device])],
-            inspect: vec![Command::new("debugfs.reiser4", [device])],
+            inspect: vec![Command::new("debugfs.reiser4", ["-f", device])],
             served_by: "reiser4.ko".to_owned(),
         })
     }

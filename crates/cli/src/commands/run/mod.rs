@@ -98,14 +98,21 @@ fn resume(arguments: &Run, ledger: &Ledger, store_path: &Path, id: &str) -> Ende
     execute(arguments, store, &header.id, prepared.testbed.as_ref(), &documents)
 }
 
-/// The newest run that has something left to do.
+/// The newest run that has something left to do; where none has, the newest: its report may be
+/// what was interrupted.
 fn newest_open(store: &Store) -> Result<store::RunHeader, Failure> {
     let runs = store.runs().map_err(Failure::from(Exit::Store))?;
-    let open = runs.into_iter().find(|run| run.state == store::RunState::Open);
-    open.ok_or_else(|| {
-        let message = "no run has anything left to do; `fstrial list runs` shows them all";
-        Failure::new(Exit::Refused, message)
-    })
+    let open = runs.iter().position(|run| run.state == store::RunState::Open);
+    let newest = runs.into_iter().nth(open.unwrap_or(0)).ok_or_else(|| {
+        Failure::new(Exit::Refused, "there is no run to resume: begin one with fstrial run")
+    })?;
+    if open.is_none() {
+        eprintln!(
+            "no run has anything left to do; this is the report of the newest, {}",
+            newest.id
+        );
+    }
+    Ok(newest)
 }
 
 /// Puts a run into the store; what cannot run here has its outcome before the others begin.
