@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use runner::SessionError;
+
 /// How the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -61,6 +63,30 @@ impl Failure {
     /// For `map_err`: any error under this exit code.
     pub(crate) fn from<E: Display>(exit: Exit) -> impl Fn(E) -> Failure {
         move |error| Failure::new(exit, error.to_string())
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Failure {
+        let exit = match error {
+            SessionError::Request(_) => Exit::Usage,
+            SessionError::Refused(_) => Exit::Refused,
+            SessionError::Input(_) => Exit::Input,
+            SessionError::Store(_) => Exit::Store,
+            SessionError::Stopped(_) => Exit::Stopped,
+        };
+        Failure::new(exit, error.to_string())
+    }
+}
+
+/// A place that could not be opened, told to the session.
+impl From<Failure> for SessionError {
+    fn from(failure: Failure) -> SessionError {
+        match failure.exit {
+            Exit::Usage => SessionError::Request(failure.message),
+            Exit::Input => SessionError::Input(failure.message),
+            _ => SessionError::Refused(failure.message),
+        }
     }
 }
 

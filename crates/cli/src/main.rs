@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod files;
 mod output;
+mod places;
 mod progress;
 
 use clap::Parser;

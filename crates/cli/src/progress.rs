@@ -9,8 +9,53 @@ use runner::{Durations, Remaining, RunEvent};
 use trial::{Event, Outcome, TrialSpec};
 use workload::PhaseEvent;
 
+/// Shows what a session tells, run after run.
+pub(crate) struct Watch {
+    quiet: bool,
+    progress: Option<Progress>,
+}
+
+impl Watch {
+    /// `quiet` shows only what was left out.
+    pub(crate) fn new(quiet: bool) -> Watch {
+        Watch { quiet, progress: None }
+    }
+
+    /// Takes one event.
+    pub(crate) fn show(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::LeftOut { refusal } => eprintln!("left out: {refusal}"),
+            RunEvent::Began { run, store, remain, lanes, durations } => {
+                self.finish();
+                if !self.quiet {
+                    eprintln!("run {run}: {} trials, results in {}", remain.len(), store.display());
+                }
+                self.progress = Some(Progress::new(remain, lanes, durations, self.quiet));
+            }
+            event => {
+                if let Some(progress) = &mut self.progress {
+                    progress.show(event);
+                }
+            }
+        }
+    }
+
+    /// Removes the moving lines.
+    pub(crate) fn finish(&mut self) {
+        if let Some(progress) = self.progress.take() {
+            progress.bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
 /// Shows a run's events. On a terminal as two moving lines, else as one line a trial.
-pub(crate) struct Progress {
+struct Progress {
     bar: ProgressBar,
     lines: bool,
     durations: Durations,
@@ -40,12 +85,7 @@ const SHOW_EVERY: Duration = Duration::from_millis(250);
 impl Progress {
     /// `specs` are the trials that remain, run on so many lanes; `durations` what is known of
     /// earlier ones.
-    pub(crate) fn new(
-        specs: Vec<TrialSpec>,
-        lanes: usize,
-        durations: Durations,
-        quiet: bool,
-    ) -> Progress {
+    fn new(specs: Vec<TrialSpec>, lanes: usize, durations: Durations, quiet: bool) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let target = match (quiet, terminal) {
             (false, true) => ProgressDrawTarget::stderr_with_hz(4),
@@ -78,7 +118,7 @@ impl Progress {
     }
 
     /// Takes one event.
-    pub(crate) fn show(&mut self, event: RunEvent<'_>) {
+    fn show(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::TrialStarted { ordinal, spec, .. } => {
                 let running = Running {
@@ -102,12 +142,8 @@ impl Progress {
                 self.bar.inc(1);
                 self.say(spec, outcome, took);
             }
+            RunEvent::LeftOut { .. } | RunEvent::Began { .. } => {}
         }
-    }
-
-    /// Removes the moving lines.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
     }
 
     fn within(&mut self, ordinal: u32, event: &Event) {

@@ -64,7 +64,7 @@ fn scrub_trial(trial: &mut StoredTrial, scrub: &dyn Fn(&mut String)) {
             }
         }
     }
-    match &mut trial.outcome {
+    match &mut trial.record.outcome {
         Some(Outcome::Refused { reason } | Outcome::Failed { reason, .. }) => scrub(reason),
         Some(Outcome::GuestDied { reason, kernel_log }) => {
             scrub(reason);
@@ -74,7 +74,7 @@ fn scrub_trial(trial: &mut StoredTrial, scrub: &dyn Fn(&mut String)) {
         }
         Some(Outcome::Done | Outcome::TimedOut { .. }) | None => {}
     }
-    if let Some(made) = &mut trial.made {
+    if let Some(made) = &mut trial.record.made {
         for text in [&mut made.served_by, &mut made.mount_options, &mut made.device] {
             scrub(text);
         }
@@ -84,11 +84,11 @@ fn scrub_trial(trial: &mut StoredTrial, scrub: &dyn Fn(&mut String)) {
         }
         made.tools.iter_mut().for_each(|(_, version)| scrub(version));
     }
-    if let Some(SpaceUse::Missing { why }) = &mut trial.space {
+    if let Some(SpaceUse::Missing { why }) = &mut trial.record.space {
         scrub(why);
     }
-    trial.notes.iter_mut().for_each(scrub);
-    for phase in &mut trial.phases {
+    trial.record.notes.iter_mut().for_each(scrub);
+    for phase in &mut trial.record.phases {
         match &mut phase.status {
             PhaseStatus::Failed { reason } | PhaseStatus::Skipped { reason } => scrub(reason),
             PhaseStatus::Completed => {}

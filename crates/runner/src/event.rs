@@ -1,10 +1,33 @@
 //! What a run tells while it goes on.
 
+use std::path::Path;
+
+use stack::Refusal;
 use trial::{Event, Outcome, TrialSpec};
+
+use crate::Durations;
 
 /// The interface between the runner and whoever shows or logs it.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
+    /// A trial of the plan cannot run here and has that as its outcome. Told once for each reason.
+    LeftOut {
+        /// Why.
+        refusal: &'a Refusal,
+    },
+    /// The run begins, or goes on.
+    Began {
+        /// Its id.
+        run: &'a str,
+        /// Where its results are.
+        store: &'a Path,
+        /// The trials that remain, in their order.
+        remain: Vec<TrialSpec>,
+        /// How many run at the same time.
+        lanes: usize,
+        /// How long trials took here before.
+        durations: Durations,
+    },
     /// A trial begins.
     TrialStarted {
         /// Its place in the order of execution, from 0.

@@ -1,7 +1,8 @@
 //! A plan of trials, run on a testbed into the store.
 //!
-//! [`Request`] is what was asked for, [`plan()`] turns it into trial specs in random blocks,
-//! [`run()`] executes what has no outcome yet. Everything that happens is told as
+//! [`Request`] is what was asked for, [`plan()`] turns it into trial specs in random blocks. A
+//! [`Session`] does the rest: it opens inputs and a testbed through [`Places`], puts the run into
+//! the store, and executes what has no outcome yet. Everything that happens is told as
 //! [`RunEvent`]s; the runner itself prints nothing.
 
 mod estimate;
@@ -9,11 +10,15 @@ mod event;
 mod plan;
 mod request;
 mod run;
+mod session;
 mod size;
+
+#[cfg(test)]
+mod session_tests;
 
 pub use estimate::{Durations, Estimate, Remaining};
 pub use event::{RunEnd, RunEvent};
 pub use plan::{PlanError, plan};
 pub use request::{Request, StudyTag, TestbedRequest, WorkloadRequest, parse_workload};
-pub use run::{RunError, run};
+pub use session::{Inputs, Places, Prepared, Session, SessionError, prepare};
 pub use size::{device_size, room};

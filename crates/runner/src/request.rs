@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use stack::Contender;
 use units::{Bytes, Nanos};
+use workload::Preset;
 
 /// A whole run as asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -115,20 +116,98 @@ pub enum TestbedRequest {
     },
 }
 
+impl TestbedRequest {
+    /// Whether it makes filesystems on devices, which then need a size. Directories are used
+    /// as they are.
+    pub fn makes_filesystems(&self) -> bool {
+        !matches!(self, TestbedRequest::Dir { .. })
+    }
+
+    /// Whether it is the lab.
+    pub fn is_lab(&self) -> bool {
+        matches!(self, TestbedRequest::Lab { .. })
+    }
+}
+
 /// Reads `maildir-write:relist=once:fsync=file`: a name and options as contenders have them.
+/// `maildir-write@dovecot:ops=500` begins with a preset of the workload, which later options
+/// change.
 ///
 /// # Errors
-/// When a part is not of the form `name=value`. Whether the workload exists and takes the
-/// parameters is for the plan to say.
+/// When a part is not of the form `name=value`, or there is no such preset. Whether the workload
+/// exists and takes the parameters is for the plan to say.
 pub fn parse_workload(text: &str) -> Result<WorkloadRequest, String> {
     let mut parts = text.split(':');
-    let name = parts.next().unwrap_or_default().to_owned();
+    let head = parts.next().unwrap_or_default();
+    let (name, preset) = match head.split_once('@') {
+        Some((name, preset)) => (name, Some(preset)),
+        None => (head, None),
+    };
     let mut parameters = BTreeMap::new();
+    if let Some(preset) = preset {
+        let set = preset_of(name, preset)?.set.iter();
+        parameters.extend(set.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+    }
     for part in parts {
         let (key, value) = part.split_once('=').ok_or_else(|| {
             format!("workload `{text}`: `{part}` is not of the form parameter=value")
         })?;
         parameters.insert(key.to_owned(), value.to_owned());
     }
-    Ok(WorkloadRequest { name, parameters })
+    Ok(WorkloadRequest { name: name.to_owned(), parameters })
+}
+
+fn preset_of(name: &str, preset: &str) -> Result<&'static Preset, String> {
+    let workload = workload::find(name)
+        .ok_or_else(|| format!("there is no workload `{name}`; see fstrial list workloads"))?
+        .describe();
+    workload.preset(preset).ok_or_else(|| {
+        let known: Vec<&str> = workload.presets.iter().map(|preset| preset.name).collect();
+        match known[..] {
+            [] => format!("{name} has no presets; its parameters: fstrial list workload {name}"),
+            _ => format!("{name} has no preset `{preset}`; it has: {}", known.join(", ")),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::Parameters;
+
+    use super::*;
+
+    #[test]
+    fn a_preset_is_where_the_options_begin() {
+        let asked = parse_workload("maildir-write@dovecot:fsync=file:ops=5").unwrap();
+        assert_eq!(asked.name, "maildir-write");
+        assert_eq!(asked.parameters["delivery"], "rename");
+        assert_eq!(asked.parameters["fsync"], "file");
+        assert_eq!(asked.parameters["ops"], "5");
+        let error = |text: &str| parse_workload(text).unwrap_err();
+        assert!(error("maildir-write@dovcot").ends_with("it has: dovecot"));
+        assert!(error("null@x").contains("has no presets"));
+        assert!(error("nothing@x").contains("no workload `nothing`"));
+        assert!(error("null:ops").contains("parameter=value"));
+    }
+
+    #[test]
+    fn every_preset_is_sound_and_answers_its_own_question() {
+        for workload in workload::WORKLOADS {
+            let description = workload.describe();
+            for preset in description.presets {
+                let text = format!("{}@{}", description.name, preset.name);
+                let asked = parse_workload(&text).unwrap();
+                for scale in [1.0, 0.01] {
+                    let resolved =
+                        Parameters::resolve(description, &asked.parameters, scale).unwrap();
+                    workload.check(&resolved).unwrap();
+                    let values: Vec<(String, String)> = resolved
+                        .iter()
+                        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                        .collect();
+                    assert_eq!(description.question(&values), preset.question, "{text}");
+                }
+            }
+        }
+    }
 }

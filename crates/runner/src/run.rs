@@ -5,30 +5,24 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use store::{FinishedTrial, Store, StoreError};
+use store::{Store, StoreError};
 use testbed::{Stop, Testbed};
-use trial::{Event, Made, Outcome, SpaceUse, TrialSpec};
-use workload::{PhaseEvent, PhaseResult};
+use trial::{Outcome, TrialRecord, TrialSpec};
 
 use crate::{RunEnd, RunEvent};
-
-/// Why a run cannot go on. Finished trials are in the store.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct RunError(#[from] StoreError);
 
 /// Runs every trial of `run` that has no outcome, and stores each as it ends. A trial that
 /// fails does not stop the others. What may not begin any more is left for later.
 ///
 /// # Errors
 /// When the store cannot be read or written. Running trials are stopped then.
-pub fn run(
+pub(crate) fn run(
     store: &mut Store,
     run: &str,
     testbed: &dyn Testbed,
     stop: &Stop,
     observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
-) -> Result<RunEnd, RunError> {
+) -> Result<RunEnd, StoreError> {
     let total = store.trial_count(run)?;
     let pending = store.unfinished(run)?;
     let specs: Vec<TrialSpec> = pending.iter().map(|(_, spec)| spec.clone()).collect();
@@ -53,7 +47,7 @@ pub fn run(
     // A lane that panicked has already been reported by the scope; the data is intact.
     let shared = shared.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     match shared.error {
-        Some(error) => Err(error.into()),
+        Some(error) => Err(error),
         None if shared.done == total => Ok(RunEnd::Complete),
         None => Ok(RunEnd::Stopped),
     }
@@ -88,7 +82,7 @@ fn run_one(
         let (done, total) = (shared.done, shared.total);
         shared.tell(RunEvent::TrialStarted { ordinal, done, total, spec });
     }
-    let mut record = Record::default();
+    let mut record = TrialRecord::default();
     let began = Instant::now();
     let ended = testbed.run(spec, stop, &mut |event| {
         lock().tell(RunEvent::Trial { ordinal, event: &event });
@@ -97,23 +91,14 @@ fn run_one(
     if ended.is_err() {
         return;
     }
-    let outcome = record.outcome.unwrap_or_else(|| Outcome::GuestDied {
+    record.host = Some(began.elapsed());
+    let outcome = record.outcome.get_or_insert_with(|| Outcome::GuestDied {
         reason: "the testbed reported no end".to_owned(),
         kernel_log: String::new(),
     });
+    let outcome = outcome.clone();
     let mut shared = lock();
-    let stored = shared.store.finish_trial(
-        run,
-        ordinal,
-        &FinishedTrial {
-            outcome: &outcome,
-            made: record.made.as_ref(),
-            space: record.space.as_ref(),
-            host: Some(began.elapsed()),
-            phases: &record.phases,
-            notes: &record.notes,
-        },
-    );
+    let stored = shared.store.finish_trial(run, ordinal, &record);
     match stored {
         Ok(()) => {
             shared.done += 1;
@@ -122,29 +107,6 @@ fn run_one(
         Err(error) => {
             shared.error = Some(error);
             stop.ask();
-        }
-    }
-}
-
-/// A trial's events, collected until it has ended.
-#[derive(Default)]
-struct Record {
-    made: Option<Made>,
-    space: Option<SpaceUse>,
-    phases: Vec<PhaseResult>,
-    notes: Vec<String>,
-    outcome: Option<Outcome>,
-}
-
-impl Record {
-    fn take(&mut self, event: Event) {
-        match event {
-            Event::Made(made) => self.made = Some(*made),
-            Event::Space(space) => self.space = Some(space),
-            Event::Phase(PhaseEvent::Finished(result)) => self.phases.push(*result),
-            Event::Note(note) => self.notes.push(note),
-            Event::Ended(outcome) => self.outcome = Some(outcome),
-            Event::Step(_) | Event::Phase(_) | Event::Found(_) => {}
         }
     }
 }

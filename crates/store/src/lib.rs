@@ -18,7 +18,7 @@ use rusqlite::Connection;
 
 pub use error::StoreError;
 pub use rows::{Environment, RunHeader, RunState, StoredRun, StoredTrial};
-pub use writing::{FinishedTrial, NewRun};
+pub use writing::NewRun;
 
 /// An open store.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use measure::{CpuTime, DeviceUse, Latencies};
 use rusqlite::{OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
-use trial::TrialSpec;
+use trial::{TrialRecord, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::PhaseResult;
 
@@ -189,16 +189,15 @@ impl Store {
                     continue;
                 }
             }
-            trials.push(StoredTrial {
-                ordinal,
-                spec,
+            let record = TrialRecord {
                 outcome: self.decode_optional(&what("the outcome"), outcome)?,
                 made: self.decode_optional(&what("the environment"), made)?,
                 space: self.decode_optional(&what("the space"), space)?,
                 host: host.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos),
                 phases: self.phases(id)?,
                 notes: self.decode_optional(&what("the notes"), notes)?.unwrap_or_default(),
-            });
+            };
+            trials.push(StoredTrial { ordinal, spec, record });
         }
         Ok(trials)
     }
@@ -252,7 +251,10 @@ impl Store {
         let environment = self.decode(&format!("the environment of {id}"), &row.environment)?;
         let seed = u64::from_str_radix(&row.seed, 16)
             .map_err(|error| self.damaged(&format!("the seed of {id}"), error))?;
-        Ok(RunHeader { environment, seed, ..row.header })
+        let contenders = self
+            .decode_optional(&format!("the contenders of {id}"), row.contenders)?
+            .unwrap_or_default();
+        Ok(RunHeader { environment, seed, contenders, ..row.header })
     }
 
     fn query<T>(
@@ -293,10 +295,11 @@ impl Store {
 const HEADER: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id, environment, seed,
     repeats, scale,
     (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal AND outcome IS NULL)
-    FROM runs";
+    , contenders FROM runs";
 
 struct HeaderRow {
     header: RunHeader,
+    contenders: Option<String>,
     environment: String,
     seed: String,
 }
@@ -312,12 +315,14 @@ fn read_header(row: &Row<'_>) -> rusqlite::Result<HeaderRow> {
             lab_id: row.get(4)?,
             environment: Default::default(),
             seed: 0,
+            contenders: Vec::new(),
             repeats: row.get(7)?,
             scale: row.get(8)?,
             state: if unfinished == 0 { RunState::Complete } else { RunState::Open },
         },
         environment: row.get(5)?,
         seed: row.get(6)?,
+        contenders: row.get(10)?,
     })
 }
 

@@ -1,11 +1,10 @@
 //! What the store gives back.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
-use trial::{Made, Outcome, SpaceUse, Step, TrialSpec};
-use workload::PhaseResult;
+use trial::{Outcome, Step, TrialRecord, TrialSpec};
 
 /// Facts about where a run took place: kernel, CPU, memory, device, tool versions. Keys are
 /// snake_case; those in [`Environment::PRIVATE`] are left out of redacted exports.
@@ -53,6 +52,10 @@ pub struct RunHeader {
     pub environment: Environment,
     /// The run's seed, from which every trial's derives.
     pub seed: u64,
+    /// The contenders' names in the order asked for; empty in runs of versions that did not
+    /// keep it.
+    #[serde(default)]
+    pub contenders: Vec<String>,
     /// Repeats asked for.
     pub repeats: u32,
     /// The scale asked for.
@@ -68,21 +71,23 @@ pub struct StoredTrial {
     pub ordinal: u32,
     /// What it was.
     pub spec: TrialSpec,
-    /// How it ended; `None` while it has not.
-    pub outcome: Option<Outcome>,
-    /// What it really ran on; `None` when it never got that far.
-    pub made: Option<Made>,
-    /// What its workloads left; `None` when it never got that far, or was made by a version
-    /// that did not look.
-    #[serde(default)]
-    pub space: Option<SpaceUse>,
-    /// What it took of the machine's time that ran it; `None` where that was not taken.
-    #[serde(default)]
-    pub host: Option<Duration>,
-    /// Its phases, in order.
-    pub phases: Vec<PhaseResult>,
-    /// Remarks.
-    pub notes: Vec<String>,
+    /// What became of it.
+    #[serde(flatten)]
+    pub record: TrialRecord,
+}
+
+impl Deref for StoredTrial {
+    type Target = TrialRecord;
+
+    fn deref(&self) -> &TrialRecord {
+        &self.record
+    }
+}
+
+impl DerefMut for StoredTrial {
+    fn deref_mut(&mut self) -> &mut TrialRecord {
+        &mut self.record
+    }
 }
 
 impl StoredTrial {
@@ -91,16 +96,8 @@ impl StoredTrial {
         let reason = "its record in the store was changed after it was written (checksum); run it \
                       again in a new run"
             .to_owned();
-        StoredTrial {
-            ordinal,
-            spec,
-            outcome: Some(Outcome::Failed { step: Step::Record, reason }),
-            made: None,
-            space: None,
-            host: None,
-            phases: Vec::new(),
-            notes: Vec::new(),
-        }
+        let record = TrialRecord::ended(Outcome::Failed { step: Step::Record, reason });
+        StoredTrial { ordinal, spec, record }
     }
 }
 

@@ -91,6 +91,10 @@ ALTER TABLE trials ADD COLUMN host_ns INTEGER;
 -- Of all that is stored of the trial; NULL while it has not ended, and in trials of before.
 ALTER TABLE trials ADD COLUMN checksum TEXT;
 ",
+    "
+-- JSON array of names in the order asked for; NULL in runs of before.
+ALTER TABLE runs ADD COLUMN contenders TEXT;
+",
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

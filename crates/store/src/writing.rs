@@ -1,10 +1,8 @@
 //! Putting runs and finished trials in.
 
-use std::time::Duration;
-
 use rusqlite::{Transaction, params};
 use serde::Serialize;
-use trial::{Made, Outcome, SpaceUse, TrialSpec};
+use trial::{TrialRecord, TrialSpec};
 use units::Bytes;
 use workload::PhaseResult;
 
@@ -23,6 +21,8 @@ pub struct NewRun<'a> {
     pub environment: &'a Environment,
     /// The run's seed.
     pub seed: u64,
+    /// The contenders' names in the order asked for.
+    pub contenders: &'a [String],
     /// Repeats asked for.
     pub repeats: u32,
     /// Scale asked for.
@@ -31,23 +31,6 @@ pub struct NewRun<'a> {
     pub request: &'a str,
     /// The trials in order of execution.
     pub trials: &'a [TrialSpec],
-}
-
-/// Everything about a trial that has ended.
-#[derive(Debug)]
-pub struct FinishedTrial<'a> {
-    /// How.
-    pub outcome: &'a Outcome,
-    /// What it ran on.
-    pub made: Option<&'a Made>,
-    /// What its workloads left.
-    pub space: Option<&'a SpaceUse>,
-    /// What it took of this machine's time; `None` where it never began.
-    pub host: Option<Duration>,
-    /// Its phases in order.
-    pub phases: &'a [PhaseResult],
-    /// Remarks.
-    pub notes: &'a [String],
 }
 
 impl Store {
@@ -62,7 +45,8 @@ impl Store {
         transaction
             .execute(
                 "INSERT INTO runs (created, fstrial_version, testbed, lab_id, environment, seed,
-                 repeats, scale, request) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                 repeats, scale, request, contenders)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 params![
                     now(),
                     run.fstrial_version,
@@ -72,7 +56,8 @@ impl Store {
                     hex(run.seed),
                     run.repeats,
                     run.scale,
-                    run.request
+                    run.request,
+                    json(run.contenders)
                 ],
             )
             .map_err(failed)?;
@@ -98,7 +83,8 @@ impl Store {
     }
 
     /// Writes a trial that has ended, whole or not at all. A trial that was written before
-    /// is left as it is: finished trials do not change.
+    /// is left as it is: finished trials do not change. One without an outcome has not ended,
+    /// and nothing is written.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -106,8 +92,9 @@ impl Store {
         &mut self,
         run: &str,
         ordinal: u32,
-        trial: &FinishedTrial<'_>,
+        trial: &TrialRecord,
     ) -> Result<(), StoreError> {
+        let Some(outcome) = &trial.outcome else { return Ok(()) };
         let run = self.run_ordinal(run)?;
         let path = self.path.clone();
         let failed = |error| StoreError::from_sqlite(&path, error);
@@ -120,12 +107,12 @@ impl Store {
                 params![
                     run,
                     ordinal,
-                    trial.outcome.word(),
-                    json(trial.outcome),
-                    trial.made.map(json),
+                    outcome.word(),
+                    json(outcome),
+                    trial.made.as_ref().map(json),
                     json(&trial.notes),
                     now(),
-                    trial.space.map(json),
+                    trial.space.as_ref().map(json),
                     trial.host.and_then(|host| i64::try_from(host.as_nanos()).ok())
                 ],
             )

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use runner::StudyTag;
 use stack::Contender;
 use store::{Environment, RunHeader, RunState, StoredRun, StoredTrial};
-use trial::{Outcome, TrialSpec, WorkloadChoice};
+use trial::{Outcome, TrialRecord, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Cache, Parameters, PhaseResult, PhaseStatus, Seed};
 
@@ -101,12 +101,10 @@ fn run(series: &[(&str, Series)]) -> PartRun {
                     verify: false,
                     timeout: Nanos::from_secs(60),
                 },
-                outcome: Some(Outcome::Done),
-                made: None,
-                space: None,
-                host: None,
-                phases: vec![phase(*seconds)],
-                notes: Vec::new(),
+                record: TrialRecord {
+                    phases: vec![phase(*seconds)],
+                    ..TrialRecord::ended(Outcome::Done)
+                },
             });
         }
     }
@@ -119,6 +117,7 @@ fn run(series: &[(&str, Series)]) -> PartRun {
         environment: Environment::default(),
         seed: 1,
         repeats: 8,
+        contenders: Vec::new(),
         scale: 1.0,
         state: RunState::Complete,
     };

@@ -11,6 +11,7 @@ mod execute;
 mod job;
 mod outcome;
 pub mod protocol;
+mod record;
 mod spec;
 mod step;
 
@@ -18,5 +19,6 @@ pub use event::{Event, Left, Made, SpaceUse};
 pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
 pub use outcome::{OVERHEAD, Outcome};
+pub use record::TrialRecord;
 pub use spec::{TrialSpec, WorkloadChoice};
 pub use step::Step;

@@ -10,6 +10,10 @@ pub struct Description {
     pub summary: &'static str,
     /// Where it comes from, and where it departs from that original and why. Markdown.
     pub origin: &'static str,
+    /// What it is about, for whoever asks which filesystem to use.
+    pub headline: Headline,
+    /// Settings of its parameters that answer a question of their own.
+    pub presets: &'static [Preset],
     /// The data it needs from outside the filesystem under test.
     pub inputs: &'static [InputKind],
     /// What can be set, in the order shown.
@@ -18,7 +22,47 @@ pub struct Description {
     pub phases: &'static [&'static PhaseDescription],
 }
 
+/// The question that a workload answers, and the figure that answers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headline {
+    /// Completes "For …:". No capital, no full stop.
+    pub question: &'static str,
+    /// The phase that matters; empty where phases are the user's own, for the first.
+    pub phase: &'static str,
+    /// The metric of the report's tables: `ops_rate`, `write_rate`, `read_rate` or `wall`.
+    pub metric: &'static str,
+    /// What is counted; empty for a time.
+    pub things: &'static str,
+}
+
+/// A named setting of parameters: `maildir-write@dovecot`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name behind the `@`, kebab-case.
+    pub name: &'static str,
+    /// Completes "For …:", in place of the workload's own.
+    pub question: &'static str,
+    /// The parameters it sets, by name, in the notation of the command line.
+    pub set: &'static [(&'static str, &'static str)],
+}
+
 impl Description {
+    /// The preset of this name.
+    pub fn preset(&self, name: &str) -> Option<&'static Preset> {
+        self.presets.iter().find(|preset| preset.name == name)
+    }
+
+    /// The question that these parameters answer: a preset's, where all it sets is so.
+    pub fn question(&self, parameters: &[(String, String)]) -> &'static str {
+        let is_set = |(name, value): &(&str, &str)| {
+            parameters.iter().any(|(known, given)| {
+                known == name && crate::parameters::same(self, name, given, value)
+            })
+        };
+        let preset = self.presets.iter().find(|preset| preset.set.iter().all(is_set));
+        preset.map_or(self.headline.question, |preset| preset.question)
+    }
+
     /// The programs it runs.
     pub fn programs(&self) -> impl Iterator<Item = Program> {
         self.inputs.iter().filter_map(|input| match input {

@@ -18,7 +18,8 @@ mod workloads;
 
 pub use context::{Context, Host, InputFacts, Inputs};
 pub use description::{
-    Description, InputKind, Kind, OpDescription, Parameter, PhaseDescription, Program,
+    Description, Headline, InputKind, Kind, OpDescription, Parameter, PhaseDescription, Preset,
+    Program,
 };
 pub use failure::{Failure, OpError};
 pub use parameters::{ParameterError, Parameters};

@@ -16,8 +16,8 @@ use units::Nanos;
 
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Cache, Context, Description, Failure, Host, Inputs, Op, OpDescription, OpError, Parameters,
-    PhaseDescription, PhaseEvent, Recorder, Seed,
+    Cache, Context, Description, Failure, Headline, Host, Inputs, Op, OpDescription, OpError,
+    Parameters, PhaseDescription, PhaseEvent, Recorder, Seed,
 };
 
 /// Ops in a round.
@@ -144,6 +144,8 @@ static DESCRIPTION: Description = Description {
     name: "overhead",
     summary: "what the engine costs",
     origin: "",
+    headline: Headline { question: "no work at all", phase: "", metric: "ops_rate", things: "ops" },
+    presets: &[],
     inputs: &[],
     parameters: &[],
     phases: &[CREATE, STAT, PREAD, UNLINK],

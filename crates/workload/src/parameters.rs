@@ -134,6 +134,13 @@ impl Parameters {
     }
 }
 
+/// Whether `written` says the same as `value`, which is in the notation of [`Parameters`].
+pub(crate) fn same(description: &Description, name: &str, value: &str, written: &str) -> bool {
+    let parameter = description.parameters.iter().find(|parameter| parameter.name == name);
+    parameter
+        .is_some_and(|it| canonical(it, written, 1.0).is_ok_and(|canonical| canonical == value))
+}
+
 /// `value` in the notation the accessors parse: counts, bytes and nanoseconds as digits.
 fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, String> {
     let quantity = |error: ParseQuantityError| error.to_string();
@@ -199,6 +206,13 @@ mod tests {
         name: "sample",
         summary: "",
         origin: "",
+        headline: crate::Headline {
+            question: "nothing",
+            phase: "",
+            metric: "ops_rate",
+            things: "ops",
+        },
+        presets: &[],
         inputs: &[],
         parameters: &[
             Parameter {

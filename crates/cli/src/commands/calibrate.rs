@@ -4,16 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use runner::{Request, RunEnd, TestbedRequest, parse_workload};
+use runner::{Prepared, Request, Session, SessionError, TestbedRequest, parse_workload};
 use stack::Contender;
 use stats::{Answers, Observation};
 use store::Store;
 use units::Nanos;
 
 use crate::arguments::{Calibrate, CalibrateAction, CalibrateTask};
-use crate::commands::run::{self, request};
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::print;
+use crate::places::Here;
+use crate::progress::Watch;
 
 /// Error rate of a single comparison.
 const ALPHA: f64 = 0.05;
@@ -30,15 +31,18 @@ pub(crate) fn calibrate(arguments: Calibrate) -> Ended {
 }
 
 fn same(comparisons: u32, task: &CalibrateTask) -> Ended {
-    let (mut store, runs) = open(task, 1)?;
-    let id = match &runs[..] {
+    may_be_judged(task, 1)?;
+    let here = Here::open()?;
+    let mut session = here.session(&task.store)?;
+    let id = match &task.from[..] {
         [id] => id.clone(),
         _ => {
             let repeats = comparisons.saturating_mul(task.seeds).saturating_mul(2);
-            measure(&mut store, task, &prepare(task, repeats, &[])?)?
+            let prepared = session.prepare(request(task, repeats, &[])?)?;
+            measure(&mut session, task, &prepared)?
         }
     };
-    let figures = figures(&store, &id, task)?;
+    let figures = figures(&session.store, &id, task)?;
     let answers = stats::compare_with_itself(&figures, task.seeds as usize, ALPHA);
     told_if_few(&answers, comparisons)?;
     let most = stats::most_by_chance(answers.comparisons(), ALPHA);
@@ -61,19 +65,22 @@ fn same(comparisons: u32, task: &CalibrateTask) -> Ended {
 }
 
 fn slower(share: &str, batches: u32, task: &CalibrateTask) -> Ended {
-    let (mut store, runs) = open(task, 2)?;
+    may_be_judged(task, 2)?;
+    let here = Here::open()?;
+    let mut session = here.session(&task.store)?;
     let repeats = batches.saturating_mul(task.seeds);
-    let (plain, slowed) = match &runs[..] {
+    let (plain, slowed) = match &task.from[..] {
         [plain, slowed] => (plain.clone(), slowed.clone()),
         _ => {
             // Both before either runs: a share that is none is found out at once.
             let change = ("disk.options.slower".to_owned(), share.to_owned());
-            let plain = prepare(task, repeats, &[])?;
-            let slowed = prepare(task, repeats, &[change])?;
-            (measure(&mut store, task, &plain)?, measure(&mut store, task, &slowed)?)
+            let plain = session.prepare(request(task, repeats, &[])?)?;
+            let slowed = session.prepare(request(task, repeats, &[change])?)?;
+            (measure(&mut session, task, &plain)?, measure(&mut session, task, &slowed)?)
         }
     };
-    let (first, second) = (figures(&store, &plain, task)?, figures(&store, &slowed, task)?);
+    let (first, second) =
+        (figures(&session.store, &plain, task)?, figures(&session.store, &slowed, task)?);
     let answers = stats::compare_in_batches(&first, &second, task.seeds as usize, ALPHA);
     told_if_few(&answers, batches)?;
     let least = (answers.comparisons() as f64 * FOUND_MIN).ceil() as usize;
@@ -98,8 +105,8 @@ fn subject(task: &CalibrateTask) -> String {
     format!("{}, phase {}, on {}", task.workload, task.phase, task.profile)
 }
 
-/// The store, and the runs to judge where they are given.
-fn open(task: &CalibrateTask, wanted: usize) -> Result<(Store, Vec<String>), Failure> {
+/// Refuses what could not be judged afterwards.
+fn may_be_judged(task: &CalibrateTask, wanted: usize) -> Result<(), Failure> {
     if !task.from.is_empty() && task.from.len() != wanted {
         let message = format!("--from takes {wanted} run(s) here, not {}", task.from.len());
         return Err(Failure::new(Exit::Usage, message));
@@ -108,23 +115,21 @@ fn open(task: &CalibrateTask, wanted: usize) -> Result<(Store, Vec<String>), Fai
         let message = "--seeds: two figures a side are the least that can be compared";
         return Err(Failure::new(Exit::Usage, message.to_owned()));
     }
-    let path = task.store.path.clone().unwrap_or_else(Store::default_path);
-    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
-    Ok((store, task.from.clone()))
+    Ok(())
 }
 
 /// One contender, many seeds: a run like any other.
-fn prepare(
+fn request(
     task: &CalibrateTask,
     repeats: u32,
     changes: &[(String, String)],
-) -> Result<run::Prepared, Failure> {
+) -> Result<Request, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let contenders = Contender::parse_list(&task.fs).map_err(Failure::from(Exit::Usage))?;
     if contenders.len() != 1 {
         return Err(usage(format!("--fs {}: one contender is compared with itself", task.fs)));
     }
-    let asked = Request {
+    Ok(Request {
         workloads: vec![parse_workload(&task.workload).map_err(usage)?],
         contenders,
         testbed: TestbedRequest::Lab {
@@ -144,31 +149,23 @@ fn prepare(
         source_tree: "synthetic".to_owned(),
         least_size: None,
         study: None,
-    };
-    let ledger = testbed::open_ledger().map_err(Failure::from(Exit::Refused))?;
-    crate::commands::clean::sweep_at_start(&ledger)?;
-    let prepared = request::prepare(asked, &ledger)?;
-    if let Some((_, refusal)) = prepared.refused.first() {
-        return Err(Failure::new(Exit::Refused, refusal.to_string()));
-    }
-    Ok(prepared)
+    })
 }
 
 /// Runs it to its end; the run's id.
 fn measure(
-    store: &mut Store,
+    session: &mut Session<'_>,
     task: &CalibrateTask,
-    prepared: &run::Prepared,
+    prepared: &Prepared,
 ) -> Result<String, Failure> {
-    let id = run::create(store, prepared)?;
-    let stop = run::stop_on_signals()?;
-    match run::carry_on(store, &id, prepared.testbed.as_ref(), &stop, task.quiet)? {
-        RunEnd::Complete => Ok(id),
-        RunEnd::Stopped => Err(Failure::new(
-            Exit::Stopped,
-            format!("stopped; go on with fstrial run --resume {id}, then judge with --from {id}"),
-        )),
-    }
+    let mut watch = Watch::new(task.quiet);
+    let measured = session.measure(prepared, &mut |event| watch.show(event));
+    measured.map_err(|error| match error {
+        SessionError::Stopped(_) => {
+            Failure::new(Exit::Stopped, format!("{error}, then judge it with --from"))
+        }
+        other => other.into(),
+    })
 }
 
 /// The wall times of the phase that is compared, block by block.

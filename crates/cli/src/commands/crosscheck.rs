@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
-use runner::{Request, RunEnd, parse_workload};
-use store::Store;
+use runner::{Request, parse_workload};
 
 use crate::arguments::Crosscheck;
-use crate::commands::run::{self, request};
+use crate::commands::run::request;
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::write_whole;
 use crate::output::print;
+use crate::places::Here;
+use crate::progress::Watch;
 
 /// Runs the pairs, or takes those of an earlier run, and judges.
 pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
@@ -18,8 +19,8 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
     let ours = parse_workload(&arguments.workload).map_err(usage)?;
     let original = original_of(&ours.name)?;
     let margin = margin(&arguments.margin)?;
-    let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
-    let mut store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let here = Here::open()?;
+    let mut session = here.session(&arguments.store)?;
     let id = match &arguments.from {
         Some(id) => id.clone(),
         None => {
@@ -41,10 +42,12 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
                 least_size: None,
                 study: None,
             };
-            measure(&mut store, asked, arguments.quiet)?
+            let prepared = session.prepare(asked)?;
+            let mut watch = Watch::new(arguments.quiet);
+            session.measure(&prepared, &mut |event| watch.show(event))?
         }
     };
-    let run = store.run(&id).map_err(Failure::from(Exit::Store))?;
+    let run = session.store.run(&id).map_err(Failure::from(Exit::Store))?;
     let check = report::crosscheck(&run, original, &ours.name, margin);
     match &arguments.json {
         Some(file) if file == Path::new("-") => print(&check.to_json())?,
@@ -82,24 +85,6 @@ fn margin(text: &str) -> Result<f64, Failure> {
         _ => Err(Failure::new(
             Exit::Usage,
             format!("--margin {text}: a share between 0 and 100 % is expected"),
-        )),
-    }
-}
-
-fn measure(store: &mut Store, asked: Request, quiet: bool) -> Result<String, Failure> {
-    let ledger = testbed::open_ledger().map_err(Failure::from(Exit::Refused))?;
-    crate::commands::clean::sweep_at_start(&ledger)?;
-    let prepared = request::prepare(asked, &ledger)?;
-    if let Some((_, refusal)) = prepared.refused.first() {
-        return Err(Failure::new(Exit::Refused, refusal.to_string()));
-    }
-    let id = run::create(store, &prepared)?;
-    let stop = run::stop_on_signals()?;
-    match run::carry_on(store, &id, prepared.testbed.as_ref(), &stop, quiet)? {
-        RunEnd::Complete => Ok(id),
-        RunEnd::Stopped => Err(Failure::new(
-            Exit::Stopped,
-            format!("stopped; go on with fstrial run --resume {id}, then judge with --from {id}"),
         )),
     }
 }

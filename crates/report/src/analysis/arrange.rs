@@ -12,7 +12,7 @@ const NOT_COMPARABLE: &str = "not comparable: ";
 
 /// A run's results in the order of a report.
 pub(super) struct Arranged<'r> {
-    /// Names, sorted: the order of execution is random.
+    /// Names in the order asked for; sorted in runs that do not know it.
     pub(super) contenders: Vec<String>,
     pub(super) tasks: Vec<Task<'r>>,
 }
@@ -68,13 +68,7 @@ impl Task<'_> {
 
 impl<'r> Arranged<'r> {
     pub(super) fn of(run: &'r StoredRun) -> Arranged<'r> {
-        let contenders: Vec<String> = run
-            .trials
-            .iter()
-            .map(|trial| trial.spec.contender.name.clone())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
+        let contenders = contenders(run);
         let mut sequences: Vec<&'r [WorkloadChoice]> = Vec::new();
         for trial in &run.trials {
             for end in 1..=trial.spec.workloads.len() {
@@ -126,6 +120,14 @@ impl<'r> Arranged<'r> {
         }
         found
     }
+}
+
+fn contenders(run: &StoredRun) -> Vec<String> {
+    let present: BTreeSet<&String> =
+        run.trials.iter().map(|trial| &trial.spec.contender.name).collect();
+    let asked = run.header.contenders.iter().filter(|name| present.contains(name));
+    let others = present.iter().copied().filter(|name| !run.header.contenders.contains(name));
+    asked.chain(others).cloned().collect()
 }
 
 fn place_in_catalogue(name: &str) -> usize {

@@ -17,7 +17,7 @@ pub struct Analysis {
     pub equivalence_margin: f64,
     /// How the trials ended.
     pub trials: TrialCounts,
-    /// The contenders, sorted by name; every list of cells is in this order.
+    /// The contenders in the order asked for; every list of cells is in this order.
     pub contenders: Vec<Conditions>,
     /// The workloads in the order they were run.
     pub workloads: Vec<WorkloadAnalysis>,

@@ -62,7 +62,7 @@ fn odd_runs() -> Vec<(&'static str, StoredRun)> {
     }
     let mut sizes = small().run();
     for (index, trial) in sizes.trials.iter_mut().enumerate() {
-        let phase = &mut trial.phases[0];
+        let phase = &mut trial.record.phases[0];
         let tiny = trial.spec.contender.name == "ext4";
         phase.wall = units::Nanos(if tiny { 1 } else { u64::MAX >> (index % 3) });
         phase.ops = if tiny { 0 } else { u64::MAX };

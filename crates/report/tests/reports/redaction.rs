@@ -14,9 +14,9 @@ fn private_run() -> store::StoredRun {
         trial.spec.contender.options.insert("journal".into(), "/dev/disk/by-id/annas-ssd".into());
         trial.spec.workloads[0].parameters =
             crate::synthetic::parameters(&[("mail", "/home/anna/mail")]);
-        let phase = &mut trial.phases[0];
+        let phase = &mut trial.record.phases[0];
         phase.notes.push(secret.to_owned());
-        let made = trial.made.as_mut().unwrap();
+        let made = trial.record.made.as_mut().unwrap();
         made.record.push(("dumpe2fs /dev/loop7".into(), secret.to_owned()));
         made.mount_options = "rw,lowerdir=/home/anna/low".to_owned();
         made.device = "block device /dev/annas-ssd".to_owned();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use measure::{CpuTime, DeviceUse, Latencies};
 use stack::{Contender, Durability};
 use store::{Environment, RunHeader, RunState, StoredRun, StoredTrial};
-use trial::{Left, Made, Outcome, SpaceUse, Step, TrialSpec, WorkloadChoice};
+use trial::{Left, Made, Outcome, SpaceUse, Step, TrialRecord, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Cache, Draw, Parameters, PhaseResult, PhaseStatus, Seed};
 
@@ -132,6 +132,7 @@ impl Synthetic {
                 environment: environment(),
                 seed: self.seed,
                 repeats: self.repeats,
+                contenders: Vec::new(),
                 scale: 1.0,
                 state: RunState::Complete,
             },
@@ -162,16 +163,16 @@ impl Synthetic {
                 verify: false,
                 timeout: Nanos::from_secs(3600),
             },
-            outcome: Some(Outcome::Done),
-            made: Some(made(planted, seed)),
-            space: Some(SpaceUse::Known {
-                new: Bytes::from_mib(3),
-                used: Bytes::from_mib(27),
-                left: Some(Left { bytes: Bytes::from_mib(20), files: 1200, directories: 3 }),
-            }),
-            host: None,
-            phases,
-            notes: Vec::new(),
+            record: TrialRecord {
+                made: Some(made(planted, seed)),
+                space: Some(SpaceUse::Known {
+                    new: Bytes::from_mib(3),
+                    used: Bytes::from_mib(27),
+                    left: Some(Left { bytes: Bytes::from_mib(20), files: 1200, directories: 3 }),
+                }),
+                phases,
+                ..TrialRecord::ended(Outcome::Done)
+            },
         }
     }
 

@@ -5,8 +5,8 @@ mod damaged;
 use std::collections::BTreeMap;
 
 use measure::{CpuTime, DeviceUse, Latencies};
-use store::{Environment, FinishedTrial, NewRun, RunState, Store, StoreError};
-use trial::{Outcome, SpaceUse, Step, TrialSpec};
+use store::{Environment, NewRun, RunState, Store, StoreError};
+use trial::{Outcome, SpaceUse, Step, TrialRecord, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::{Cache, PhaseResult, PhaseStatus, Seed};
 
@@ -66,6 +66,7 @@ fn create(store: &mut Store, trials: &[TrialSpec]) -> String {
             lab_id: None,
             environment: &environment,
             seed: u64::MAX,
+            contenders: &["b".to_owned(), "a".to_owned()],
             repeats: 2,
             scale: 0.1,
             request: "{\"a\":1}",
@@ -75,15 +76,10 @@ fn create(store: &mut Store, trials: &[TrialSpec]) -> String {
 }
 
 fn finish(store: &mut Store, run: &str, ordinal: u32, outcome: &Outcome) {
-    let phases = [phase()];
-    let notes = ["remark".to_owned()];
-    let trial = FinishedTrial {
-        outcome,
-        made: None,
-        space: None,
-        host: None,
-        phases: &phases,
-        notes: &notes,
+    let trial = TrialRecord {
+        phases: vec![phase()],
+        notes: vec!["remark".to_owned()],
+        ..TrialRecord::ended(outcome.clone())
     };
     store.finish_trial(run, ordinal, &trial).unwrap();
 }
@@ -139,14 +135,7 @@ fn what_was_not_counted_stays_missing() {
         not_comparable: None,
         ..phase()
     });
-    let trial = FinishedTrial {
-        outcome: &Outcome::Done,
-        made: None,
-        space: None,
-        host: None,
-        phases: &phases,
-        notes: &[],
-    };
+    let trial = TrialRecord { phases: phases.into(), ..TrialRecord::ended(Outcome::Done) };
     store.finish_trial(&run, 0, &trial).unwrap();
     let back = &store.run(&run).unwrap().trials[0].phases;
     let devices: Vec<_> = back.iter().map(|phase| phase.device).collect();
@@ -214,14 +203,7 @@ fn a_locked_store_says_so() {
     let run = create(&mut store, &[spec("a", 0)]);
     let holder = rusqlite::Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let trial = FinishedTrial {
-        outcome: &Outcome::Done,
-        made: None,
-        space: None,
-        host: None,
-        phases: &[],
-        notes: &[],
-    };
+    let trial = TrialRecord::ended(Outcome::Done);
     let error = store.finish_trial(&run, 0, &trial).unwrap_err();
     assert!(matches!(error, StoreError::Locked { .. }), "{error}");
     holder.execute_batch("ROLLBACK").unwrap();
@@ -273,20 +255,14 @@ fn a_store_of_the_first_schema_opens_and_goes_on() {
         .unwrap()
         .execute_batch(
             "ALTER TABLE trials DROP COLUMN space; ALTER TABLE trials DROP COLUMN host_ns;
-             ALTER TABLE trials DROP COLUMN checksum; PRAGMA user_version = 1",
+             ALTER TABLE trials DROP COLUMN checksum;
+             ALTER TABLE runs DROP COLUMN contenders; PRAGMA user_version = 1",
         )
         .unwrap();
 
     let mut store = Store::open(&path).unwrap();
     let known = SpaceUse::Known { new: Bytes(1), used: Bytes(3), left: None };
-    let trial = FinishedTrial {
-        outcome: &Outcome::Done,
-        made: None,
-        space: Some(&known),
-        host: None,
-        phases: &[],
-        notes: &[],
-    };
+    let trial = TrialRecord { space: Some(known.clone()), ..TrialRecord::ended(Outcome::Done) };
     store.finish_trial(&run, 1, &trial).unwrap();
     let stored = store.run(&run).unwrap();
     assert_eq!(stored.trials[0].outcome, Some(Outcome::Done));
@@ -316,8 +292,7 @@ fn durations_are_those_of_done_trials_of_the_same_place() {
     let ends = [Outcome::Done, Outcome::Done, Outcome::Refused { reason: "no".to_owned() }];
     for (ordinal, outcome) in (0..).zip(&ends) {
         let host = (ordinal != 1).then_some(second * (ordinal + 3));
-        let trial =
-            FinishedTrial { outcome, made: None, space: None, host, phases: &[], notes: &[] };
+        let trial = TrialRecord { host, ..TrialRecord::ended(outcome.clone()) };
         store.finish_trial(&run, ordinal, &trial).unwrap();
     }
     let found = store.durations("dir", None, 10).unwrap();

@@ -12,8 +12,8 @@ use super::extents::fragments;
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Draw, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Draw, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -60,6 +60,13 @@ filesystems of 2004), `meyer` median 4 KB, mean 318 KB (2009), `mail` median 2.7
 Some ten files are in a directory. Departures from Geriatrix: neither the age of files nor the \
 depth of directories follows a distribution, and contents are written. How much is done \
 depends on the filesystem's own size unless `capacity` says one.",
+    headline: Headline {
+        question: "ageing a filesystem: files replaced at random until nearly full",
+        phase: "churn",
+        metric: "ops_rate",
+        things: "files",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

@@ -13,8 +13,8 @@ use super::course::{Course, after_failure, not_comparable};
 use super::crew::{Crew, phase_with_threads};
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, Recorder, Seed,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, Recorder, Seed,
 };
 
 /// See the module's own words.
@@ -75,6 +75,13 @@ second.\n\n\
 Departures: contents come from memory instead of a RAM disk, and by default neither compress nor \
 repeat, as a video does not; the buffer of `dd` is cleared here instead of by /dev/zero. Rates in \
 figures are MiB/s of each stream's own time.",
+    headline: Headline {
+        question: "writing one large file",
+        phase: "write",
+        metric: "write_rate",
+        things: "written",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

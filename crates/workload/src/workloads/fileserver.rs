@@ -2,7 +2,7 @@
 
 use super::filebench::{Action, CREATE, RUN, parameters, run};
 use super::{Space, Workload};
-use crate::{Context, Description, Failure, InputFacts, Parameters};
+use crate::{Context, Description, Failure, Headline, InputFacts, Parameters};
 
 /// See the module's own words.
 pub(super) struct FileServer;
@@ -18,6 +18,13 @@ are the names, and directories a regular tree of the mean width instead of one o
 widths; draws come from the trial's seed, one stream for each thread; an op for which no file \
 is free is left out and counted, where Filebench waits or ends; `loops` ends the phase after so \
 many rounds of each thread instead of a time, which a digest then covers.",
+    headline: Headline {
+        question: "a file server with many users",
+        phase: "run",
+        metric: "ops_rate",
+        things: "ops",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &parameters("10_000", "20", "128K", "50", "0.8"),
     phases: &[&CREATE, &RUN],

@@ -12,8 +12,8 @@ use super::crew::{Crew, phase_with_threads};
 use super::{Space, Workload, walk};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, PhaseResult, Recorder, Seed,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, PhaseResult, Preset, Recorder, Seed,
 };
 
 /// See the module's own words.
@@ -53,6 +53,24 @@ key-value stores append and fsync; PostgreSQL writes segments of 16 MiB that hol
 already, and calls fdatasync. Each writer has a log of its own. A segment that is not there \
 yet is created, and its directory made durable, before its first record. A commit's latency \
 is that of its sync alone; the write before it has a row of its own.",
+    headline: Headline {
+        question: "a database's commits to its log",
+        phase: "append",
+        metric: "ops_rate",
+        things: "commits",
+    },
+    presets: &[
+        Preset {
+            name: "postgresql",
+            question: "committing to PostgreSQL's log: fdatasync of 8 KiB in segments of zeros",
+            set: &[("sync", "fdatasync"), ("room", "zeros")],
+        },
+        Preset {
+            name: "kv-store",
+            question: "committing to a key-value store's log: small records, fdatasync, a file that grows",
+            set: &[("record", "512"), ("sync", "fdatasync"), ("room", "none")],
+        },
+    ],
     inputs: &[],
     parameters: &[
         Parameter {

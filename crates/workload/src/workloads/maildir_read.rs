@@ -12,8 +12,8 @@ use super::maildir::retrieve::{Reader, Stored};
 use super::maildir::run::{self, Kinds, Ops, Relist};
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Op, OpDescription, Parameters,
-    PhaseDescription,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, Parameters,
+    PhaseDescription, Preset,
 };
 
 /// See the module's own words.
@@ -64,6 +64,17 @@ Departures: where the testbed can, the cache is emptied before (the original was
 its data exceeded its memory); the mails read depend on the seed and not on the order of the \
 filesystem's listing; with `pool=maildirs` the stored mails are listed before the cache is \
 emptied, outside the clock, and empty maildirs are populated first; no Perl.",
+    headline: Headline {
+        question: "reading mail",
+        phase: "io",
+        metric: "ops_rate",
+        things: "mails",
+    },
+    presets: &[Preset {
+        name: "imap",
+        question: "reading mail in the mailboxes it was delivered to, each once marked as seen",
+        set: &[("pool", "maildirs"), ("mark_seen", "on")],
+    }],
     inputs: &[InputKind::Mail],
     parameters: &[
         p::MAILS,

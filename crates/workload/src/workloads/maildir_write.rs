@@ -16,8 +16,8 @@ use super::maildir::verify::verify;
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Op, OpDescription, Parameters,
-    PhaseDescription,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, Parameters,
+    PhaseDescription, Preset,
 };
 
 /// See the module's own words.
@@ -73,6 +73,25 @@ precedes io unless switched off; a `sync` of its own follows. `cold=on` begins i
 cache, as mails that do not fit into the memory leave it: a scaled run needs it where the original's \
 mails did not fit. With `pool=maildirs` a read that \
 comes before anything was delivered is a delivery.",
+    headline: Headline {
+        question: "delivering mail",
+        phase: "io",
+        metric: "ops_rate",
+        things: "mails",
+    },
+    presets: &[Preset {
+        name: "dovecot",
+        question: "delivering mail as Dovecot does, durable before it is acknowledged",
+        set: &[
+            ("delivery", "rename"),
+            ("fsync", "file+dir"),
+            ("relist", "once"),
+            ("copy_from", "memory"),
+            ("flush", "buffered"),
+            ("pool", "maildirs"),
+            ("mark_seen", "on"),
+        ],
+    }],
     inputs: &[InputKind::Mail],
     parameters: &[
         p::MAILS,

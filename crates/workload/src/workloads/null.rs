@@ -3,8 +3,8 @@
 
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, Parameter, Parameters,
-    PhaseDescription,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, Parameter,
+    Parameters, PhaseDescription,
 };
 
 /// See the module's own words.
@@ -25,6 +25,13 @@ static DESCRIPTION: Description = Description {
     name: "null",
     summary: "ops that do nothing: what fstrial itself costs",
     origin: "Our own. Compare with any phase's time per op to see the harness's share.",
+    headline: Headline {
+        question: "no work at all",
+        phase: "spin",
+        metric: "ops_rate",
+        things: "ops",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[Parameter {
         name: "ops",

@@ -13,8 +13,8 @@ use super::crew::phase_with_threads;
 use super::{Space, Workload, walk};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, Recorder,
 };
 
 /// See the module's own words.
@@ -78,6 +78,13 @@ Departures: tasks are threads; there is one level of directories; entries are ma
 order of their numbers and named `file.mdtest.THREAD.NUMBER` and `dir.mdtest.THREAD.NUMBER` \
 as there; with `neighbour` (`-N`) attributes are asked, and files read and removed, by the \
 thread so many places after the one that made them.",
+    headline: Headline {
+        question: "many threads creating files in one directory",
+        phase: "create-shared",
+        metric: "ops_rate",
+        things: "files",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

@@ -6,7 +6,7 @@ use super::copying::open_target;
 use super::maildir::parameters::{self, write_sources};
 use super::maildir::run;
 use super::{Space, Workload};
-use crate::{Context, Description, Failure, InputFacts, InputKind, Parameters};
+use crate::{Context, Description, Failure, Headline, InputFacts, InputKind, Parameters};
 
 /// See the module's own words.
 pub(super) struct Unpack;
@@ -23,6 +23,13 @@ the filesystem; entries come in the order of their names, since the order of the
 archive is not known; the names have the form that Maildir prescribes; mails of a corpus with \
 fewer than `mails` are used again under new names. A `sync` of its own follows, which the \
 original does not have.",
+    headline: Headline {
+        question: "unpacking an archive of mails",
+        phase: "unpack",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[InputKind::Mail],
     parameters: &[parameters::MAILS],
     phases: &[&run::UNPACK, &run::SYNC],

@@ -1,9 +1,8 @@
 //! `--dry-run`, and what is said of a plan before it runs.
 
-use runner::{Durations, TestbedRequest};
+use runner::{Durations, Prepared, TestbedRequest};
 use units::Bytes;
 
-use super::Prepared;
 use crate::progress::rounded;
 
 /// Relative spread of a phase's time on a quiet machine, where nothing better is known.

@@ -1,27 +1,22 @@
-//! From arguments to a request, and from a request to a plan on a testbed.
+//! From arguments to a request.
 
 use std::path::Path;
 
-use device::Ledger;
 use runner::{Request, TestbedRequest, WorkloadRequest, parse_workload};
 use serde::Deserialize;
 use stack::Contender;
-use testbed::{DeviceTestbed, DirectoryTestbed, Testbed};
-use trial::InputFiles;
-use units::Bytes;
+use workload::Kind;
 use workload::corpora::TreeChoice;
-use workload::{InputFacts, InputKind, Kind};
 
-use super::Prepared;
 use crate::arguments::{Clock, Place, Run, TestbedName};
 use crate::exit::{Exit, Failure};
-use crate::files::{cache_directory, tool_path};
+use crate::files::cache_directory;
 
 /// Contenders compared when none are named.
 const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
 
-/// Reads the command line. Everything that is wrong with it is found here or in
-/// [`prepare`], before anything is made.
+/// Reads the command line. Everything that is wrong with it is found here or when
+/// the request is prepared, before anything is made.
 pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let (testbed, contenders) = testbed_and_contenders(&arguments.place)?;
@@ -190,78 +185,4 @@ fn contenders_of_file(path: &Path) -> Result<Vec<Contender>, Failure> {
     let text = ::files::read_text(path).map_err(|error| failed(error.source.to_string()))?;
     let file: File = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
     Ok(file.contender)
-}
-
-/// Opens inputs, sizes devices, plans, and asks the testbed what it refuses.
-pub(crate) fn prepare(mut request: Request, ledger: &Ledger) -> Result<Prepared, Failure> {
-    let plan =
-        |request: &Request, size| runner::plan(request, size).map_err(Failure::from(Exit::Usage));
-    let first = plan(&request, None)?;
-    let wants = |kind: InputKind| {
-        request.workloads.iter().any(|asked| {
-            workload::find(&asked.name).is_some_and(|w| w.describe().inputs.contains(&kind))
-        })
-    };
-    let mut inputs = InputFiles::default();
-    let mut facts = InputFacts::default();
-    if wants(InputKind::Mail) {
-        let (path, mails) = crate::commands::corpus::open(&request.mail)?;
-        inputs.mail = Some(path);
-        facts.mean_mail = mails.mean_size();
-    }
-    if wants(InputKind::SourceTree)
-        && let Some((path, tree)) =
-            crate::commands::corpus::open_tree(&request.source_tree, request.scale)?
-    {
-        inputs.source_tree = Some(path);
-        facts.source_tree = Some(tree);
-    }
-    if wants(InputKind::System) && matches!(request.testbed, TestbedRequest::Lab { .. }) {
-        inputs.system = crate::commands::lab::system()?;
-    }
-    let groups: Vec<_> = first.iter().map(|spec| spec.workloads.clone()).collect();
-    let needs_size = !matches!(request.testbed, TestbedRequest::Dir { .. });
-    if needs_size && request.size.is_none() {
-        let size = runner::device_size(&groups, &request.contenders, &facts)
-            .map_err(|refusal| Failure::new(Exit::Usage, refusal.to_string()))?;
-        request.size = Some(size.max(request.least_size.unwrap_or(Bytes::ZERO)));
-    }
-    let trials = plan(&request, request.size.filter(|_| needs_size))?;
-    let testbed: Box<dyn Testbed> = match &request.testbed {
-        TestbedRequest::Dir { directories, names, drop_caches } => Box::new(DirectoryTestbed::new(
-            ledger.clone(),
-            directories,
-            names,
-            *drop_caches,
-            inputs,
-            tool_path(),
-            runner::room(&groups, &facts),
-        )),
-        TestbedRequest::Device { devices, destroy, loop_directory } => {
-            Box::new(DeviceTestbed::new(
-                ledger.clone(),
-                devices,
-                destroy,
-                loop_directory,
-                inputs,
-                tool_path(),
-            ))
-        }
-        TestbedRequest::Lab { profile, disk, changes, request_log } => {
-            let disk = disk.as_deref();
-            let mut lab = crate::commands::lab::open(profile, disk, changes, &inputs)?;
-            if let Some(directory) = request_log {
-                lab.keep_request_logs(directory.clone());
-            }
-            Box::new(lab)
-        }
-    };
-    let refused = testbed.admit(&trials);
-    // A path of the user's own stays out of it: it is in the command line.
-    let name = request.source_tree.split(':').next().unwrap_or_default();
-    let source_tree = match facts.source_tree {
-        None => name.to_owned(),
-        Some(tree) => format!("{name}: {} files, {}", tree.files, Bytes(tree.bytes)),
-    };
-    Ok(Prepared { request, testbed, trials, refused, source_tree })
 }

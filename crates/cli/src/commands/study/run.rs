@@ -4,64 +4,50 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use device::Ledger;
 use lab::PartDescription;
-use runner::{Request, RunEnd, TestbedRequest};
+use runner::{Prepared, Request, RunEnd, Session};
 use store::Store;
 use study::{Part, PartRun, Planned, Source, Study, Wishes, matrix, needs};
-use testbed::Stop;
 use trial::{Outcome, TrialSpec};
 
 use super::{group, place};
 use crate::arguments::StudyRun;
-use crate::commands::run::request::prepare;
-use crate::commands::run::{Prepared, carry_on, create, earlier_durations, stop_on_signals};
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{Documents, print};
-use crate::progress::rounded;
+use crate::places::Here;
+use crate::progress::{Watch, rounded};
 
 /// Runs, resumes, or shows what would be run.
 pub(super) fn run(arguments: &StudyRun) -> Ended {
     let documents = Documents::of_study(&arguments.outputs)?;
-    let ledger = testbed::open_ledger()
-        .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
-    crate::commands::clean::sweep_at_start(&ledger)?;
-    let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
-    let mut store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let here = Here::open()?;
+    let mut session = here.session(&arguments.store)?;
     let (named, key) = match (&arguments.resume, &arguments.study) {
         (Some(id), _) => {
-            let found = group::find(&store, id)?;
+            let found = group::find(&session.store, id)?;
             (found.study, found.key)
         }
         (None, named) => (named.clone().unwrap_or_default(), group::new_key()),
     };
     let (source, study) = super::read_with_source(&named)?;
-    let mut session = Session {
-        arguments,
-        ledger,
-        study,
-        source,
-        named,
-        key,
-        began: Instant::now(),
-        trials_done: 0,
-    };
+    let mut execution =
+        Execution { arguments, study, source, named, key, began: Instant::now(), trials_done: 0 };
     if arguments.resume.is_none() {
-        let planned = session.plan()?;
+        let planned = execution.plan()?;
         if arguments.dry_run {
-            return session.describe(&planned, &store);
+            return execution.describe(&planned, &session);
         }
         // Before any run is created: a run belongs to the lab that it began in.
-        crate::commands::lab::complete(&session.lacking(&planned)?)?;
-        session.create_all(&mut store, &planned)?;
+        crate::commands::lab::complete(&execution.lacking(&planned)?)?;
+        execution.create_all(&mut session, &planned)?;
     }
-    let ended = session.execute(&mut store)?;
-    session.finish(&store, &documents, ended)
+    let ended = execution.execute(&mut session)?;
+    execution.finish(&session.store, &documents, ended)
 }
 
-struct Session<'a> {
+/// One execution of a study, which may take several sessions of work.
+struct Execution<'a> {
     arguments: &'a StudyRun,
-    ledger: Ledger,
     study: Study,
     source: Source,
     named: String,
@@ -71,15 +57,15 @@ struct Session<'a> {
     trials_done: usize,
 }
 
-/// Why a session has ended.
+/// Why an execution has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum SessionEnd {
+enum ExecutionEnd {
     Complete,
     Budget,
     Stopped,
 }
 
-impl Session<'_> {
+impl Execution<'_> {
     fn plan(&self) -> Result<Vec<Planned>, Failure> {
         let wishes = Wishes {
             scale: self.arguments.scale,
@@ -117,19 +103,16 @@ impl Session<'_> {
     }
 
     /// A part with only the trials that are wanted.
-    fn prepare(&self, planned: &Planned) -> Result<Prepared, Failure> {
-        let mut prepared = prepare(planned.request.clone(), &self.ledger)?;
-        prepared.trials = planned.trimmed(prepared.trials);
-        prepared.refused = prepared.testbed.admit(&prepared.trials);
+    fn prepare(&self, session: &Session<'_>, planned: &Planned) -> Result<Prepared, Failure> {
+        let mut prepared = session.prepare(planned.request.clone())?;
+        prepared.retain(|trials| planned.trimmed(trials));
         Ok(prepared)
     }
 
     /// The optional parts of the lab that the study needs and the lab does not have.
     fn lacking(&self, planned: &[Planned]) -> Result<Vec<&'static PartDescription>, Failure> {
-        let in_lab: Vec<&Planned> = planned
-            .iter()
-            .filter(|one| matches!(one.request.testbed, TestbedRequest::Lab { .. }))
-            .collect();
+        let in_lab: Vec<&Planned> =
+            planned.iter().filter(|one| one.request.testbed.is_lab()).collect();
         if in_lab.is_empty() {
             return Ok(Vec::new());
         }
@@ -138,15 +121,16 @@ impl Session<'_> {
     }
 
     /// A part that cannot be begun is left out, with its reason; the others go on.
-    fn create_all(&self, store: &mut Store, planned: &[Planned]) -> Result<(), Failure> {
+    fn create_all(&self, session: &mut Session<'_>, planned: &[Planned]) -> Result<(), Failure> {
         let mut failure = None;
         let mut created = 0;
         for one in planned {
-            match self.prepare(one) {
-                Ok(prepared) => {
-                    create(store, &prepared)?;
-                    created += 1;
-                }
+            let mut watch = Watch::new(self.arguments.quiet);
+            let begun = self.prepare(session, one).and_then(|prepared| {
+                Ok(session.create(&prepared, &mut |event| watch.show(event))?)
+            });
+            match begun {
+                Ok(_) => created += 1,
                 Err(error) => {
                     eprintln!("left out: {}: {}", title(&one.request), error.message);
                     failure = Some(error);
@@ -159,64 +143,56 @@ impl Session<'_> {
         }
     }
 
-    fn execute(&mut self, store: &mut Store) -> Result<SessionEnd, Failure> {
-        let stop = stop_on_signals()?;
-        let ended = self.execute_pending(store, &stop)?;
-        let Some(half_width) = self.arguments.until.filter(|_| ended == SessionEnd::Complete)
+    fn execute(&mut self, session: &mut Session<'_>) -> Result<ExecutionEnd, Failure> {
+        let ended = self.execute_pending(session)?;
+        let Some(half_width) = self.arguments.until.filter(|_| ended == ExecutionEnd::Complete)
         else {
             return Ok(ended);
         };
         loop {
-            let added = self.add_what_is_needed(store, half_width)?;
+            let added = self.add_what_is_needed(session, half_width)?;
             if added == 0 {
-                return Ok(SessionEnd::Complete);
+                return Ok(ExecutionEnd::Complete);
             }
             if !self.arguments.quiet {
                 eprintln!("{added} more trials until every interval is narrow enough");
             }
-            let ended = self.execute_pending(store, &stop)?;
-            if ended != SessionEnd::Complete {
+            let ended = self.execute_pending(session)?;
+            if ended != ExecutionEnd::Complete {
                 return Ok(ended);
             }
         }
     }
 
-    fn execute_pending(&mut self, store: &mut Store, stop: &Stop) -> Result<SessionEnd, Failure> {
-        for (id, request) in group::requests(store, &self.key)? {
-            let pending = store.unfinished(&id).map_err(Failure::from(Exit::Store))?.len();
+    fn execute_pending(&mut self, session: &mut Session<'_>) -> Result<ExecutionEnd, Failure> {
+        for (id, request) in group::requests(&session.store, &self.key)? {
+            let pending = session.store.unfinished(&id).map_err(Failure::from(Exit::Store))?.len();
             if pending == 0 {
                 continue;
             }
             if self.time_left() == Some(Duration::ZERO) {
-                return Ok(SessionEnd::Budget);
+                return Ok(ExecutionEnd::Budget);
             }
             if !self.arguments.quiet {
                 eprintln!("{}", title(&request));
             }
-            let mut request = request;
-            if let TestbedRequest::Device { destroy, .. } = &mut request.testbed {
-                destroy.extend(self.arguments.destroy.iter().cloned());
-            }
-            let prepared = prepare(request, &self.ledger)?;
-            let header = store.run_header(&id).map_err(Failure::from(Exit::Store))?;
-            if prepared.testbed.lab_id() != header.lab_id {
-                return Err(Failure::new(
-                    Exit::Refused,
-                    format!(
-                        "run {id} began in another lab than this; figures of two labs do not \
-                         mix: begin the study anew"
-                    ),
-                ));
-            }
+            let header = session.store.run_header(&id).map_err(Failure::from(Exit::Store))?;
+            let prepared = session.reopen(&header, &self.arguments.destroy)?;
+            let until = self.arguments.budget.map(|it| self.began + it.into());
+            let mut watch = Watch::new(self.arguments.quiet);
             let testbed = prepared.testbed.as_ref();
-            let stop = stop.beginning_until(self.arguments.budget.map(|it| self.began + it.into()));
-            let ended = carry_on(store, &id, testbed, &stop, self.arguments.quiet)?;
+            let ended = session.execute(&id, testbed, until, &mut |event| watch.show(event))?;
+            watch.finish();
             self.trials_done += pending;
             if ended == RunEnd::Stopped {
-                return Ok(if stop.asked() { SessionEnd::Stopped } else { SessionEnd::Budget });
+                return Ok(if session.stopped() {
+                    ExecutionEnd::Stopped
+                } else {
+                    ExecutionEnd::Budget
+                });
             }
         }
-        Ok(SessionEnd::Complete)
+        Ok(ExecutionEnd::Complete)
     }
 
     fn time_left(&self) -> Option<Duration> {
@@ -236,9 +212,13 @@ impl Session<'_> {
     }
 
     /// Plans the cells whose intervals are still too wide; returns the trials added.
-    fn add_what_is_needed(&self, store: &mut Store, half_width: f64) -> Result<usize, Failure> {
-        let runs = group::runs(store, &self.key)?;
-        let requests = group::requests(store, &self.key)?;
+    fn add_what_is_needed(
+        &self,
+        session: &mut Session<'_>,
+        half_width: f64,
+    ) -> Result<usize, Failure> {
+        let runs = group::runs(&session.store, &self.key)?;
+        let requests = group::requests(&session.store, &self.key)?;
         let mut room = self.trials_that_fit();
         let mut added = 0;
         let mut seen: Vec<(String, Option<String>)> = Vec::new();
@@ -265,7 +245,7 @@ impl Session<'_> {
             let size = own.iter().find_map(|spec| spec.size);
             let repeats = u32::try_from(most).unwrap_or(u32::MAX);
             let more = Request { repeats, size: size.or(request.size), ..request };
-            let mut prepared = prepare(more, &self.ledger)?;
+            let mut prepared = session.prepare(more)?;
             if part.sequence {
                 // What --only left out of a sequence stays out.
                 let length = own.first().map_or(usize::MAX, |spec| spec.workloads.len());
@@ -294,18 +274,19 @@ impl Session<'_> {
             }
             room -= prepared.trials.len();
             added += prepared.trials.len();
-            prepared.refused = prepared.testbed.admit(&prepared.trials);
-            create(store, &prepared)?;
+            prepared.retain(|trials| trials);
+            let mut watch = Watch::new(self.arguments.quiet);
+            session.create(&prepared, &mut |event| watch.show(event))?;
         }
         Ok(added)
     }
 
-    fn describe(&self, planned: &[Planned], store: &Store) -> Ended {
+    fn describe(&self, planned: &[Planned], session: &Session<'_>) -> Ended {
         let mut text = format!("{} ({})\n\n", self.study.title, self.study.name);
         let (mut all, mut total, mut known) = (0, Duration::ZERO, true);
         for one in planned {
-            let prepared = self.prepare(one)?;
-            let durations = earlier_durations(store, prepared.testbed.as_ref());
+            let prepared = self.prepare(session, one)?;
+            let durations = session.durations(prepared.testbed.as_ref());
             let estimate = durations.estimate(&prepared.trials);
             let time = estimate.map_or("unknown".to_owned(), |found| rounded(found.total));
             text += &format!(
@@ -344,20 +325,20 @@ impl Session<'_> {
         Ok(Exit::Done)
     }
 
-    fn finish(&self, store: &Store, documents: &Documents, ended: SessionEnd) -> Ended {
+    fn finish(&self, store: &Store, documents: &Documents, ended: ExecutionEnd) -> Ended {
         let runs = group::runs(store, &self.key)?;
         documents.write_study(&study::results(&self.study, &runs))?;
         let left = |it: &PartRun| it.run.trials.iter().filter(|t| t.outcome.is_none()).count();
         let left: usize = runs.iter().map(left).sum();
         let first = runs.first().map(|it| it.run.header.id.clone()).unwrap_or_default();
         match ended {
-            SessionEnd::Stopped | SessionEnd::Budget if left > 0 => {
+            ExecutionEnd::Stopped | ExecutionEnd::Budget if left > 0 => {
                 let why =
-                    if ended == SessionEnd::Budget { "the budget is spent" } else { "stopped" };
+                    if ended == ExecutionEnd::Budget { "the budget is spent" } else { "stopped" };
                 eprintln!(
                     "{why}: {left} trials remain; go on with: fstrial study run --resume {first}"
                 );
-                Ok(if ended == SessionEnd::Stopped { Exit::Stopped } else { Exit::SomeFailed })
+                Ok(if ended == ExecutionEnd::Stopped { Exit::Stopped } else { Exit::SomeFailed })
             }
             _ => {
                 eprintln!("the report again: fstrial study report {first}");

@@ -18,8 +18,8 @@ use super::course::{Course, after_failure, not_comparable};
 use super::crew::phase_with_threads;
 use super::{Space, Workload, walk};
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Kind, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -185,6 +185,13 @@ from a list drawn before instead of a pipe, and begin together instead of after 
 `cold` a file that fits into memory is written to the disk and read from it all the same; sync \
 is syncfs, so that it does not hit the rest of the machine; paths are resolved from the target \
 directory; `-D` is not offered. With `max_size=0` files are empty, as by default there.",
+    headline: Headline {
+        question: "one large file and many small ones (bonnie++)",
+        phase: "write-block",
+        metric: "write_rate",
+        things: "written",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

@@ -22,8 +22,8 @@ use self::variant::Variant;
 use self::watch::Seen;
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Op, OpDescription,
+    OpError, Parameter, Parameters, PhaseDescription,
 };
 
 pub use self::preload::{PRELOAD_COMMAND, preload_main};
@@ -69,6 +69,13 @@ it, arranged for its variant and without that boot's logs and temporary files.\n
 Departures: another distribution of another time on today's kernel, whose modules are loaded \
 already; no display hardware; the account logs in by itself. The kernel's own start is not in \
 the figure, since it does not read the filesystem.",
+    headline: Headline {
+        question: "booting a Debian desktop",
+        phase: "boot",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[InputKind::System],
     parameters: &[
         Parameter {

@@ -16,8 +16,8 @@ use super::course::{Course, after_failure, not_comparable};
 use super::crew::phase_with_threads;
 use super::{Space, Workload, walk};
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, OpDescription, OpError, Parameter, Parameters,
-    PhaseDescription, PhaseResult,
+    Context, Description, Failure, Headline, InputFacts, Kind, OpDescription, OpError, Parameter,
+    Parameters, PhaseDescription, PhaseResult,
 };
 
 /// See the module's own words.
@@ -50,6 +50,13 @@ with the results, so that a run can be repeated.\n\n\
 Each thread has files of its own, in directories of its own: what is done depends on the seed \
 alone, not on which thread is faster. Files stay from phase to phase and are removed at the \
 end, outside the clocks. An op for which no file is there is left out and counted.",
+    headline: Headline {
+        question: "the given script",
+        phase: "",
+        metric: "ops_rate",
+        things: "ops",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

@@ -2,7 +2,7 @@
 
 use super::super::cold::COLD;
 use super::super::contents::{COMPRESSIBLE, DUPLICATE};
-use crate::{Description, Kind, OpDescription, Parameter, PhaseDescription};
+use crate::{Description, Headline, Kind, OpDescription, Parameter, PhaseDescription};
 
 pub(super) static CREATE: PhaseDescription = PhaseDescription {
     name: "create",
@@ -59,6 +59,13 @@ original does with `reuse`.\n\n\
 Departures: draws come from the trial's seed, one stream for each thread; files have the \
 names of places in a table of twice as many, and an op that finds no file, or no empty place, \
 is left out; several filesystems are not offered; ageing is done by one thread; sync is syncfs.",
+    headline: Headline {
+        question: "threads reading, writing and deleting by weights",
+        phase: "run",
+        metric: "ops_rate",
+        things: "ops",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

@@ -18,8 +18,8 @@ use super::walk::{self, Walker};
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -95,6 +95,13 @@ Departures: a tree is given by its number of files, not of bytes; each median is
 its own; processes are threads and do not wait for one another between repetitions; one \
 program walks and works instead of find, cp and rm beside shell loops, so what it costs to \
 start programs is missing; paths are resolved from the target directory; sync is syncfs.",
+    headline: Headline {
+        question: "trees of small files (Mongo)",
+        phase: "create",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

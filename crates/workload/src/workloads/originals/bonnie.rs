@@ -8,7 +8,7 @@ use super::super::bonnie::{figures, parameters};
 use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, Program,
 };
 
@@ -61,6 +61,13 @@ when the program says that a phase begins or ends; its own figures stand beside 
 `own_k_per_sec`, `own_seeks_per_sec`, `own_files_per_sec` and `own_longest_us`. What it shows as \
 `+++++` (less than half a second) is missing, with a note. Ops and bytes are those asked for: it \
 reports none. It syncs the whole machine when files have been created or deleted.",
+    headline: Headline {
+        question: "one large file, as bonnie++ does it",
+        phase: "write-block",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
         Parameter {

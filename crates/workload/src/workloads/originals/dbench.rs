@@ -5,7 +5,7 @@ use units::Bytes;
 use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, PhaseResult, Program,
 };
 
@@ -32,6 +32,13 @@ static DESCRIPTION: Description = Description {
     origin: "The program of Debian's package dbench (Andrew Tridgell) with the load that comes \
 with it, which it keeps in /usr/share/dbench. The work done depends on the time it takes: compare \
 its rates and nothing else.",
+    headline: Headline {
+        question: "a file server's calls, as dbench replays them",
+        phase: "run",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
         Parameter {

@@ -6,7 +6,7 @@ use units::Bytes;
 use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, PhaseResult, Program,
 };
 
@@ -30,6 +30,8 @@ static DESCRIPTION: Description = Description {
     summary: "the installed fio: one job of the common kinds",
     origin: "The program of Debian's package fio (Jens Axboe), asked for JSON. Ops and bytes are \
 those of its report. For what is not offered here, run fio itself.",
+    headline: Headline { question: "the given fio jobs", phase: "run", metric: "wall", things: "" },
+    presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
         Parameter {

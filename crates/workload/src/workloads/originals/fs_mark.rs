@@ -5,7 +5,7 @@ use units::Bytes;
 use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, PhaseResult, Program,
 };
 
@@ -29,6 +29,13 @@ static DESCRIPTION: Description = Description {
     summary: "the installed fs_mark: files created with a kind of sync",
     origin: "The program of Debian's package fsmark (Ric Wheeler), run with `-v`. Names of its \
 files begin with the time, so no two runs do quite the same.",
+    headline: Headline {
+        question: "creating small files, as fs_mark does it",
+        phase: "run",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
         Parameter {

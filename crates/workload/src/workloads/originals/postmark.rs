@@ -4,7 +4,7 @@ use super::super::postmark::{Totals, space};
 use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Kind, Parameter, Parameters,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, Program,
 };
 
@@ -50,6 +50,13 @@ program says that a phase begins: its own knows whole seconds only. Its own figu
 It prints errors and ends well (full filesystem: thousands of lines, then a report as ever), it \
 does not look at the result of a write, and it dies or gives up when no file is left: each is a failure here, \
 with what it said. Where the filesystem is full at the end of a phase, the phase has failed.",
+    headline: Headline {
+        question: "a mail server's small files, as PostMark does it",
+        phase: "transactions",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
         count("number", "Files created at the beginning.", 1, 100_000_000, "500", true),

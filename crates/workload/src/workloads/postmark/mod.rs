@@ -16,8 +16,8 @@ use super::copying::{holds, open_target, read, write_all};
 use super::{Space, Workload};
 use crate::path_buffer::PathBuffer;
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, Recorder,
 };
 
 /// See the module's own words.
@@ -71,6 +71,13 @@ Departures: the sequence is drawn before the clocks start; there is one location
 cannot be switched off; an error ends the phase, where the original prints it and ends well; \
 when no file is left the phase fails with that reason, where the original dies. The seed is \
 PostMark's own and by default the same in every trial; `pm_seed=0` takes it from the trial.",
+    headline: Headline {
+        question: "a mail server's small files (PostMark)",
+        phase: "transactions",
+        metric: "ops_rate",
+        things: "ops",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

@@ -18,8 +18,8 @@ use super::crew::{Crew, phase_with_threads};
 use super::direct::{Aligned, open_direct};
 use super::{Space, Workload};
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, PhaseResult, Preset, Recorder,
 };
 
 /// See the module's own words.
@@ -63,6 +63,29 @@ The file is the `bigfile` that a workload of that name has left (`keep=on`), els
 own that neither compresses nor repeats. Departures: that file ends with fsync, so that its \
 write-back does not run against the random I/Os; a write stores its place; `ops` ends the \
 phase after so many I/Os instead of a time, which a digest then covers.",
+    headline: Headline {
+        question: "random reads and writes in a large file",
+        phase: "random",
+        metric: "ops_rate",
+        things: "I/Os",
+    },
+    presets: &[
+        Preset {
+            name: "database",
+            question: "a database's pages: 8 KiB, three reads to a write",
+            set: &[("io_size", "8K"), ("threads", "16"), ("fsync_share", "0.1")],
+        },
+        Preset {
+            name: "vm-image",
+            question: "a virtual machine's disk in a file: 4 KiB, half of them writes, some made durable",
+            set: &[
+                ("io_size", "4K"),
+                ("threads", "8"),
+                ("write_share", "0.5"),
+                ("fsync_share", "0.05"),
+            ],
+        },
+    ],
     inputs: &[],
     parameters: &[
         Parameter {

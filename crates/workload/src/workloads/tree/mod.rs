@@ -21,8 +21,8 @@ use super::course::{Course, after_failure, not_comparable};
 use super::{Space, Workload, walk};
 use crate::corpora::{TreeFacts, source_tree};
 use crate::{
-    Context, Description, Failure, InputFacts, InputKind, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Op, OpDescription,
+    OpError, Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -107,6 +107,13 @@ tree out of the cache: here these phases begin cold. `find` and `remove` are our
 of one's own holds files, directories and links; of a scaled one files are taken by a digest \
 of their paths, with the directories they are in. Links which the \
 filesystem does not have are left out, and the phase is marked as not comparable.",
+    headline: Headline {
+        question: "unpacking a source tree",
+        phase: "untar",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[],
     inputs: &[InputKind::SourceTree],
     parameters: &[
         Parameter {

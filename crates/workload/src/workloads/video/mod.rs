@@ -18,8 +18,8 @@ use super::copying::{open_target, read};
 use super::course::{after_failure, not_comparable};
 use super::{Space, Workload, walk};
 use crate::{
-    Context, Description, Failure, InputFacts, Kind, Op, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
+    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 
 /// See the module's own words.
@@ -89,6 +89,13 @@ MPEG-2 in a transport stream, which ffmpeg makes before the clock (one clip, rep
 `size`), and ends with the reason where ffmpeg is not installed: never is one done in the name \
 of the other. Assumed: 2 GiB, three quarters kept, blocks of 32 KiB as `cp` and `md5sum` of \
 2011 used.",
+    headline: Headline {
+        question: "copying a video recording in",
+        phase: "copy",
+        metric: "write_rate",
+        things: "written",
+    },
+    presets: &[],
     inputs: &[],
     parameters: &[
         Parameter {

@@ -1,0 +1,111 @@
+//! Where trials run and what they read, for [`runner::Session`]: the table of testbeds.
+
+use device::Ledger;
+use runner::{Inputs, Places, Request, Session, SessionError, TestbedRequest};
+use store::Store;
+use testbed::{DeviceTestbed, DirectoryTestbed, Stop, Testbed};
+use trial::InputFiles;
+use units::Bytes;
+use workload::InputKind;
+
+use crate::arguments::StoreArgument;
+use crate::exit::{Exit, Failure};
+use crate::files::tool_path;
+
+/// This machine, and the lab.
+pub(crate) struct Here {
+    ledger: Ledger,
+}
+
+impl Here {
+    /// Opens the ledger and removes what interrupted runs left behind.
+    pub(crate) fn open() -> Result<Here, Failure> {
+        let ledger = testbed::open_ledger()
+            .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
+        crate::commands::clean::sweep_at_start(&ledger)?;
+        Ok(Here { ledger })
+    }
+
+    /// A session with the user's store, stopped by signals.
+    pub(crate) fn session(&self, store: &StoreArgument) -> Result<Session<'_>, Failure> {
+        let path = store.path.clone().unwrap_or_else(Store::default_path);
+        Ok(Session::open(&path, self, stop_on_signals()?, command_line())?)
+    }
+}
+
+impl Places for Here {
+    fn inputs(&self, request: &Request, kinds: &[InputKind]) -> Result<Inputs, SessionError> {
+        let mut inputs = Inputs::default();
+        for kind in kinds {
+            match kind {
+                InputKind::Mail => {
+                    let (path, mails) = crate::commands::corpus::open(&request.mail)?;
+                    inputs.files.mail = Some(path);
+                    inputs.facts.mean_mail = mails.mean_size();
+                }
+                InputKind::SourceTree => {
+                    let tree =
+                        crate::commands::corpus::open_tree(&request.source_tree, request.scale)?;
+                    if let Some((path, tree)) = tree {
+                        inputs.files.source_tree = Some(path);
+                        inputs.facts.source_tree = Some(tree);
+                    }
+                }
+                InputKind::System if request.testbed.is_lab() => {
+                    inputs.files.system = crate::commands::lab::system()?;
+                }
+                InputKind::System | InputKind::Program(_) => {}
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn testbed(
+        &self,
+        request: &TestbedRequest,
+        inputs: InputFiles,
+        room: Bytes,
+    ) -> Result<Box<dyn Testbed>, SessionError> {
+        let ledger = self.ledger.clone();
+        Ok(match request {
+            TestbedRequest::Dir { directories, names, drop_caches } => {
+                Box::new(DirectoryTestbed::new(
+                    ledger,
+                    directories,
+                    names,
+                    *drop_caches,
+                    inputs,
+                    tool_path(),
+                    room,
+                ))
+            }
+            TestbedRequest::Device { devices, destroy, loop_directory } => Box::new(
+                DeviceTestbed::new(ledger, devices, destroy, loop_directory, inputs, tool_path()),
+            ),
+            TestbedRequest::Lab { profile, disk, changes, request_log } => {
+                let disk = disk.as_deref();
+                let mut lab = crate::commands::lab::open(profile, disk, changes, &inputs)?;
+                if let Some(directory) = request_log {
+                    lab.keep_request_logs(directory.clone());
+                }
+                Box::new(lab)
+            }
+        })
+    }
+}
+
+/// Asked to stop by Ctrl-C, a termination signal, or a terminal that was closed.
+fn stop_on_signals() -> Result<Stop, Failure> {
+    let stop = Stop::new();
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, stop.flag()).map_err(Failure::from(Exit::Refused))?;
+    }
+    Ok(stop)
+}
+
+/// The command as one would type it again.
+fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    stack::Command::new("fstrial", words).to_string()
+}

@@ -1,0 +1,323 @@
+//! What every command that runs trials does: prepare a request, put it into the store, execute
+//! it, resume it.
+
+use std::path::Path;
+
+use stack::Refusal;
+use store::{NewRun, RunHeader, RunState, Store, StoreError};
+use testbed::{Stop, Testbed};
+use trial::{InputFiles, Outcome, TrialRecord, TrialSpec};
+use units::Bytes;
+use workload::{InputFacts, InputKind};
+
+use crate::{Durations, Request, RunEnd, RunEvent, TestbedRequest, device_size, plan, room, run};
+
+/// Where inputs and testbeds come from. The command line has the real ones.
+pub trait Places {
+    /// Opens the inputs of these kinds, making them first where they can be made.
+    ///
+    /// # Errors
+    /// When one is missing, damaged, or not to be had.
+    fn inputs(&self, request: &Request, kinds: &[InputKind]) -> Result<Inputs, SessionError>;
+
+    /// Opens the testbed that is asked for. `room` is what the hungriest trial writes.
+    ///
+    /// # Errors
+    /// When it does not exist, or refuses.
+    fn testbed(
+        &self,
+        request: &TestbedRequest,
+        inputs: InputFiles,
+        room: Bytes,
+    ) -> Result<Box<dyn Testbed>, SessionError>;
+}
+
+/// Inputs, opened.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// Where they are.
+    pub files: InputFiles,
+    /// What the plan needs to know of them.
+    pub facts: InputFacts,
+}
+
+/// Why a session cannot go on. What was finished is in the store.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// What was asked for does not exist or contradicts itself.
+    #[error("{0}")]
+    Request(String),
+    /// A safety rule, a missing tool, too little room: nothing was begun.
+    #[error("{0}")]
+    Refused(String),
+    /// An input cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It was asked to stop. The run of this id goes on with `--resume`.
+    #[error("stopped; go on with: fstrial run --resume {0}")]
+    Stopped(String),
+}
+
+/// A request with everything that had to be found out before it can be run.
+pub struct Prepared {
+    /// As asked for, with the size that was computed.
+    pub request: Request,
+    /// Where it runs.
+    pub testbed: Box<dyn Testbed>,
+    /// Its trials in order of execution.
+    pub trials: Vec<TrialSpec>,
+    /// Which of them cannot run there, and why.
+    pub refused: Vec<(usize, Refusal)>,
+    /// Which source tree, and what it holds.
+    source_tree: String,
+}
+
+impl Prepared {
+    /// Leaves some trials out, before the run is created.
+    pub fn retain(&mut self, change: impl FnOnce(Vec<TrialSpec>) -> Vec<TrialSpec>) {
+        self.trials = change(std::mem::take(&mut self.trials));
+        self.refused = self.testbed.admit(&self.trials);
+    }
+
+    /// The reason, where not one trial can run.
+    fn impossible(&self) -> Option<&Refusal> {
+        let (_, first) = self.refused.first()?;
+        (self.refused.len() == self.trials.len()).then_some(first)
+    }
+}
+
+/// A store, places to run in, and what was asked to stop it all.
+pub struct Session<'a> {
+    /// The results.
+    pub store: Store,
+    places: &'a dyn Places,
+    stop: Stop,
+    command_line: String,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the store. A store that cannot be used is found out before hours of work.
+    /// `command_line` is kept with every run that is created.
+    ///
+    /// # Errors
+    /// When the store cannot be opened.
+    pub fn open(
+        store: &Path,
+        places: &'a dyn Places,
+        stop: Stop,
+        command_line: String,
+    ) -> Result<Session<'a>, SessionError> {
+        Ok(Session { store: Store::open(store)?, places, stop, command_line })
+    }
+
+    /// Whether it was asked to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.asked()
+    }
+
+    /// See [`prepare`].
+    ///
+    /// # Errors
+    /// As it.
+    pub fn prepare(&self, request: Request) -> Result<Prepared, SessionError> {
+        prepare(self.places, request)
+    }
+
+    /// Puts a run into the store; what cannot run has that as its outcome before the others
+    /// begin. Returns its id.
+    ///
+    /// # Errors
+    /// When no trial can run at all, or the store cannot be written.
+    pub fn create(
+        &mut self,
+        prepared: &Prepared,
+        observer: &mut dyn FnMut(RunEvent<'_>),
+    ) -> Result<String, SessionError> {
+        if let Some(refusal) = prepared.impossible() {
+            return Err(SessionError::Refused(refusal.to_string()));
+        }
+        let request = serde_json::to_string(&prepared.request)
+            .map_err(|error| SessionError::Request(error.to_string()))?;
+        let mut environment = prepared.testbed.environment();
+        for (key, value) in [
+            ("command_line", &self.command_line),
+            ("mail_source", &prepared.request.mail),
+            ("source_tree", &prepared.source_tree),
+        ] {
+            environment.0.insert(key.to_owned(), value.clone());
+        }
+        let contenders: Vec<String> =
+            prepared.request.contenders.iter().map(|known| known.name.clone()).collect();
+        let id = self.store.create_run(&NewRun {
+            contenders: &contenders,
+            fstrial_version: env!("CARGO_PKG_VERSION"),
+            testbed: prepared.testbed.name(),
+            lab_id: prepared.testbed.lab_id().as_deref(),
+            environment: &environment,
+            seed: prepared.request.seed,
+            repeats: prepared.request.repeats,
+            scale: prepared.request.scale,
+            request: &request,
+            trials: &prepared.trials,
+        })?;
+        let mut told: Vec<&Refusal> = Vec::new();
+        for (index, refusal) in &prepared.refused {
+            if !told.contains(&refusal) {
+                observer(RunEvent::LeftOut { refusal });
+                told.push(refusal);
+            }
+            let outcome = Outcome::Refused { reason: refusal.to_string() };
+            let ordinal = u32::try_from(*index).unwrap_or(u32::MAX);
+            self.store.finish_trial(&id, ordinal, &TrialRecord::ended(outcome))?;
+        }
+        Ok(id)
+    }
+
+    /// Executes what a run has no outcome of yet. A trial that fails does not stop the others.
+    /// None begins after `until`.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written. Running trials are stopped then.
+    pub fn execute(
+        &mut self,
+        id: &str,
+        testbed: &dyn Testbed,
+        until: Option<std::time::Instant>,
+        observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
+    ) -> Result<RunEnd, SessionError> {
+        let pending = self.store.unfinished(id)?;
+        let remain: Vec<TrialSpec> = pending.into_iter().map(|(_, spec)| spec).collect();
+        observer(RunEvent::Began {
+            run: id,
+            store: self.store.path(),
+            lanes: testbed.lanes(&remain),
+            durations: self.durations(testbed),
+            remain,
+        });
+        let stop = self.stop.beginning_until(until);
+        Ok(run::run(&mut self.store, id, testbed, &stop, observer)?)
+    }
+
+    /// What is known of how long trials take on this testbed. What cannot be read only costs
+    /// the estimate.
+    pub fn durations(&self, testbed: &dyn Testbed) -> Durations {
+        let profile = testbed.environment().0.remove("lab_profile");
+        Durations::earlier(&self.store, testbed.name(), profile.as_deref()).unwrap_or_default()
+    }
+
+    /// A run from its request to its end, where all of its trials have to be possible.
+    ///
+    /// # Errors
+    /// When it cannot be prepared, one trial is refused, the store fails, or it was stopped.
+    pub fn measure(
+        &mut self,
+        prepared: &Prepared,
+        observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
+    ) -> Result<String, SessionError> {
+        if let Some((_, refusal)) = prepared.refused.first() {
+            return Err(SessionError::Refused(refusal.to_string()));
+        }
+        let id = self.create(prepared, &mut *observer)?;
+        match self.execute(&id, prepared.testbed.as_ref(), None, observer)? {
+            RunEnd::Complete => Ok(id),
+            RunEnd::Stopped => Err(SessionError::Stopped(id)),
+        }
+    }
+
+    /// The newest run that has something left to do, and whether there is one; where none has,
+    /// the newest: its report may be what was interrupted.
+    ///
+    /// # Errors
+    /// When there is no run, or the store cannot be read.
+    pub fn newest(&self) -> Result<(RunHeader, RunState), SessionError> {
+        let runs = self.store.runs()?;
+        let open = runs.iter().position(|run| run.state == RunState::Open);
+        let newest = runs.into_iter().nth(open.unwrap_or(0)).ok_or_else(|| {
+            let message = "there is no run to resume: begin one with fstrial run";
+            SessionError::Refused(message.to_owned())
+        })?;
+        let state = newest.state;
+        Ok((newest, state))
+    }
+
+    /// Prepares a stored run again, from its own request. `allow` are devices whose contents
+    /// may be destroyed beside those it was begun with: a disk that was blank then carries its
+    /// last trial's filesystem now.
+    ///
+    /// # Errors
+    /// When its request cannot be read or prepared, or the lab is another than it began in.
+    pub fn reopen(
+        &self,
+        header: &RunHeader,
+        allow: &[std::path::PathBuf],
+    ) -> Result<Prepared, SessionError> {
+        let json = self.store.request(&header.id)?;
+        let mut request: Request = serde_json::from_str(&json).map_err(|error| {
+            let id = &header.id;
+            let message = format!("run {id} was asked for by another version of fstrial: {error}");
+            SessionError::Input(message)
+        })?;
+        if let TestbedRequest::Device { destroy, .. } = &mut request.testbed {
+            destroy.extend(allow.iter().cloned());
+        }
+        let prepared = self.prepare(request)?;
+        if let Some(refusal) = prepared.impossible() {
+            return Err(SessionError::Refused(refusal.to_string()));
+        }
+        let (then, now) = (header.lab_id.as_deref(), prepared.testbed.lab_id());
+        if now.as_deref() != then {
+            return Err(SessionError::Refused(format!(
+                "run {} began in lab {}, this is {}; figures of two labs do not mix: begin anew",
+                header.id,
+                then.unwrap_or("none"),
+                now.as_deref().unwrap_or("none")
+            )));
+        }
+        Ok(prepared)
+    }
+}
+
+/// Opens inputs, sizes devices, plans, and asks the testbed what it refuses. Touches no store.
+///
+/// # Errors
+/// When the request contradicts itself, or an input or the testbed is not to be had.
+pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, SessionError> {
+    let planned = |request: &Request, size| {
+        plan(request, size).map_err(|error| SessionError::Request(error.to_string()))
+    };
+    let first = planned(&request, None)?;
+    let inputs = places.inputs(&request, &input_kinds(&request))?;
+    let groups: Vec<_> = first.iter().map(|spec| spec.workloads.clone()).collect();
+    let needs_size = request.testbed.makes_filesystems();
+    if needs_size && request.size.is_none() {
+        let size = device_size(&groups, &request.contenders, &inputs.facts)
+            .map_err(|refusal| SessionError::Request(refusal.to_string()))?;
+        request.size = Some(size.max(request.least_size.unwrap_or(Bytes::ZERO)));
+    }
+    let trials = planned(&request, request.size.filter(|_| needs_size))?;
+    let room = room(&groups, &inputs.facts);
+    let testbed = places.testbed(&request.testbed, inputs.files, room)?;
+    let refused = testbed.admit(&trials);
+    // A path of the user's own stays out of it: it is in the command line.
+    let name = request.source_tree.split(':').next().unwrap_or_default();
+    let source_tree = match inputs.facts.source_tree {
+        None => name.to_owned(),
+        Some(tree) => format!("{name}: {} files, {}", tree.files, Bytes(tree.bytes)),
+    };
+    Ok(Prepared { request, testbed, trials, refused, source_tree })
+}
+
+/// Every kind of input that some workload of the request reads, once.
+fn input_kinds(request: &Request) -> Vec<InputKind> {
+    let mut kinds: Vec<InputKind> = Vec::new();
+    let workloads = request.workloads.iter().filter_map(|asked| workload::find(&asked.name));
+    for kind in workloads.flat_map(|workload| workload.describe().inputs) {
+        if !kinds.contains(kind) {
+            kinds.push(*kind);
+        }
+    }
+    kinds
+}

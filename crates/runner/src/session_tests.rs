@@ -1,0 +1,327 @@
+//! Sessions on a testbed of a few lines that fails, refuses, hangs and dies on order.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use stack::{Contender, Refusal};
+use store::{Environment, RunState, Store};
+use testbed::{Stop, Stopped, Testbed};
+use trial::{Event, InputFiles, Outcome, Step, TrialSpec};
+use units::{Bytes, Nanos};
+use workload::InputKind;
+
+use crate::{
+    Inputs, Places, Request, RunEnd, RunEvent, Session, SessionError, TestbedRequest,
+    parse_workload,
+};
+
+/// What a contender of the fake testbed does, by its name.
+struct Fake {
+    lab: Option<String>,
+    stop: Stop,
+}
+
+impl Testbed for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn environment(&self) -> Environment {
+        Environment(BTreeMap::from([("kernel".to_owned(), "none".to_owned())]))
+    }
+
+    fn lab_id(&self) -> Option<String> {
+        self.lab.clone()
+    }
+
+    fn lanes(&self, specs: &[TrialSpec]) -> usize {
+        specs.len().min(2)
+    }
+
+    fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
+        let refused = |spec: &TrialSpec| spec.contender.name == "refused";
+        let indexes = specs.iter().enumerate().filter(|(_, spec)| refused(spec));
+        indexes.map(|(at, spec)| (at, Refusal::new(&spec.contender.name, "on order"))).collect()
+    }
+
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), Stopped> {
+        sink(Event::Step(Step::Mkfs));
+        sink(Event::Note("a remark".to_owned()));
+        let ended = match spec.contender.name.as_str() {
+            "fails" => Outcome::Failed { step: Step::Mount, reason: "on order".to_owned() },
+            // Waits until it is told to stop, as a guest that hangs would.
+            "hangs" => {
+                self.stop.ask();
+                while !stop.asked() {
+                    std::thread::yield_now();
+                }
+                return Err(Stopped);
+            }
+            "dies" => return Ok(()),
+            _ => Outcome::Done,
+        };
+        sink(Event::Ended(ended));
+        Ok(())
+    }
+}
+
+/// Hands out fakes; what was asked of it is kept.
+#[derive(Default)]
+struct FakePlaces {
+    lab: Option<String>,
+    stop: Stop,
+    damaged: bool,
+    kinds: Mutex<Vec<InputKind>>,
+}
+
+impl Places for FakePlaces {
+    fn inputs(&self, _: &Request, kinds: &[InputKind]) -> Result<Inputs, SessionError> {
+        self.kinds.lock().unwrap().extend(kinds);
+        match self.damaged {
+            true => Err(SessionError::Input("the corpus is damaged".to_owned())),
+            false => Ok(Inputs::default()),
+        }
+    }
+
+    fn testbed(
+        &self,
+        _: &TestbedRequest,
+        _: InputFiles,
+        _: Bytes,
+    ) -> Result<Box<dyn Testbed>, SessionError> {
+        Ok(Box::new(Fake { lab: self.lab.clone(), stop: self.stop.clone() }))
+    }
+}
+
+fn request(contenders: &[&str]) -> Request {
+    let named = |name: &&str| Contender { name: (*name).to_owned(), ..Contender::plain("ext4") };
+    Request {
+        workloads: vec![parse_workload("null:ops=3").unwrap()],
+        contenders: contenders.iter().map(named).collect(),
+        testbed: TestbedRequest::Device {
+            devices: Vec::new(),
+            destroy: Vec::new(),
+            loop_directory: "/nowhere".into(),
+        },
+        repeats: 2,
+        seed: 7,
+        scale: 1.0,
+        verify: false,
+        sequence: false,
+        size: None,
+        least_size: None,
+        timeout: Nanos::from_secs(60),
+        mail: "synthetic".to_owned(),
+        source_tree: "synthetic".to_owned(),
+        study: None,
+    }
+}
+
+fn open<'a>(directory: &Path, places: &'a FakePlaces) -> Session<'a> {
+    let command = "fstrial run".to_owned();
+    Session::open(&directory.join("results.db"), places, places.stop.clone(), command).unwrap()
+}
+
+/// Prepares, creates and executes; the run's id, how it ended, and what was told.
+fn run(session: &mut Session<'_>, request: Request) -> (String, RunEnd, Vec<String>) {
+    let mut told = Vec::new();
+    let mut tell = |event: RunEvent<'_>| told.push(format!("{event:?}"));
+    let prepared = session.prepare(request).unwrap();
+    let id = session.create(&prepared, &mut tell).unwrap();
+    let ended = session.execute(&id, prepared.testbed.as_ref(), None, &mut tell).unwrap();
+    (id, ended, told)
+}
+
+fn outcomes(store: &Store, id: &str) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for trial in store.run(id).unwrap().trials {
+        let word = trial.outcome.as_ref().map_or("open", Outcome::word);
+        found.entry(trial.spec.contender.name.clone()).or_default().push(word.to_owned());
+    }
+    found
+}
+
+#[test]
+fn what_fails_dies_or_is_refused_stops_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let (id, ended, told) = run(&mut session, request(&["good", "fails", "dies", "refused"]));
+    assert_eq!(ended, RunEnd::Complete);
+    let twice = |word: &str| vec![word.to_owned(); 2];
+    assert_eq!(
+        outcomes(&session.store, &id),
+        BTreeMap::from([
+            ("good".to_owned(), twice("done")),
+            ("fails".to_owned(), twice("failed")),
+            ("dies".to_owned(), twice("guest died")),
+            ("refused".to_owned(), twice("refused")),
+        ])
+    );
+    // The same reason is told once, before the run begins; what was refused does not run.
+    assert!(told[0].starts_with("LeftOut") && told[1].starts_with("Began"), "{told:?}");
+    assert_eq!(told.iter().filter(|line| line.starts_with("LeftOut")).count(), 1);
+    assert_eq!(told.iter().filter(|line| line.starts_with("TrialStored")).count(), 6);
+    let run = session.store.run(&id).unwrap();
+    let ran = run.trials.iter().filter(|trial| trial.spec.contender.name != "refused");
+    for trial in ran {
+        assert_eq!(trial.notes, ["a remark"]);
+        assert!(trial.host.is_some());
+    }
+    assert_eq!(run.header.environment.0["command_line"], "fstrial run");
+    assert_eq!(run.header.environment.0["source_tree"], "synthetic");
+}
+
+#[test]
+fn a_run_that_was_stopped_is_resumed_and_nothing_runs_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let (id, ended, _) = run(&mut session, request(&["hangs", "good"]));
+    assert_eq!(ended, RunEnd::Stopped);
+    assert!(session.stopped());
+    assert!(outcomes(&session.store, &id)["hangs"].contains(&"open".to_owned()));
+    assert_eq!(session.newest().unwrap().1, RunState::Open);
+    let before = session.store.run(&id).unwrap();
+
+    // The next start of the program, in which what hung is gone.
+    let again = FakePlaces::default();
+    let mut session = open(directory.path(), &again);
+    let header = session.newest().unwrap().0;
+    assert_eq!(header.id, id);
+    let prepared = session.reopen(&header, &[]).unwrap();
+    let plain = NoHang;
+    let mut stored = 0;
+    let ended = session
+        .execute(&id, &plain, None, &mut |event| {
+            stored += usize::from(matches!(event, RunEvent::TrialStored { .. }));
+        })
+        .unwrap();
+    assert_eq!(ended, RunEnd::Complete);
+    let after = session.store.run(&id).unwrap();
+    assert_eq!(prepared.trials.len(), after.trials.len());
+    let open = before.trials.iter().filter(|trial| trial.outcome.is_none()).count();
+    assert_eq!(stored, open);
+    for (then, now) in before.trials.iter().zip(&after.trials) {
+        assert_eq!(then.spec, now.spec);
+        assert!(then.outcome.is_none() || then == now, "a finished trial changed");
+    }
+    assert_eq!(session.newest().unwrap().1, RunState::Complete);
+}
+
+/// A testbed on which everything is done at once.
+struct NoHang;
+
+impl Testbed for NoHang {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+    fn environment(&self) -> Environment {
+        Environment::default()
+    }
+    fn lab_id(&self) -> Option<String> {
+        None
+    }
+    fn lanes(&self, _: &[TrialSpec]) -> usize {
+        1
+    }
+    fn admit(&self, _: &[TrialSpec]) -> Vec<(usize, Refusal)> {
+        Vec::new()
+    }
+    fn run(&self, _: &TrialSpec, _: &Stop, sink: &mut dyn FnMut(Event)) -> Result<(), Stopped> {
+        sink(Event::Ended(Outcome::Done));
+        Ok(())
+    }
+}
+
+#[test]
+fn figures_of_two_labs_do_not_mix() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = FakePlaces { lab: Some("aaa".to_owned()), ..FakePlaces::default() };
+    let mut session = open(directory.path(), &first);
+    let (id, ..) = run(&mut session, request(&["good", "better"]));
+    let second = FakePlaces { lab: Some("bbb".to_owned()), ..FakePlaces::default() };
+    let session = open(directory.path(), &second);
+    let header = session.store.run_header(&id).unwrap();
+    let refused = session.reopen(&header, &[]).err().unwrap();
+    assert!(matches!(refused, SessionError::Refused(_)));
+    assert_eq!(
+        refused.to_string(),
+        "run r1 began in lab aaa, this is bbb; figures of two labs do not mix: begin anew"
+    );
+}
+
+#[test]
+fn nothing_is_created_where_nothing_can_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let prepared = session.prepare(request(&["refused"])).unwrap();
+    let refused = session.create(&prepared, &mut |_| {}).unwrap_err();
+    assert!(matches!(refused, SessionError::Refused(_)), "{refused}");
+    assert!(session.newest().is_err());
+
+    let unknown = Request {
+        workloads: vec![parse_workload("nothing-of-that-name").unwrap()],
+        ..request(&["good"])
+    };
+    assert!(matches!(session.prepare(unknown), Err(SessionError::Request(_))));
+    let damaged = FakePlaces { damaged: true, ..FakePlaces::default() };
+    let session = open(directory.path(), &damaged);
+    assert!(matches!(session.prepare(request(&["good"])), Err(SessionError::Input(_))));
+}
+
+#[test]
+fn a_measurement_wants_every_trial_and_says_how_to_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let partly = session.prepare(request(&["good", "refused"])).unwrap();
+    let refused = session.measure(&partly, &mut |_| {}).unwrap_err();
+    assert!(matches!(refused, SessionError::Refused(_)), "{refused}");
+    let hangs = session.prepare(request(&["hangs"])).unwrap();
+    let stopped = session.measure(&hangs, &mut |_| {}).unwrap_err();
+    assert_eq!(stopped.to_string(), "stopped; go on with: fstrial run --resume r1");
+}
+
+#[test]
+fn each_input_is_opened_once_and_only_where_it_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let session = open(directory.path(), &places);
+    session.prepare(request(&["good"])).unwrap();
+    assert!(places.kinds.lock().unwrap().is_empty());
+    let mails = Request {
+        workloads: ["maildir-write", "maildir-write:fsync=none"]
+            .map(|text| parse_workload(text).unwrap())
+            .into(),
+        ..request(&["good"])
+    };
+    session.prepare(mails).unwrap();
+    assert_eq!(*places.kinds.lock().unwrap(), [InputKind::Mail]);
+}
+
+#[test]
+fn a_device_has_the_size_asked_for_or_one_with_room_and_a_directory_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let session = open(directory.path(), &places);
+    let size = |request: Request| session.prepare(request).unwrap().trials[0].size;
+    assert_eq!(size(request(&["good"])), Some(Bytes::from_gib(1)));
+    let least = Some(Bytes::from_gib(5));
+    assert_eq!(size(Request { least_size: least, ..request(&["good"]) }), least);
+    let asked = Some(Bytes::from_gib(3));
+    assert_eq!(size(Request { size: asked, least_size: least, ..request(&["good"]) }), asked);
+    let testbed = TestbedRequest::Dir {
+        directories: vec!["/tmp".into()],
+        names: Vec::new(),
+        drop_caches: false,
+    };
+    assert_eq!(size(Request { testbed, ..request(&["good"]) }), None);
+}
