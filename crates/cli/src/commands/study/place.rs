@@ -1,13 +1,12 @@
 //! Where a study runs.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runner::TestbedRequest;
 use stack::Contender;
 use study::{Part, Source, Study};
 
-use super::run::profile_file;
 use crate::arguments::{StudyRun, TestbedName};
 use crate::exit::{Exit, Failure};
 use crate::files::cache_directory;
@@ -107,4 +106,15 @@ impl Place {
             },
         }
     }
+}
+
+/// Writes a study's own machine profile where the lab finds it.
+fn profile_file(text: &str, cache: &Path) -> Result<PathBuf, Failure> {
+    let directory = cache.join("profiles");
+    let path = directory.join(format!("{}.toml", study::digest(text)));
+    let failed =
+        |error: std::io::Error| Failure::new(Exit::Output, format!("{}: {error}", path.display()));
+    std::fs::create_dir_all(&directory).map_err(failed)?;
+    crate::files::write_whole(&path, text.as_bytes()).map_err(failed)?;
+    Ok(path)
 }

@@ -1,7 +1,6 @@
 //! `fstrial study run`: every part under every assumption, then what is still needed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lab::PartDescription;
@@ -359,15 +358,4 @@ fn title(request: &Request) -> String {
         None => format!("part {}", tag.part),
         Some(assumption) => format!("part {} under {assumption}", tag.part),
     }
-}
-
-/// Writes a study's own machine profile where the lab finds it.
-pub(super) fn profile_file(text: &str, cache: &Path) -> Result<PathBuf, Failure> {
-    let directory = cache.join("profiles");
-    let path = directory.join(format!("{}.toml", study::digest(text)));
-    let failed =
-        |error: std::io::Error| Failure::new(Exit::Output, format!("{}: {error}", path.display()));
-    std::fs::create_dir_all(&directory).map_err(failed)?;
-    crate::files::write_whole(&path, text.as_bytes()).map_err(failed)?;
-    Ok(path)
 }
