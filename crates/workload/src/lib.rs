@@ -2,18 +2,20 @@
 //!
 //! A [`Workload`] describes itself (parameters, phases, what is inside each clock) and runs
 //! against a directory through a [`Context`], which owns the clocks: a workload never times
-//! itself and never prints. Adding one is a file in `workloads/` and a line in [`WORKLOADS`].
+//! itself and never prints. Adding one is a file in `workloads/` and a line in
+//! [`WORKLOADS`]; what workloads are made of is in `engine/`.
 
 mod context;
 pub mod corpora;
 mod description;
+mod engine;
 mod failure;
 pub mod overhead;
 mod parameters;
-mod path_buffer;
 mod phase;
 mod recorder;
 mod seed;
+mod workload;
 mod workloads;
 
 pub use context::{Context, Host, InputFacts, Inputs};
@@ -26,7 +28,8 @@ pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
+pub use workload::{Space, Workload};
 pub use workloads::{
-    BonnieCsv, ORIGINALS, PRELOAD_COMMAND, Space, WORKLOADS, Workload, bonnie_csv, catalogue, find,
-    original_of, preload_main, prepare_system,
+    BonnieCsv, ORIGINALS, PRELOAD_COMMAND, WORKLOADS, bonnie_csv, catalogue, find, original_of,
+    preload_main, prepare_system,
 };

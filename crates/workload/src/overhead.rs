@@ -14,7 +14,7 @@ use measure::{DeviceId, now};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
 
-use crate::path_buffer::PathBuffer;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{
     Cache, Context, Description, Failure, Headline, Host, Inputs, Op, OpDescription, OpError,
     Parameters, PhaseDescription, PhaseEvent, Recorder, Seed,

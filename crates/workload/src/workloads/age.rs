@@ -6,15 +6,15 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
-use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
-use super::copying::{open_target, write_all};
-use super::extents::fragments;
-use super::{Space, Workload};
-use crate::path_buffer::PathBuffer;
+use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
+use crate::engine::extents::fragments;
+use crate::engine::file_io::{open_target, write_all};
+use crate::engine::path_buffer::PathBuffer;
 use crate::{
     Context, Description, Draw, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Age;

@@ -7,15 +7,15 @@ use measure::now;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
 
-use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
-use super::copying::{open_target, read, write_all};
-use super::course::{Course, after_failure, not_comparable};
-use super::crew::{Crew, phase_with_threads};
-use super::{Space, Workload};
+use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
+use crate::engine::file_io::{open_target, read, write_all};
+use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
+use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, Recorder, Seed,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct BigFile;
@@ -153,7 +153,7 @@ impl Workload for BigFile {
 }
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
-    let mut course = Course::default();
+    let mut sequence = KeepGoing::default();
     let parameters = context.parameters();
     let (zeros, size) = (parameters.size("dd_size").0, parameters.size("size").0);
     let block = parameters.size("block").0;
@@ -170,7 +170,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         let wait = parameters.switch("dd_fsync");
         let ended = context
             .phase(&DD, blocks, |recorder| dd(target.as_fd(), zeros, &mut buffer, wait, recorder));
-        if course.take(ended)?.is_none() {
+        if sequence.take(ended)?.is_none() {
             remove(target.as_fd(), ZEROS)?;
         }
     }
@@ -179,13 +179,13 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     } else {
         let filling = Filling::of(context.parameters());
         let job = Job { size, block: block as usize, fsync, seed: context.seed(), filling };
-        streams(context, &mut course, job)?;
+        streams(context, &mut sequence, job)?;
     }
     let target = open_target(context.target())?;
     if !keep {
         remove(target.as_fd(), ZEROS)?;
     }
-    course.end()
+    sequence.end()
 }
 
 /// What is the same for all streams.
@@ -198,7 +198,7 @@ struct Job {
     filling: Filling,
 }
 
-fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(), Failure> {
+fn streams(context: &mut Context<'_>, sequence: &mut KeepGoing, job: Job) -> Result<(), Failure> {
     let blocks = job.size.div_ceil(job.block as u64);
     let path = context.target().to_owned();
     let target = open_target(&path)?;
@@ -216,7 +216,7 @@ fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(
             not_comparable(result, after);
         },
     );
-    if course.take(ended)?.is_none() {
+    if sequence.take(ended)?.is_none() {
         remove(target.as_fd(), FIRST)?;
         context.skip_rest("the file could not be written");
         return Ok(());
@@ -236,28 +236,28 @@ fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(
             not_comparable(result, after);
         },
     );
-    course.take(ended)?;
+    sequence.take(ended)?;
     drop(target);
 
     context.make_cold();
     let target = open_target(&path)?;
     let after = after_failure(context);
-    let hands = vec![
-        Hand::Reader(buffer),
-        Hand::Writer(Contents::new(job.seed, SECOND, job.block, job.filling)),
+    let workers = vec![
+        Worker::Reader(buffer),
+        Worker::Writer(Contents::new(job.seed, SECOND, job.block, job.filling)),
     ];
     let ended = phase_with_threads(
         context,
         &READ_WRITE,
         2 * blocks,
-        hands,
-        |hand, crew, recorder| match hand {
-            Hand::Reader(mut buffer) => {
-                read_all(target.as_fd(), &mut buffer, job, recorder, Some(crew))
+        workers,
+        |worker, group, recorder| match worker {
+            Worker::Reader(mut buffer) => {
+                read_all(target.as_fd(), &mut buffer, job, recorder, Some(group))
             }
-            Hand::Writer(mut contents) => {
+            Worker::Writer(mut contents) => {
                 let kinds = (Op(1), Op(2));
-                write(target.as_fd(), SECOND, &mut contents, job, kinds, recorder, Some(crew))
+                write(target.as_fd(), SECOND, &mut contents, job, kinds, recorder, Some(group))
             }
         },
         |_| Ok(()),
@@ -268,7 +268,7 @@ fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(
             not_comparable(result, after);
         },
     );
-    let both = course.take(ended)?.is_some();
+    let both = sequence.take(ended)?.is_some();
     if context.verify() {
         for (file, written) in [(FIRST, true), (SECOND, both)] {
             if written {
@@ -292,11 +292,11 @@ fn streams(context: &mut Context<'_>, course: &mut Course, job: Job) -> Result<(
             not_comparable(result, after);
         },
     );
-    course.take(ended)?;
+    sequence.take(ended)?;
     remove(target.as_fd(), SECOND)
 }
 
-enum Hand {
+enum Worker {
     Reader(Vec<u8>),
     Writer(Contents),
 }
@@ -341,14 +341,14 @@ fn write(
     job: Job,
     (write, fsync): (Op, Op),
     recorder: &mut Recorder<'_>,
-    crew: Option<&Crew>,
+    group: Option<&ThreadGroup>,
 ) -> Result<Nanos, OpError> {
     let start = now();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = rustix::fs::openat(target, path, flags, Mode::from_raw_mode(0o644))
         .map_err(|error| OpError::new("create", path, error))?;
     let mut at = 0;
-    while at < job.size && !crew.is_some_and(Crew::is_stopped) {
+    while at < job.size && !group.is_some_and(ThreadGroup::is_stopped) {
         let length = contents.block().min((job.size - at) as usize);
         let piece = contents.at(at, length);
         write_all(&file, piece).map_err(|error| OpError::new("write", path, error))?;
@@ -370,12 +370,12 @@ fn read_all(
     buffer: &mut [u8],
     job: Job,
     recorder: &mut Recorder<'_>,
-    crew: Option<&Crew>,
+    group: Option<&ThreadGroup>,
 ) -> Result<Nanos, OpError> {
     let start = now();
     let file = open(target, FIRST)?;
     let mut at = 0;
-    while !crew.is_some_and(Crew::is_stopped) {
+    while !group.is_some_and(ThreadGroup::is_stopped) {
         let got = read(&file, buffer).map_err(|error| OpError::new("read", FIRST, error))?;
         if got == 0 {
             break;
@@ -385,7 +385,7 @@ fn read_all(
         recorder.digest(at);
         recorder.done(Op(0));
     }
-    if at != job.size && !crew.is_some_and(Crew::is_stopped) {
+    if at != job.size && !group.is_some_and(ThreadGroup::is_stopped) {
         let short = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
         return Err(OpError::new("read", FIRST, short));
     }

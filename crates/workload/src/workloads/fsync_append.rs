@@ -6,15 +6,16 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
-use super::contents::{COMPRESSIBLE, Filling};
-use super::copying::{holds, open_target, write_all};
-use super::crew::{Crew, phase_with_threads};
-use super::{Space, Workload, walk};
-use crate::path_buffer::PathBuffer;
+use crate::engine::contents::{COMPRESSIBLE, Filling};
+use crate::engine::file_io::{holds, open_target, write_all};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
+use crate::engine::walk;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, PhaseResult, Preset, Recorder, Seed,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct FsyncAppend;
@@ -244,15 +245,15 @@ fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
     }
     let seed = context.seed();
     let filling = Filling::compressible(context.parameters());
-    let hands: Vec<(u64, Vec<u8>)> =
+    let workers: Vec<(u64, Vec<u8>)> =
         (0..writers).map(|writer| (writer, contents(seed, writer, record, filling))).collect();
     phase_with_threads(
         context,
         &APPEND,
         writers * job.records,
-        hands,
-        |(writer, mut contents), crew, recorder| {
-            append(&job, writer, &mut contents, crew, recorder)
+        workers,
+        |(writer, mut contents), group, recorder| {
+            append(&job, writer, &mut contents, group, recorder)
         },
         |_| Ok(()),
         |_, result| figures(&job, writers, result),
@@ -320,14 +321,14 @@ fn append(
     job: &Job<'_>,
     writer: u64,
     contents: &mut [u8],
-    crew: &Crew,
+    group: &ThreadGroup,
     recorder: &mut Recorder<'_>,
 ) -> Result<(), OpError> {
     let mut path = PathBuffer::new();
     let mut file = None;
     let each = job.segment / job.record;
     for record in 0..job.records {
-        if crew.is_stopped() {
+        if group.is_stopped() {
             break;
         }
         if record % each == 0 {

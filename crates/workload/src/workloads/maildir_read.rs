@@ -2,19 +2,19 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use super::copying::open_target;
-use super::maildir::deliver::{Courier, Manner, Source};
-use super::maildir::inventory::Inventory;
-use super::maildir::names::{Names, Tree};
-use super::maildir::parameters::{self as p, Pool, tree};
-use super::maildir::plan::{Plan, Terms};
-use super::maildir::retrieve::{Reader, Stored};
-use super::maildir::run::{self, Kinds, Ops, Relist};
-use super::{Space, Workload};
+use crate::engine::file_io::open_target;
+use crate::engine::maildir::deliver::{Courier, Manner, Source};
+use crate::engine::maildir::inventory::Inventory;
+use crate::engine::maildir::names::{Names, Tree};
+use crate::engine::maildir::parameters::{self as p, Pool, tree};
+use crate::engine::maildir::plan::{Plan, Terms};
+use crate::engine::maildir::retrieve::{Reader, Stored};
+use crate::engine::maildir::run::{self, Kinds, Ops, Relist};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, Parameters,
     PhaseDescription, Preset,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct MaildirRead;

@@ -2,23 +2,23 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use super::cold::{COLD, reopen_cold};
-use super::copying::open_target;
-use super::maildir::deliver::{Courier, Manner, Source};
-use super::maildir::inventory::Inventory;
-use super::maildir::names::{Names, Tree};
-use super::maildir::parameters::{self as p, Pool, tree, write_sources};
-use super::maildir::plan::{Plan, Terms};
-use super::maildir::retrieve::{Reader, Stored};
-use super::maildir::run::{self, Kinds, Ops, Relist};
-use super::maildir::sources::Sources;
-use super::maildir::verify::verify;
-use super::{Space, Workload};
-use crate::path_buffer::PathBuffer;
+use crate::engine::cold_cache::{COLD, reopen_cold};
+use crate::engine::file_io::open_target;
+use crate::engine::maildir::deliver::{Courier, Manner, Source};
+use crate::engine::maildir::inventory::Inventory;
+use crate::engine::maildir::names::{Names, Tree};
+use crate::engine::maildir::parameters::{self as p, Pool, tree, write_sources};
+use crate::engine::maildir::plan::{Plan, Terms};
+use crate::engine::maildir::retrieve::{Reader, Stored};
+use crate::engine::maildir::run::{self, Kinds, Ops, Relist};
+use crate::engine::maildir::sources::Sources;
+use crate::engine::maildir::verify::verify;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, Parameters,
     PhaseDescription, Preset,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct MaildirWrite;

@@ -1,23 +1,14 @@
-//! The catalogue. One file a workload; [`WORKLOADS`] is the only list of them.
+//! What is offered. One file a workload; [`WORKLOADS`] is the only list of them. What they are
+//! made of is in `engine`.
 
 mod age;
 mod bigfile;
 mod bonnie;
 mod boot;
-mod cold;
-mod contents;
-mod copying;
-mod course;
-mod crew;
 mod custom;
-mod direct;
-mod extents;
 mod ffsb;
 mod filebench;
-mod fileserver;
 mod fsync_append;
-mod lacking;
-mod maildir;
 mod maildir_read;
 mod maildir_write;
 mod mongo;
@@ -28,61 +19,13 @@ mod randomio;
 mod scale;
 mod tree;
 mod unpack;
-mod varmail;
 mod video;
-mod walk;
-mod webserver;
 
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
 pub use self::boot::{PRELOAD_COMMAND, preload_main, prepare_system};
 pub use self::originals::{ORIGINALS, original_of};
-use units::Bytes;
 
-use crate::{Context, Description, Failure, InputFacts, Parameters};
-
-/// Something to do on a filesystem.
-pub trait Workload: Sync {
-    /// Its fixed description.
-    fn describe(&self) -> &'static Description;
-
-    /// Whether parameters that are each of their kind make sense, before anything runs.
-    ///
-    /// # Errors
-    /// What is wrong and what is accepted.
-    fn check(&self, _parameters: &Parameters) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Room it needs on the filesystem under test, before the filesystem's own overhead.
-    fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
-
-    /// Why it must not run on a machine of the user's, if so: the lab's guest alone takes it.
-    fn only_in_guest(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Does the work in `context.target()`. State that an earlier workload of a sequence
-    /// left there is used, not destroyed.
-    ///
-    /// # Errors
-    /// When it could not go on. Phases report their own failures; a workload whose later
-    /// phases do not depend on a failed one goes on and returns the first failure at its end.
-    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure>;
-
-    /// For an original: the workload of ours that does the same.
-    fn counterpart(&self) -> Option<&'static str> {
-        None
-    }
-}
-
-/// Room a workload needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Space {
-    /// File contents.
-    pub bytes: Bytes,
-    /// Files and directories.
-    pub inodes: u64,
-}
+use crate::Workload;
 
 /// Every workload, in the order `fstrial list workloads` shows.
 pub static WORKLOADS: &[&dyn Workload] = &[
@@ -97,9 +40,9 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &mongo::Mongo,
     &ffsb::Ffsb,
-    &varmail::VarMail,
-    &fileserver::FileServer,
-    &webserver::WebServer,
+    &filebench::personalities::VARMAIL,
+    &filebench::personalities::FILESERVER,
+    &filebench::personalities::WEBSERVER,
     &fsync_append::FsyncAppend,
     &scale::Scale,
     &boot::Boot,

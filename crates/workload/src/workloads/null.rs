@@ -1,11 +1,11 @@
 //! Ops that do nothing: what is left is the cost of fstrial itself. Also the annotated
 //! template for a new workload.
 
-use super::{Space, Workload};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, Parameter,
     Parameters, PhaseDescription,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Null;

@@ -6,16 +6,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Bytes;
 
-use super::contents::{COMPRESSIBLE, DUPLICATE, Filling, Marker};
-use super::copying::{open_target, read, write_all};
-use super::course::{Course, after_failure, not_comparable};
-use super::crew::phase_with_threads;
-use super::{Space, Workload, walk};
-use crate::path_buffer::PathBuffer;
+use crate::engine::contents::{COMPRESSIBLE, DUPLICATE, Filling, Marker};
+use crate::engine::file_io::{open_target, read, write_all};
+use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::thread_group::phase_with_threads;
+use crate::engine::walk;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Scale;
@@ -137,17 +138,17 @@ impl Workload for Scale {
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let target = open_target(context.target())?;
-        let mut course = Course::default();
-        let done = run(context, target.as_fd(), &mut course);
+        let mut sequence = KeepGoing::default();
+        let done = run(context, target.as_fd(), &mut sequence);
         walk::remove(target.as_fd(), DIRECTORY, || ())
             .map_err(|error| Failure::Op { phase: "after the last", error })?;
-        done.and_then(|()| course.end())
+        done.and_then(|()| sequence.end())
             .inspect_err(|_| context.skip_rest("a phase before it failed"))
     }
 }
 
 /// What a thread needs for all its entries.
-struct Hand {
+struct Worker {
     /// Whose entries.
     of: u64,
     entries: u64,
@@ -160,7 +161,7 @@ struct Hand {
 fn run(
     context: &mut Context<'_>,
     target: BorrowedFd<'_>,
-    course: &mut Course,
+    sequence: &mut KeepGoing,
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let (threads, entries) = (parameters.count("threads"), parameters.count("entries"));
@@ -198,8 +199,8 @@ fn run(
             context.skip(phase, "an earlier phase on the same entries failed");
             continue;
         }
-        let hands: Vec<Hand> = (0..threads)
-            .map(|thread| Hand {
+        let workers: Vec<Worker> = (0..threads)
+            .map(|thread| Worker {
                 of: if makes { thread } else { (thread + neighbour) % threads },
                 entries,
                 contents: contents.clone(),
@@ -214,13 +215,13 @@ fn run(
             context,
             phase,
             threads * entries,
-            hands,
-            |mut hand, crew, recorder| {
-                for number in 0..hand.entries {
-                    if crew.is_stopped() {
+            workers,
+            |mut worker, group, recorder| {
+                for number in 0..worker.entries {
+                    if group.is_stopped() {
                         break;
                     }
-                    hand.perform(target, *act, *shared, number, recorder)?;
+                    worker.perform(target, *act, *shared, number, recorder)?;
                 }
                 Ok(())
             },
@@ -233,7 +234,7 @@ fn run(
                 not_comparable(result, after);
             },
         );
-        let done = course.take(ended)?.is_some();
+        let done = sequence.take(ended)?.is_some();
         if !done {
             // Whatever is left of this kind must not meet the next phases.
             clear(target, *shared, threads)?;
@@ -263,7 +264,7 @@ fn clear(target: BorrowedFd<'_>, shared: bool, threads: u64) -> Result<(), Failu
     Ok(())
 }
 
-impl Hand {
+impl Worker {
     #[inline]
     fn perform(
         &mut self,
@@ -343,7 +344,7 @@ fn verify(target: BorrowedFd<'_>, shared: bool, threads: u64, entries: u64) -> R
         } else {
             path.text("/own").number(thread, 1);
         }
-        found += super::copying::list(target, path.c_str(), |_| ())
+        found += crate::engine::file_io::list(target, path.c_str(), |_| ())
             .map_err(|error| Failure::Verify(format!("{path}: {error}")))?;
     }
     if found == threads * entries {

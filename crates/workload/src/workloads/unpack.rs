@@ -2,11 +2,11 @@
 
 use std::os::fd::AsFd;
 
-use super::copying::open_target;
-use super::maildir::parameters::{self, write_sources};
-use super::maildir::run;
-use super::{Space, Workload};
+use crate::engine::file_io::open_target;
+use crate::engine::maildir::parameters::{self, write_sources};
+use crate::engine::maildir::run;
 use crate::{Context, Description, Failure, Headline, InputFacts, InputKind, Parameters};
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Unpack;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
 
-use super::super::copying::{read, write_all};
-use super::super::crew::Crew;
 use super::Manner;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::{read, write_all};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::thread_group::ThreadGroup;
 use crate::{Op, OpError, Recorder, Seed};
 
 /// What the phases on the large file have in common.
@@ -333,7 +333,7 @@ impl Seeks {
         target: BorrowedFd<'_>,
         mut files: Files,
         buffer: &mut [u8],
-        crew: &Crew,
+        group: &ThreadGroup,
         recorder: &mut Recorder<'_>,
     ) -> Result<u64, OpError> {
         let (mut own, mut rewritten) = (0, 0);
@@ -344,7 +344,7 @@ impl Seeks {
             }
             recorder.part(Op(2));
         }
-        while !crew.is_stopped() {
+        while !group.is_stopped() {
             let Some((chunk, drawn)) = self.places.get(self.next.fetch_add(1, Ordering::Relaxed))
             else {
                 break;

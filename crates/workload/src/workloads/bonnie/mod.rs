@@ -12,15 +12,16 @@ use units::Bytes;
 pub use self::csv::{BonnieCsv, bonnie_csv};
 use self::large::{Large, Seeks};
 use self::small::{Links, Small};
-use super::cold::COLD;
-use super::copying::open_target;
-use super::course::{Course, after_failure, not_comparable};
-use super::crew::phase_with_threads;
-use super::{Space, Workload, walk};
+use crate::engine::cold_cache::COLD;
+use crate::engine::file_io::open_target;
+use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
+use crate::engine::thread_group::phase_with_threads;
+use crate::engine::walk;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, OpDescription, OpError, Parameter,
     Parameters, PhaseDescription, PhaseResult, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Bonnie;
@@ -340,18 +341,18 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         },
         fsync: large.fsync,
     };
-    let mut course = Course::default();
+    let mut sequence = KeepGoing::default();
     if size == 0 {
         skip(context, LARGE_PHASES, "not asked for");
     } else {
-        large_file(context, &mut course, large)?;
+        large_file(context, &mut sequence, large)?;
     }
     if small.files == 0 {
         skip(context, SMALL_PHASES, "not asked for");
     } else {
-        small_files(context, &mut course, small)?;
+        small_files(context, &mut sequence, small)?;
     }
-    course.end()
+    sequence.end()
 }
 
 fn skip(context: &mut Context<'_>, phases: &'static [&'static PhaseDescription], reason: &str) {
@@ -375,7 +376,19 @@ fn twice_the_memory() -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 2048)
 }
 
-fn large_file(context: &mut Context<'_>, course: &mut Course, large: Large) -> Result<(), Failure> {
+/// Ops of a phase that goes byte by byte.
+fn char_ops(large: Large) -> u64 {
+    match large.manner {
+        Manner::V103a => large.bytes_by_char().div_ceil(4096),
+        Manner::V200a => large.bytes_by_char(),
+    }
+}
+
+fn large_file(
+    context: &mut Context<'_>,
+    sequence: &mut KeepGoing,
+    large: Large,
+) -> Result<(), Failure> {
     let mut buffer = vec![1; large.chunk];
     let small_for_memory =
         !large.cold && twice_the_memory().is_some_and(|memory| large.size < memory);
@@ -401,13 +414,10 @@ fn large_file(context: &mut Context<'_>, course: &mut Course, large: Large) -> R
                 not_comparable(result, after);
             },
         );
-        course.take(ended).map(|done| done.is_some())
+        sequence.take(ended).map(|done| done.is_some())
     };
     let chunks = large.size / large.chunk as u64;
-    let chars = match large.manner {
-        Manner::V103a => large.bytes_by_char().div_ceil(4096),
-        Manner::V200a => large.bytes_by_char(),
-    };
+    let chars = char_ops(large);
     let fast = context.parameters().switch("fast");
     if fast {
         context.skip(&WRITE_CHAR, "not asked for");
@@ -435,7 +445,7 @@ fn large_file(context: &mut Context<'_>, course: &mut Course, large: Large) -> R
         large.read_blocks(files, &mut buffer, r)
     })?;
     let sought = seek(context, large);
-    course.take(sought)?;
+    sequence.take(sought)?;
     if context.verify() && rewritten {
         let target = open_target(context.target())?;
         large
@@ -468,20 +478,20 @@ fn seek(context: &mut Context<'_>, large: Large) -> Result<(), Failure> {
     let parameters = context.parameters();
     let count = parameters.count("seeks");
     let seeks = Seeks::draw(context.seed(), count, large, context.verify());
-    let mut hands = Vec::new();
+    let mut workers = Vec::new();
     for _ in 0..seekers(parameters) {
         let files =
             large.open(target, false).map_err(|error| Failure::Op { phase: SEEKS.name, error })?;
-        hands.push((files, vec![1; large.chunk]));
+        workers.push((files, vec![1; large.chunk]));
     }
     let after = after_failure(context);
     phase_with_threads(
         context,
         &SEEKS,
         count,
-        hands,
-        |(files, mut buffer), crew, recorder| {
-            seeks.perform(large, target, files, &mut buffer, crew, recorder)
+        workers,
+        |(files, mut buffer), group, recorder| {
+            seeks.perform(large, target, files, &mut buffer, group, recorder)
         },
         |recorder| {
             seeks.digest(recorder);
@@ -498,7 +508,7 @@ fn seek(context: &mut Context<'_>, large: Large) -> Result<(), Failure> {
 
 fn small_files(
     context: &mut Context<'_>,
-    course: &mut Course,
+    sequence: &mut KeepGoing,
     small: Small,
 ) -> Result<(), Failure> {
     let target = open_target(context.target())?;
@@ -528,7 +538,7 @@ fn small_files(
                         not_comparable(result, after);
                     },
                 );
-                course.take(ended).map(|done| done.is_some())
+                sequence.take(ended).map(|done| done.is_some())
             };
         let phases = &SMALL_PHASES[if random { 3..6 } else { 0..3 }];
         let mut files = small.draw(context.seed(), random);

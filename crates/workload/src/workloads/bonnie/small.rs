@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::super::copying::{list, read, write_all};
-use super::super::lacking::is_missing;
 use super::Manner;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::{list, read, write_all};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::unsupported::is_unsupported;
 use crate::{Op, OpError, Recorder, Seed};
 
 /// What the files are.
@@ -146,7 +146,7 @@ impl Small {
         }
         let kind = if self.links == Links::Hard { "hard" } else { "symbolic" };
         match tried {
-            Err(error) if is_missing(error) => {
+            Err(error) if is_unsupported(error) => {
                 Err(format!("this filesystem takes no {kind} links: {error}"))
             }
             _ => Ok(()),

@@ -20,11 +20,11 @@ use units::{Bytes, Nanos};
 use self::install::{Installed, install};
 use self::variant::Variant;
 use self::watch::Seen;
-use super::{Space, Workload};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Op, OpDescription,
     OpError, Parameter, Parameters, PhaseDescription,
 };
+use crate::{Space, Workload};
 
 pub use self::preload::{PRELOAD_COMMAND, preload_main};
 pub use self::prepare::prepare_system;

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::extents;
+use crate::engine::extents;
 
 /// Hidden word: this program as the preloader of a system that boots.
 pub const PRELOAD_COMMAND: &str = "boot-preload";

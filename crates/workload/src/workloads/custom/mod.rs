@@ -1,24 +1,25 @@
 //! Phases and ops of one's own, from a file.
 
-mod hand;
 mod script;
+mod worker;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::Mode;
 use units::Bytes;
 
-use self::hand::{Share, Worker};
 use self::script::{Kind as Do, Phase, Script};
-use super::contents::{COMPRESSIBLE, DUPLICATE, Filling};
-use super::copying::open_target;
-use super::course::{Course, after_failure, not_comparable};
-use super::crew::phase_with_threads;
-use super::{Space, Workload, walk};
+use self::worker::{Share, Worker};
+use crate::engine::contents::{COMPRESSIBLE, DUPLICATE, Filling};
+use crate::engine::file_io::open_target;
+use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
+use crate::engine::thread_group::phase_with_threads;
+use crate::engine::walk;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, OpDescription, OpError, Parameter,
     Parameters, PhaseDescription, PhaseResult,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Custom;
@@ -152,10 +153,10 @@ fn described(script: &Script, phase: &Phase) -> &'static PhaseDescription {
 fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
     let parameters = context.parameters().clone();
     let (seed, filling) = (context.seed(), Filling::of(&parameters));
-    let hands = script.phase.iter().map(|phase| phase.threads).max().unwrap_or(1);
+    let shares_needed = script.phase.iter().map(|phase| phase.threads).max().unwrap_or(1);
     let root = context.target().to_owned();
     let mut shares: Vec<Share> =
-        (0..hands).map(|number| Share::new(number, seed, filling)).collect();
+        (0..shares_needed).map(|number| Share::new(number, seed, filling)).collect();
     {
         let target = open_target(&root)?;
         for share in &mut shares {
@@ -164,7 +165,7 @@ fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
                 .map_err(|error| Failure::Op { phase: "before the first", error })?;
         }
     }
-    let mut course = Course::default();
+    let mut sequence = KeepGoing::default();
     for phase in &script.phase {
         let description = described(script, phase);
         if phase.cold {
@@ -174,7 +175,7 @@ fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
         let repeat = repeat(phase, &parameters);
         let each: u64 = phase.op.iter().map(|step| step.count).sum();
         let block = phase.op.iter().map(|step| step.block.0).max().unwrap_or(1);
-        // Every thread takes the files of each hand whose number is its own, modulo threads.
+        // Every thread takes the files of each share whose number is its own, modulo threads.
         let mut workers: Vec<Worker> =
             (0..phase.threads).map(|_| Worker::new(seed, filling, block)).collect();
         for (number, share) in shares.drain(..).enumerate() {
@@ -187,9 +188,9 @@ fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
             description,
             phase.threads.saturating_mul(repeat).saturating_mul(each),
             workers.iter().collect(),
-            |worker, crew, recorder| {
+            |worker, group, recorder| {
                 let mut worker = worker.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                worker.work(target.as_fd(), &phase.op, repeat, crew, recorder)
+                worker.work(target.as_fd(), &phase.op, repeat, group, recorder)
             },
             |_| if phase.sync { sync(target.as_fd()) } else { Ok(()) },
             |left_out, result| {
@@ -204,20 +205,20 @@ fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
             })
             .collect();
         shares.sort_by_key(|share| share.number);
-        course.take(ended)?;
+        sequence.take(ended)?;
     }
     if context.verify() && context.phases_failed().is_empty() {
         let target = open_target(&root)?;
         shares.iter_mut().try_for_each(|share| share.verify(target.as_fd()))?;
     }
-    course.end()
+    sequence.end()
 }
 
 fn sync(target: BorrowedFd<'_>) -> Result<(), OpError> {
     rustix::fs::syncfs(target).map_err(|error| OpError::new("syncfs", DIRECTORY, error))
 }
 
-fn note(left_out: &[hand::LeftOut], result: &mut PhaseResult) {
+fn note(left_out: &[worker::LeftOut], result: &mut PhaseResult) {
     let empty: u64 = left_out.iter().map(|left| left.no_file).sum();
     let links: u64 = left_out.iter().map(|left| left.no_links).sum();
     if empty > 0 {

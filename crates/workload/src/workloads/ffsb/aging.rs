@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::super::age::fill_state;
-use super::super::contents::Contents;
-use super::super::copying::write_all;
 use super::files::DIRECTORY;
-use crate::path_buffer::PathBuffer;
+use crate::engine::contents::Contents;
+use crate::engine::file_io::write_all;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Draw, Op, OpError, Recorder};
 
 /// Weights of create, append and delete: those of the original's example.

@@ -1,7 +1,7 @@
 //! What FFSB is, what it takes, what its phases are.
 
-use super::super::cold::COLD;
-use super::super::contents::{COMPRESSIBLE, DUPLICATE};
+use crate::engine::cold_cache::COLD;
+use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
 use crate::{Description, Headline, Kind, OpDescription, Parameter, PhaseDescription};
 
 pub(super) static CREATE: PhaseDescription = PhaseDescription {

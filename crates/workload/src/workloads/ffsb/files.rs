@@ -7,8 +7,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::super::walk::{Step, Walker};
-use crate::path_buffer::PathBuffer;
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::walk::{Step, Walker};
 use crate::{Draw, OpError, Seed};
 
 /// A place for a file: its size, or nothing.

@@ -3,8 +3,8 @@
 mod aging;
 mod description;
 mod files;
-mod hand;
 mod profile;
+mod worker;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -14,17 +14,18 @@ use units::Bytes;
 use self::aging::Aging;
 use self::description::{AGE, CREATE, DESCRIPTION, RUN};
 use self::files::{DIRECTORY, Files};
-use self::hand::{Hand, Job};
 use self::profile::{Kind as Does, Profile};
+use self::worker::{Job, Worker};
 use super::age::fill_state;
-use super::cold::reopen_cold;
-use super::contents::{Contents, Filling};
-use super::copying::open_target;
-use super::crew::{phase_with_threads, think};
-use super::direct::open_direct;
-use super::{Space, Workload, walk};
-use crate::path_buffer::PathBuffer;
+use crate::engine::cold_cache::reopen_cold;
+use crate::engine::contents::{Contents, Filling};
+use crate::engine::direct_io::open_direct;
+use crate::engine::file_io::open_target;
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::thread_group::{phase_with_threads, think};
+use crate::engine::walk;
 use crate::{Context, Description, Failure, InputFacts, OpError, Parameters, PhaseResult};
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Ffsb;
@@ -165,7 +166,7 @@ fn prepare(
         let block = parameters.size("create_block").0.clamp(1, 64 << 20) as usize;
         let mut contents = vec![1; block];
         job.filling.fill(&mut seed.stream("ffsb contents"), &mut contents);
-        let mut maker = Hand::new(job, &profile.groups[0], 0, seed, "ffsb maker");
+        let mut maker = Worker::new(job, &profile.groups[0], 0, seed, "ffsb maker");
         let count = (job.files.len() / 2) as u64;
         context.phase(&CREATE, count, |recorder| {
             for place in 0..job.files.len() {
@@ -229,33 +230,33 @@ fn perform(context: &mut Context<'_>, job: &Job<'_>, profile: &Profile) -> Resul
     }
     let groups = profile.groups.iter();
     let each = groups.flat_map(|group| (0..group.threads).map(move |_| group));
-    let hands: Vec<Hand<'_>> = (0..)
+    let workers: Vec<Worker<'_>> = (0..)
         .zip(each)
         .map(|(number, group)| {
-            Hand::new(job, group, number, seed, &format!("ffsb thread {number}"))
+            Worker::new(job, group, number, seed, &format!("ffsb thread {number}"))
         })
         .collect();
-    let threads = hands.len() as u64;
+    let threads = workers.len() as u64;
     phase_with_threads(
         context,
         &RUN,
         threads * ops,
-        hands,
-        |mut hand, crew, recorder| {
-            let start = crew.start();
+        workers,
+        |mut worker, group, recorder| {
+            let start = group.start();
             let mut performed = 0;
-            while !crew.is_stopped()
+            while !group.is_stopped()
                 && if ops == 0 { recorder.lap() - start < time } else { performed < ops }
             {
-                hand.perform(recorder, ops != 0)?;
+                worker.perform(recorder, ops != 0)?;
                 performed += 1;
-                if !hand.group.delay.is_zero() {
-                    think(hand.group.delay);
+                if !worker.group.delay.is_zero() {
+                    think(worker.group.delay);
                     // What it waited is no part of the next op.
                     recorder.restart();
                 }
             }
-            Ok(hand.transactions)
+            Ok(worker.transactions)
         },
         |_| sync(job),
         figures,

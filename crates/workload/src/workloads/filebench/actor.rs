@@ -4,11 +4,11 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use super::super::contents::Marker;
-use super::super::copying::{read, write_all};
 use super::Action;
 use super::set::{Place, Set};
-use crate::path_buffer::PathBuffer;
+use crate::engine::contents::Marker;
+use crate::engine::file_io::{read, write_all};
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Draw, Op, OpError, Recorder};
 
 pub(super) struct Actor<'a> {

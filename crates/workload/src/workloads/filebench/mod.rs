@@ -2,15 +2,16 @@
 //! list of actions again and again.
 
 mod actor;
-pub(in crate::workloads) mod run;
+pub(super) mod personalities;
+mod run;
 mod set;
 
-use super::contents::{COMPRESSIBLE, DUPLICATE};
+use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
 use crate::{Kind, OpDescription, Parameter, PhaseDescription};
 
 /// One entry of a personality's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workloads) enum Action {
+enum Action {
     /// Delete a file.
     Delete,
     /// Make a file that is not there, and keep it open.
@@ -47,7 +48,7 @@ const OPS: &[OpDescription] = &[
     OpDescription { name: "log", span: "one write at the end of the log" },
 ];
 
-pub(in crate::workloads) static CREATE: PhaseDescription = PhaseDescription {
+static CREATE: PhaseDescription = PhaseDescription {
     name: "create",
     summary: "makes the share of the set of files that is there at the beginning",
     clock: "create, writes of `io_size`, close of each file; at the end a sync. Directories are \
@@ -56,7 +57,7 @@ pub(in crate::workloads) static CREATE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
-pub(in crate::workloads) static RUN: PhaseDescription = PhaseDescription {
+static RUN: PhaseDescription = PhaseDescription {
     name: "run",
     summary: "threads go through the list of ops again and again",
     clock: "from the moment all threads are let go until each has ended its last list; no cache \
@@ -80,7 +81,7 @@ const fn size(name: &'static str, help: &'static str, default: &'static str) -> 
 }
 
 /// The parameters of a personality, with its defaults.
-pub(in crate::workloads) const fn parameters(
+const fn parameters(
     files: &'static str,
     width: &'static str,
     mean_size: &'static str,

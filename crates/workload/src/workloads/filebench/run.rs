@@ -5,18 +5,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Bytes;
 
-use super::super::contents::{Filling, Marker};
-use super::super::copying::{open_target, write_all};
-use super::super::crew::phase_with_threads;
-use super::super::{Space, walk};
 use super::actor::Actor;
 use super::set::Set;
 use super::{Action, CREATE, RUN};
-use crate::path_buffer::PathBuffer;
+use crate::Space;
+use crate::engine::contents::{Filling, Marker};
+use crate::engine::file_io::{open_target, write_all};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::thread_group::phase_with_threads;
+use crate::engine::walk;
 use crate::{Context, Failure, Op, OpError, Parameters, PhaseResult};
 
 /// Room for a personality's set.
-pub(in crate::workloads) fn space(parameters: &Parameters) -> Space {
+pub(super) fn space(parameters: &Parameters) -> Space {
     let files = parameters.count("files");
     let each = parameters.size("mean_size").0 + parameters.size("append_size").0 + 4096;
     let directories = files / parameters.count("directory_width").max(2) * 2 + 2;
@@ -28,7 +29,7 @@ pub(in crate::workloads) fn space(parameters: &Parameters) -> Space {
 }
 
 /// Makes the set, goes through `list`, removes everything.
-pub(in crate::workloads) fn run(
+pub(super) fn run(
     context: &mut Context<'_>,
     root: &'static str,
     list: &'static [Action],
@@ -100,10 +101,10 @@ fn phases(
         &RUN,
         threads * loops * list.len() as u64,
         actors,
-        |mut actor, crew, recorder| {
-            let start = crew.start();
+        |mut actor, group, recorder| {
+            let start = group.start();
             let mut done = 0;
-            while !crew.is_stopped()
+            while !group.is_stopped()
                 && if loops == 0 { recorder.lap() - start < time } else { done < loops }
             {
                 for action in list {

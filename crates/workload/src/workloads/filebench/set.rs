@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::path_buffer::PathBuffer;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Draw, Seed};
 
 /// A place for a file.

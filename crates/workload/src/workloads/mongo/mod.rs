@@ -9,18 +9,18 @@ use rustix::io::Errno;
 use units::Bytes;
 
 use self::plan::{Plan, Step};
-use super::copying::{open_target, read, write_all};
-use super::course::{Course, after_failure, not_comparable};
-use super::crew::{Crew, phase_with_threads};
-use super::extents::fragments;
-use super::lacking::is_missing;
-use super::walk::{self, Walker};
-use super::{Space, Workload};
-use crate::path_buffer::PathBuffer;
+use crate::engine::extents::fragments;
+use crate::engine::file_io::{open_target, read, write_all};
+use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
+use crate::engine::unsupported::is_unsupported;
+use crate::engine::walk::{self, Walker};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Mongo;
@@ -166,7 +166,7 @@ impl Workload for Mongo {
 }
 
 /// One process.
-struct Hand<'a> {
+struct Worker<'a> {
     target: BorrowedFd<'a>,
     plan: &'a Plan,
     absolute: &'a [u8],
@@ -182,7 +182,8 @@ fn second(tree: &str) -> String {
     format!("{DIRECTORY}/testdir2-{tree}")
 }
 
-type Work<'w> = &'w (dyn Fn(&Hand<'_>, &Crew, &mut Recorder<'_>) -> Result<(), OpError> + Sync);
+type Work<'w> =
+    &'w (dyn Fn(&Worker<'_>, &ThreadGroup, &mut Recorder<'_>) -> Result<(), OpError> + Sync);
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
@@ -196,7 +197,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     rustix::fs::mkdirat(target, DIRECTORY, Mode::from_raw_mode(0o755))
         .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
 
-    let mut course = Course::default();
+    let mut sequence = KeepGoing::default();
     let mut phase = |context: &mut Context<'_>,
                      phase: &'static PhaseDescription,
                      ops: u64,
@@ -205,8 +206,8 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
                      work: Work<'_>| {
         let without = without.map(|reason| format!("without the symbolic links: {reason}"));
         let after = after_failure(context).or(without);
-        let hands: Vec<Hand<'_>> = (1..=processes)
-            .map(|process| Hand {
+        let workers: Vec<Worker<'_>> = (1..=processes)
+            .map(|process| Worker {
                 target,
                 plan: &plan,
                 absolute: &absolute,
@@ -217,8 +218,8 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             context,
             phase,
             ops,
-            hands,
-            |hand, crew, recorder| work(&hand, crew, recorder),
+            workers,
+            |worker, group, recorder| work(&worker, group, recorder),
             |_| Ok(()),
             |_, result| {
                 not_comparable(result, after);
@@ -227,7 +228,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
                 }
             },
         );
-        let done = course.take(ended)?.is_some();
+        let done = sequence.take(ended)?.is_some();
         rustix::fs::syncfs(target).map_err(|error| Failure::Op {
             phase: phase.name,
             error: OpError::new("syncfs", DIRECTORY, error),
@@ -238,7 +239,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     if !phase(context, &CREATE, trees * entries, Some(&["testdir1"]), None, &create)? {
         walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
         context.skip_rest("the trees could not be made");
-        return course.end();
+        return sequence.end();
     }
     let both = ["testdir1", "testdir2"];
     let copied = phase(context, &COPY, trees * entries, Some(&both), None, &copy)?;
@@ -261,7 +262,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     phase(context, &DELETE, 2 * trees * entries, None, without, &delete)?;
     // What a failed copy left belongs to no phase.
     walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
-    course.end()
+    sequence.end()
 }
 
 /// Whether the filesystem has symbolic links; if not, why. That there is no room for one is
@@ -271,37 +272,41 @@ fn probe_symlinks(target: BorrowedFd<'_>) -> Result<(), String> {
     match rustix::fs::symlinkat("x", target, probe)
         .and_then(|()| rustix::fs::unlinkat(target, probe, AtFlags::empty()))
     {
-        Err(error) if is_missing(error) => {
+        Err(error) if is_unsupported(error) => {
             Err(format!("this filesystem takes no symbolic links: {error}"))
         }
         _ => Ok(()),
     }
 }
 
-fn create(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+fn create(
+    worker: &Worker<'_>,
+    group: &ThreadGroup,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
     let data = [b'a'; WRITE];
     let mut path = PathBuffer::new();
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     recorder.restart();
-    for tree in &hand.trees {
+    for tree in &worker.trees {
         let root = first(tree);
-        for step in &hand.plan.steps {
-            if crew.is_stopped() {
+        for step in &worker.plan.steps {
+            if group.is_stopped() {
                 return Ok(());
             }
             match *step {
                 Step::Directory(directory) => {
                     path.clear().text(&root);
-                    path.text(&hand.plan.directories[directory as usize]);
-                    rustix::fs::mkdirat(hand.target, path.c_str(), Mode::from_raw_mode(0o755))
+                    path.text(&worker.plan.directories[directory as usize]);
+                    rustix::fs::mkdirat(worker.target, path.c_str(), Mode::from_raw_mode(0o755))
                         .map_err(path.failed("mkdir"))?;
                     recorder.done(Op(1));
                 }
                 Step::File { directory, number, bytes } => {
-                    path.clear().text(&root).text(&hand.plan.directories[directory as usize]);
+                    path.clear().text(&root).text(&worker.plan.directories[directory as usize]);
                     path.text("/").number(u64::from(number), 1);
                     let mode = Mode::from_raw_mode(0o777);
-                    let file = rustix::fs::openat(hand.target, path.c_str(), flags, mode)
+                    let file = rustix::fs::openat(worker.target, path.c_str(), flags, mode)
                         .map_err(path.failed("create"))?;
                     let mut left = bytes as usize;
                     while left > 0 {
@@ -337,40 +342,44 @@ fn is_regular(step: walk::Step) -> bool {
 fn each(
     target: BorrowedFd<'_>,
     root: &str,
-    crew: &Crew,
+    group: &ThreadGroup,
     mut visit: impl FnMut(walk::Step, &PathBuffer) -> Result<(), OpError>,
 ) -> Result<(), OpError> {
     let mut path = PathBuffer::new();
     path.text(root);
     Walker::new().walk(target, &mut path, &mut |step, path| {
-        if crew.is_stopped() { Ok(()) } else { visit(step, path) }
+        if group.is_stopped() { Ok(()) } else { visit(step, path) }
     })
 }
 
-fn copy(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+fn copy(
+    worker: &Worker<'_>,
+    group: &ThreadGroup,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
     let mut buffer = [1u8; READ_BLOCK];
     let mut to = PathBuffer::new();
     recorder.restart();
-    for tree in &hand.trees {
+    for tree in &worker.trees {
         let (from, copied) = (first(tree), second(tree));
         let mut sum = 0u64;
-        each(hand.target, &from, crew, |step, path| {
+        each(worker.target, &from, group, |step, path| {
             to.clear().text(&copied).bytes(&path.as_bytes()[from.len()..]);
             match step {
                 walk::Step::Left => return Ok(()),
                 walk::Step::Directory => {
-                    rustix::fs::mkdirat(hand.target, to.c_str(), Mode::from_raw_mode(0o755))
+                    rustix::fs::mkdirat(worker.target, to.c_str(), Mode::from_raw_mode(0o755))
                         .map_err(to.failed("mkdir"))?;
                     recorder.done(Op(1));
                     return Ok(());
                 }
                 walk::Step::File(_) => {}
             }
-            let stat = lstat(hand.target, path)?;
-            let source = open(hand.target, path)?;
+            let stat = lstat(worker.target, path)?;
+            let source = open(worker.target, path)?;
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let mode = Mode::from_raw_mode(stat.st_mode & 0o777);
-            let made = rustix::fs::openat(hand.target, to.c_str(), flags, mode)
+            let made = rustix::fs::openat(worker.target, to.c_str(), flags, mode)
                 .map_err(to.failed("create"))?;
             loop {
                 let got = read(&source, &mut buffer).map_err(path.failed("read"))?;
@@ -391,24 +400,28 @@ fn copy(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(),
     Ok(())
 }
 
-fn symlinks(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+fn symlinks(
+    worker: &Worker<'_>,
+    group: &ThreadGroup,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
     let (mut link, mut to) = (PathBuffer::new(), PathBuffer::new());
     let mut buffer = Vec::with_capacity(4096);
     recorder.restart();
-    for tree in &hand.trees {
+    for tree in &worker.trees {
         let mut links = 0;
-        each(hand.target, &first(tree), crew, |step, path| {
+        each(worker.target, &first(tree), group, |step, path| {
             if !is_regular(step) {
                 return Ok(());
             }
-            to.clear().bytes(hand.absolute).text("/").bytes(path.as_bytes());
+            to.clear().bytes(worker.absolute).text("/").bytes(path.as_bytes());
             link.clear().bytes(path.as_bytes()).text(".lnk");
-            rustix::fs::symlinkat(to.c_str(), hand.target, link.c_str())
+            rustix::fs::symlinkat(to.c_str(), worker.target, link.c_str())
                 .map_err(link.failed("symlink"))?;
-            lstat(hand.target, &link)?;
+            lstat(worker.target, &link)?;
             buffer.clear();
             let read = rustix::fs::readlinkat_raw(
-                hand.target,
+                worker.target,
                 link.c_str(),
                 rustix::buffer::spare_capacity(&mut buffer),
             );
@@ -422,16 +435,20 @@ fn symlinks(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result
     Ok(())
 }
 
-fn read_all(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+fn read_all(
+    worker: &Worker<'_>,
+    group: &ThreadGroup,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
     let mut buffer = [1u8; READ_BLOCK];
     recorder.restart();
-    for _ in &hand.trees {
+    for _ in &worker.trees {
         let mut sum = 0;
-        each(hand.target, DIRECTORY, crew, |step, path| {
+        each(worker.target, DIRECTORY, group, |step, path| {
             if !is_regular(step) {
                 return Ok(());
             }
-            let file = open(hand.target, path)?;
+            let file = open(worker.target, path)?;
             loop {
                 let got = read(&file, &mut buffer).map_err(path.failed("read"))?;
                 if got == 0 {
@@ -449,15 +466,19 @@ fn read_all(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result
     Ok(())
 }
 
-fn stats(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+fn stats(
+    worker: &Worker<'_>,
+    group: &ThreadGroup,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
     recorder.restart();
-    for _ in &hand.trees {
+    for _ in &worker.trees {
         let mut files = 0;
-        each(hand.target, DIRECTORY, crew, |step, path| {
+        each(worker.target, DIRECTORY, group, |step, path| {
             if step == walk::Step::Left {
                 return Ok(());
             }
-            let stat = lstat(hand.target, path)?;
+            let stat = lstat(worker.target, path)?;
             files += u64::from(FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
             recorder.done(Op(0));
             Ok(())
@@ -467,17 +488,21 @@ fn stats(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<()
     Ok(())
 }
 
-fn rename(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+fn rename(
+    worker: &Worker<'_>,
+    group: &ThreadGroup,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
     let mut to = PathBuffer::new();
     recorder.restart();
-    for tree in &hand.trees {
+    for tree in &worker.trees {
         let mut files = 0;
-        each(hand.target, &first(tree), crew, |step, path| {
+        each(worker.target, &first(tree), group, |step, path| {
             if !is_regular(step) {
                 return Ok(());
             }
             to.clear().bytes(path.as_bytes()).text(".r");
-            rustix::fs::renameat(hand.target, path.c_str(), hand.target, to.c_str())
+            rustix::fs::renameat(worker.target, path.c_str(), worker.target, to.c_str())
                 .map_err(path.failed("rename"))?;
             files += 1;
             recorder.done(Op(0));
@@ -488,12 +513,16 @@ fn rename(hand: &Hand<'_>, crew: &Crew, recorder: &mut Recorder<'_>) -> Result<(
     Ok(())
 }
 
-fn delete(hand: &Hand<'_>, _: &Crew, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
+fn delete(
+    worker: &Worker<'_>,
+    _: &ThreadGroup,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
     recorder.restart();
-    for tree in &hand.trees {
+    for tree in &worker.trees {
         for root in [first(tree), second(tree)] {
             let mut entries = 0;
-            walk::remove(hand.target, &root, || {
+            walk::remove(worker.target, &root, || {
                 entries += 1;
                 recorder.done(Op(0));
             })?;

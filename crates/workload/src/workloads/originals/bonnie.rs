@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use units::{Bytes, Nanos};
 
 use super::super::bonnie::{figures, parameters};
-use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, Program,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct OriginalBonnie;

@@ -3,12 +3,12 @@
 use serde_json::Value;
 use units::Bytes;
 
-use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, PhaseResult, Program,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct OriginalFio;

@@ -9,7 +9,7 @@ mod fs_mark;
 mod postmark;
 mod running;
 
-use super::Workload;
+use crate::Workload;
 
 /// Every original, in the order `fstrial list workloads` shows.
 pub static ORIGINALS: &[&dyn Workload] = &[

@@ -1,12 +1,12 @@
 //! The installed PostMark.
 
 use super::super::postmark::{Totals, space};
-use super::super::{Space, Workload};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
     PhaseDescription, Program,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct OriginalPostMark;

@@ -12,13 +12,13 @@ use units::{Bytes, Nanos};
 
 use self::plan::{File, Plan, Settings, Step};
 pub(super) use self::totals::Totals;
-use super::copying::{holds, open_target, read, write_all};
-use super::{Space, Workload};
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::{holds, open_target, read, write_all};
+use crate::engine::path_buffer::PathBuffer;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct PostMark;
@@ -241,11 +241,11 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             .map_err(|error| before("mkdir", &path.to_string(), error))?;
     }
 
-    let mut hands = Hands::new(context.parameters(), &plan, target.as_fd(), subdirectories > 0);
+    let mut runner = Runner::new(context.parameters(), &plan, target.as_fd(), subdirectories > 0);
     let start = now();
     let creates = [Op(0); 4];
     context.phase(&CREATE, plan.creates.len() as u64, |recorder| {
-        plan.creates.iter().try_for_each(|step| hands.perform(*step, creates, recorder))
+        plan.creates.iter().try_for_each(|step| runner.perform(*step, creates, recorder))
     })?;
     let transactions_start = now();
     let kinds = [Op(0), Op(1), Op(2), Op(3)];
@@ -253,7 +253,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         &TRANSACTIONS,
         plan.transactions.len() as u64,
         |recorder| {
-            plan.transactions.iter().try_for_each(|step| hands.perform(*step, kinds, recorder))?;
+            plan.transactions.iter().try_for_each(|step| runner.perform(*step, kinds, recorder))?;
             if plan.transactions_done < settings.transactions {
                 let reason = format!(
                     "no file was left after {} transactions; ask for more files (number) or \
@@ -274,13 +274,13 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     }
     let delete_start = now();
     let deletes = [Op(0); 4];
-    let totals = hands.totals();
+    let totals = runner.totals();
     context.phase_with(
         &DELETE,
         plan.left.len() as u64,
         |recorder| {
             plan.left.iter().try_for_each(|(file, _)| {
-                hands.perform(Step::Delete { file: *file }, deletes, recorder)
+                runner.perform(Step::Delete { file: *file }, deletes, recorder)
             })
         },
         |(), result| {
@@ -315,7 +315,7 @@ fn whole_seconds(time: Nanos) -> u64 {
 }
 
 /// Performs steps.
-struct Hands<'a> {
+struct Runner<'a> {
     target: BorrowedFd<'a>,
     text: &'a [u8],
     in_subdirectories: bool,
@@ -331,16 +331,16 @@ struct Hands<'a> {
 /// Largest buffer of a glibc stream.
 const STREAM_MAX: usize = 8192;
 
-impl<'a> Hands<'a> {
+impl<'a> Runner<'a> {
     fn new(
         parameters: &Parameters,
         plan: &'a Plan,
         target: BorrowedFd<'a>,
         in_subdirectories: bool,
-    ) -> Hands<'a> {
+    ) -> Runner<'a> {
         let block = |name: &str| (parameters.size(name).0 as usize).clamp(1, plan.text.len());
         let read_block = block("read_block");
-        Hands {
+        Runner {
             target,
             text: &plan.text,
             in_subdirectories,

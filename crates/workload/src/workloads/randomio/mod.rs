@@ -11,16 +11,16 @@ use units::Nanos;
 
 use self::draws::{Drand48, Drawn, Shared, Terms};
 use super::bigfile::ZEROS;
-use super::cold::{COLD, reopen_cold};
-use super::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
-use super::copying::{open_target, write_all};
-use super::crew::{Crew, phase_with_threads};
-use super::direct::{Aligned, open_direct};
-use super::{Space, Workload};
+use crate::engine::cold_cache::{COLD, reopen_cold};
+use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
+use crate::engine::direct_io::{Aligned, open_direct};
+use crate::engine::file_io::{open_target, write_all};
+use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, PhaseResult, Preset, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct RandomIo;
@@ -278,8 +278,8 @@ fn random(
     let threads = parameters.count("threads");
     let time = if terms.ops == 0 { Some(parameters.time("time")) } else { None };
     let seconds = time.map_or(0, |time| (time.0 / 1_000_000_000) as usize + 2);
-    let hands: Vec<Hand> = (0..threads)
-        .map(|_| Hand {
+    let workers: Vec<Worker> = (0..threads)
+        .map(|_| Worker {
             buffer: Aligned::new(terms.io as usize, 0),
             written: Aligned::new(terms.io as usize, FILL),
             tally: Tally { seconds: vec![0; seconds], ..Tally::default() },
@@ -290,8 +290,8 @@ fn random(
         context,
         &RANDOM,
         terms.ops,
-        hands,
-        |hand, crew, recorder| hand.work(&opened, path, &shared, time, crew, recorder),
+        workers,
+        |worker, group, recorder| worker.work(&opened, path, &shared, time, group, recorder),
         |recorder| {
             if terms.ops != 0 {
                 recorder.digest(shared.digest());
@@ -304,7 +304,7 @@ fn random(
 }
 
 /// One thread.
-struct Hand {
+struct Worker {
     buffer: Aligned,
     written: Aligned,
     tally: Tally,
@@ -369,21 +369,21 @@ impl Sums {
     }
 }
 
-impl Hand {
+impl Worker {
     fn work(
         mut self,
         file: &OwnedFd,
         path: &'static str,
         shared: &Shared,
         time: Option<Nanos>,
-        crew: &Crew,
+        group: &ThreadGroup,
         recorder: &mut Recorder<'_>,
     ) -> Result<Tally, OpError> {
-        let start = crew.start();
+        let start = group.start();
         let io = self.buffer.len() as u64;
         loop {
             let begun = recorder.lap();
-            if crew.is_stopped() || time.is_some_and(|time| begun - start >= time) {
+            if group.is_stopped() || time.is_some_and(|time| begun - start >= time) {
                 break;
             }
             let Some(Drawn { offset, write, fsync }) = shared.next() else { break };

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::super::copying::write_all;
 use crate::OpError;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::write_all;
+use crate::engine::path_buffer::PathBuffer;
 
 const BLOCK: usize = 512;
 /// GNU tar's record: 20 blocks.

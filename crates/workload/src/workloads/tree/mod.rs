@@ -16,14 +16,15 @@ use units::Bytes;
 use self::archive::{Archive, Facts};
 use self::passes::Seen;
 use self::plan::Plan;
-use super::copying::{open_target, read, write_all};
-use super::course::{Course, after_failure, not_comparable};
-use super::{Space, Workload, walk};
 use crate::corpora::{TreeFacts, source_tree};
+use crate::engine::file_io::{open_target, read, write_all};
+use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
+use crate::engine::walk;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Op, OpDescription,
     OpError, Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Tree;
@@ -262,7 +263,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         )?;
     }
 
-    let mut course = Course::default();
+    let mut sequence = KeepGoing::default();
     let mut pass =
         |context: &mut Context<'_>, phase: &'static PhaseDescription, body: &mut Pass<'_>| {
             if !asked(phase) {
@@ -283,7 +284,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
                     not_comparable(result, after);
                 },
             );
-            course.take(ended).map(|seen| seen.is_some())
+            sequence.take(ended).map(|seen| seen.is_some())
         };
     let both = (Op(0), Op(1));
     let copied =
@@ -303,11 +304,11 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         verify::verify(target.as_fd(), &archive, &trees, &archives[..packed.into()])?;
     }
     if asked(&REMOVE) && (!whole || parameters.switch("remove")) {
-        remove(context, &mut course, target.as_fd(), tree)?;
+        remove(context, &mut sequence, target.as_fd(), tree)?;
     } else if whole {
         context.skip(&REMOVE, "not asked for");
     }
-    course.end()
+    sequence.end()
 }
 
 /// Whether what an earlier part leaves is there.
@@ -423,7 +424,7 @@ fn write_synthetic(
 
 fn remove(
     context: &mut Context<'_>,
-    course: &mut Course,
+    sequence: &mut KeepGoing,
     target: BorrowedFd<'_>,
     tree: TreeFacts,
 ) -> Result<(), Failure> {
@@ -439,7 +440,7 @@ fn remove(
         },
         |(), result| not_comparable(result, after),
     );
-    if course.take(ended)?.is_some() {
+    if sequence.take(ended)?.is_some() {
         // An entry that is left over shows as a directory that cannot be removed.
         rustix::fs::unlinkat(target, DIRECTORY, rustix::fs::AtFlags::REMOVEDIR).map_err(|e| {
             Failure::Verify(format!("{DIRECTORY} should be empty after remove: {e}"))

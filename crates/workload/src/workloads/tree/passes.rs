@@ -7,11 +7,11 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
-use super::super::copying::{read, write_all};
-use super::super::lacking::is_missing;
-use super::super::walk::{Step, Walker};
 use super::archive::{Archive, Facts, RECORD};
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::{read, write_all};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::unsupported::is_unsupported;
+use crate::engine::walk::{Step, Walker};
 use crate::{Op, OpError, Recorder};
 
 /// cpio's piece of a file.
@@ -283,7 +283,7 @@ fn allowed(done: Result<(), Errno>) -> Result<(), Errno> {
 
 fn left_out(done: Result<(), Errno>) -> Result<bool, Errno> {
     match done {
-        Err(error) if is_missing(error) => Ok(true),
+        Err(error) if is_unsupported(error) => Ok(true),
         other => other.map(|()| false),
     }
 }

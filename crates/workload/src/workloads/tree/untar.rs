@@ -11,11 +11,11 @@ use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
-use super::super::copying::write_all;
-use super::super::lacking::is_missing;
 use super::archive::{RECORD, unreadable};
 use crate::corpora::source_tree::is_remark;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::write_all;
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::unsupported::is_unsupported;
 use crate::{Op, OpError, Recorder};
 
 /// Kinds of op.
@@ -91,7 +91,7 @@ pub(super) fn untar(
                     })
                 };
                 match made {
-                    Err(error) if is_missing(error) => left_out += 1,
+                    Err(error) if is_unsupported(error) => left_out += 1,
                     made => made.map_err(path.failed("link"))?,
                 }
                 recorder.digest(2);
@@ -127,7 +127,7 @@ pub(super) fn untar(
                     let uid = Uid::from_raw(ids.0.map_err(&fail)? as u32);
                     let gid = Gid::from_raw(ids.1.map_err(&fail)? as u32);
                     match rustix::fs::fchown(&file, Some(uid), Some(gid)) {
-                        Err(error) if is_missing(error) => {}
+                        Err(error) if is_unsupported(error) => {}
                         other => other.map_err(path.failed("chown"))?,
                     }
                     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
@@ -191,7 +191,7 @@ impl Read for InRecords {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.at == self.record.len() {
             self.record.resize(RECORD, 0);
-            let got = super::super::copying::read(self.file.as_fd(), &mut self.record)?;
+            let got = crate::engine::file_io::read(self.file.as_fd(), &mut self.record)?;
             self.record.truncate(got);
             self.at = 0;
         }

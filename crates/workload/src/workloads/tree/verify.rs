@@ -8,11 +8,11 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags};
 
-use super::super::walk::{Step, Walker};
 use super::fnv;
 use crate::Failure;
 use crate::corpora::source_tree::is_remark;
-use crate::path_buffer::PathBuffer;
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::walk::{Step, Walker};
 
 /// Digest of each file and symbolic link by its path.
 type Contents = HashMap<Vec<u8>, u64>;

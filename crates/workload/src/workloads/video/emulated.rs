@@ -4,9 +4,9 @@ use std::os::fd::BorrowedFd;
 
 use md5::{Digest, Md5};
 
-use super::super::contents::{Contents, Filling};
-use super::super::copying::{read, write_all};
 use super::{BLOCK, CUTTED, Cuts, Maker, RAW, REMUXED, Sum, create, open};
+use crate::engine::contents::{Contents, Filling};
+use crate::engine::file_io::{read, write_all};
 use crate::{Op, OpError, Recorder, Seed};
 
 /// A packet of a transport stream and its header.

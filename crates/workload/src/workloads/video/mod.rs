@@ -13,14 +13,15 @@ use units::{Bytes, Nanos};
 
 use self::emulated::Emulated;
 use self::real::Real;
-use super::contents::{COMPRESSIBLE, DUPLICATE, Filling};
-use super::copying::{open_target, read};
-use super::course::{after_failure, not_comparable};
-use super::{Space, Workload, walk};
+use crate::engine::contents::{COMPRESSIBLE, DUPLICATE, Filling};
+use crate::engine::file_io::{open_target, read};
+use crate::engine::keep_going::{after_failure, not_comparable};
+use crate::engine::walk;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
     Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
 };
+use crate::{Space, Workload};
 
 /// See the module's own words.
 pub(super) struct Video;
@@ -261,7 +262,7 @@ fn copy(
     while at < size {
         let length = BLOCK.min((size - at) as usize);
         let piece = maker.recording(at, &mut buffer[..length])?;
-        super::copying::write_all(&made, piece)
+        crate::engine::file_io::write_all(&made, piece)
             .map_err(|error| OpError::new("write", RAW, error))?;
         at += length as u64;
         recorder.wrote(length as u64);

@@ -4,12 +4,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use super::super::contents::{Filling, Marker};
-use super::super::copying::write_all;
-use super::super::direct::Aligned;
 use super::files::{DIRECTORY, Files};
 use super::profile::{Group, Kind};
-use crate::path_buffer::PathBuffer;
+use crate::engine::contents::{Filling, Marker};
+use crate::engine::direct_io::Aligned;
+use crate::engine::file_io::write_all;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Draw, Op, OpError, Recorder, Seed};
 
 /// What all threads have in common.
@@ -23,7 +23,7 @@ pub(super) struct Job<'a> {
     pub(super) max: u64,
 }
 
-pub(super) struct Hand<'a> {
+pub(super) struct Worker<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) group: &'a Group,
     pub(super) number: u64,
@@ -47,20 +47,20 @@ fn nothing(recorder: &mut Recorder<'_>) -> Result<(), OpError> {
     Ok(())
 }
 
-impl<'a> Hand<'a> {
+impl<'a> Worker<'a> {
     pub(super) fn new(
         job: &'a Job<'a>,
         group: &'a Group,
         number: u64,
         seed: Seed,
         name: &str,
-    ) -> Hand<'a> {
+    ) -> Worker<'a> {
         let mut draw = seed.stream(name);
         let mut buffer = Aligned::new(group.block, 1);
         job.filling.fill(&mut draw, &mut buffer);
         let marker = Marker::new(seed, &format!("{name} marks"), job.filling);
         let path = PathBuffer::new();
-        Hand { job, group, number, draw, buffer, marker, path, transactions: 0, metas: 0 }
+        Worker { job, group, number, draw, buffer, marker, path, transactions: 0, metas: 0 }
     }
 
     /// One op of a drawn kind.

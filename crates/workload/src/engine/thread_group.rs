@@ -13,31 +13,31 @@ use crate::{Context, Failure, OpError, PhaseDescription, PhaseResult, Recorder};
 
 /// What the threads of a phase share.
 #[derive(Debug, Default)]
-pub(super) struct Crew {
+pub(crate) struct ThreadGroup {
     stopped: AtomicBool,
     start: AtomicU64,
 }
 
-impl Crew {
+impl ThreadGroup {
     /// Whether a thread has failed, so that the others end too.
     #[inline]
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
     /// Ends the work of all threads after their current op.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// When the threads were let go.
-    pub(super) fn start(&self) -> Nanos {
+    pub(crate) fn start(&self) -> Nanos {
         Nanos(self.start.load(Ordering::Relaxed))
     }
 }
 
 /// Waits; being woken early is no end.
-pub(super) fn think(time: Duration) {
+pub(crate) fn think(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     {
@@ -113,28 +113,28 @@ impl Ended {
     }
 }
 
-/// Runs a phase in which each of `hands` is worked by a thread of its own. `last` follows
+/// Runs a phase in which each of `workers` is worked by a thread of its own. `last` follows
 /// within the clock when all threads have ended. Recorders are merged in the order of
-/// `hands`, also when a thread failed, so that what was done is counted.
+/// `workers`, also when a thread failed, so that what was done is counted.
 ///
 /// # Errors
-/// As [`Context::phase`]; the first failed thread's error in the order of `hands`.
-pub(super) fn phase_with_threads<H: Send, R: Send>(
+/// As [`Context::phase`]; the first failed thread's error in the order of `workers`.
+pub(crate) fn phase_with_threads<H: Send, R: Send>(
     context: &mut Context<'_>,
     phase: &'static PhaseDescription,
     ops_planned: u64,
-    hands: Vec<H>,
-    work: impl Fn(H, &Crew, &mut Recorder<'static>) -> Result<R, OpError> + Sync,
+    workers: Vec<H>,
+    work: impl Fn(H, &ThreadGroup, &mut Recorder<'static>) -> Result<R, OpError> + Sync,
     last: impl FnOnce(&mut Recorder<'_>) -> Result<(), OpError>,
     annotate: impl FnOnce(&[R], &mut PhaseResult),
 ) -> Result<Vec<R>, Failure> {
-    let (gate, crew, work) = (&Gate::default(), &Crew::default(), &work);
-    let count = hands.len();
+    let (gate, group, work) = (&Gate::default(), &ThreadGroup::default(), &work);
+    let count = workers.len();
     let ended = &Ended::default();
     let seen: Vec<Arc<AtomicU64>> = (0..count).map(|_| Arc::default()).collect();
     thread::scope(|scope| {
         let mut threads = Vec::with_capacity(count);
-        for (hand, seen) in hands.into_iter().zip(&seen) {
+        for (worker, seen) in workers.into_iter().zip(&seen) {
             let body = move || {
                 let _ending = Ending(ended);
                 let mut recorder = Recorder::for_thread(phase);
@@ -143,9 +143,9 @@ pub(super) fn phase_with_threads<H: Send, R: Send>(
                     return None;
                 }
                 recorder.restart();
-                let done = work(hand, crew, &mut recorder);
+                let done = work(worker, group, &mut recorder);
                 if done.is_err() {
-                    crew.stop();
+                    group.stop();
                 }
                 Some((recorder.finish(), done))
             };
@@ -163,7 +163,7 @@ pub(super) fn phase_with_threads<H: Send, R: Send>(
             phase,
             ops_planned,
             |recorder| {
-                crew.start.store(now().0, Ordering::Relaxed);
+                group.start.store(now().0, Ordering::Relaxed);
                 gate.open(true);
                 ended.wait_for(count, || {
                     recorder.tell(seen.iter().map(|seen| seen.load(Ordering::Relaxed)).sum());

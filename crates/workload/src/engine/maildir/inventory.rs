@@ -5,15 +5,15 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
-use super::super::copying::list;
 use super::names::Tree;
 use crate::Failure;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::list;
+use crate::engine::path_buffer::PathBuffer;
 
 /// Mails found in `new` and `cur`, ordered by maildir and name, so that the filesystem's
 /// own order does not decide which one is drawn.
 #[derive(Debug, Default)]
-pub(in crate::workloads) struct Inventory {
+pub(crate) struct Inventory {
     names: Vec<u8>,
     mails: Vec<Found>,
 }
@@ -28,10 +28,7 @@ struct Found {
 
 impl Inventory {
     /// Lists every maildir; a missing one holds nothing. Not for use within a clock.
-    pub(in crate::workloads) fn take(
-        target: BorrowedFd<'_>,
-        tree: Tree,
-    ) -> Result<Inventory, Failure> {
+    pub(crate) fn take(target: BorrowedFd<'_>, tree: Tree) -> Result<Inventory, Failure> {
         let mut all = Inventory::default();
         let mut path = PathBuffer::new();
         for maildir in 0..tree.maildirs {
@@ -59,19 +56,19 @@ impl Inventory {
         Ok(all)
     }
 
-    pub(in crate::workloads) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.mails.len() as u32
     }
 
-    pub(in crate::workloads) fn maildir(&self, mail: u32) -> u32 {
+    pub(crate) fn maildir(&self, mail: u32) -> u32 {
         self.mails[mail as usize].maildir
     }
 
-    pub(in crate::workloads) fn is_in_cur(&self, mail: u32) -> bool {
+    pub(crate) fn is_in_cur(&self, mail: u32) -> bool {
         self.mails[mail as usize].in_cur
     }
 
-    pub(in crate::workloads) fn name(&self, mail: u32) -> &[u8] {
+    pub(crate) fn name(&self, mail: u32) -> &[u8] {
         name_in(&self.names, &self.mails[mail as usize])
     }
 }

@@ -1,22 +1,22 @@
 //! Where maildirs and mails lie below the target, and what they are called.
 
-use crate::path_buffer::PathBuffer;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Draw, Seed};
 
 /// The tree of maildirs: base directories, each with as many maildirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workloads) struct Tree {
-    pub(in crate::workloads) maildirs: u32,
-    pub(in crate::workloads) per_base: u32,
+pub(crate) struct Tree {
+    pub(crate) maildirs: u32,
+    pub(crate) per_base: u32,
 }
 
 impl Tree {
-    pub(in crate::workloads) fn bases(self) -> u32 {
+    pub(crate) fn bases(self) -> u32 {
         self.maildirs.div_ceil(self.per_base)
     }
 
     /// `maildirs/017/42`: maildir 42 of base directory 17.
-    pub(in crate::workloads) fn maildir(self, maildir: u32, path: &mut PathBuffer) {
+    pub(crate) fn maildir(self, maildir: u32, path: &mut PathBuffer) {
         path.clear()
             .text("maildirs/")
             .number(u64::from(maildir / self.per_base), 3)
@@ -29,24 +29,24 @@ impl Tree {
 /// specification. Time and microseconds come from the seed and not from a clock, so that
 /// equal seeds give equal names; `Q` counts deliveries, so that names are unique.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::workloads) struct Names {
+pub(crate) struct Names {
     key: u64,
     process: u64,
 }
 
 /// 2004-01-01.
-pub(super) const EPOCH: u64 = 1_072_915_200;
+pub(crate) const EPOCH: u64 = 1_072_915_200;
 
 impl Names {
     /// `generation` tells workloads of one sequence apart that share a seed.
-    pub(in crate::workloads) fn new(seed: Seed, generation: u64) -> Names {
+    pub(crate) fn new(seed: Seed, generation: u64) -> Names {
         let mut draw: Draw = seed.stream("mail names");
         Names { key: draw.bits(), process: 1000 + draw.below(30_000) + generation }
     }
 
     /// Appends the name of delivery `number`.
     #[inline]
-    pub(in crate::workloads) fn delivered(self, number: u64, path: &mut PathBuffer) {
+    pub(crate) fn delivered(self, number: u64, path: &mut PathBuffer) {
         path.number(EPOCH + number / 7, 10)
             .text(".M")
             .number(scatter(self.key ^ number) % 1_000_000, 6)
@@ -59,7 +59,7 @@ impl Names {
 }
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014).
-pub(super) fn scatter(number: u64) -> u64 {
+pub(crate) fn scatter(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -67,7 +67,7 @@ pub(super) fn scatter(number: u64) -> u64 {
 }
 
 /// The name a reader gives a mail it has shown: seen, in `cur`.
-pub(in crate::workloads) const SEEN: &str = ":2,S";
+pub(crate) const SEEN: &str = ":2,S";
 
 #[cfg(test)]
 mod tests {

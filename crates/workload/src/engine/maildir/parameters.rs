@@ -4,49 +4,49 @@ use super::names::Tree;
 use super::sources::Sources;
 use crate::{Kind, Parameter, Parameters};
 
-pub(in crate::workloads) const MAILS: Parameter = Parameter {
+pub(crate) const MAILS: Parameter = Parameter {
     name: "mails",
     help: "Mails in `write_src`. A corpus with fewer is used again under new names.",
     kind: Kind::Count { min: 1, max: 10_000_000 },
     default: "77133",
     scales: true,
 };
-pub(in crate::workloads) const READ_MAILS: Parameter = Parameter {
+pub(crate) const READ_MAILS: Parameter = Parameter {
     name: "read_mails",
     help: "Mails in `read_src`.",
     kind: Kind::Count { min: 1, max: 10_000_000 },
     default: "1177",
     scales: true,
 };
-pub(in crate::workloads) const MAILDIRS: Parameter = Parameter {
+pub(crate) const MAILDIRS: Parameter = Parameter {
     name: "maildirs",
     help: "Maildirs, each with `tmp`, `new` and `cur`.",
     kind: Kind::Count { min: 1, max: 10_000_000 },
     default: "10100",
     scales: true,
 };
-pub(in crate::workloads) const MAILDIRS_PER_BASE: Parameter = Parameter {
+pub(crate) const MAILDIRS_PER_BASE: Parameter = Parameter {
     name: "maildirs_per_base",
     help: "Maildirs in each base directory.",
     kind: Kind::Count { min: 1, max: 10_000_000 },
     default: "100",
     scales: false,
 };
-pub(in crate::workloads) const OPS: Parameter = Parameter {
+pub(crate) const OPS: Parameter = Parameter {
     name: "ops",
     help: "Deliveries and reads together.",
     kind: Kind::Count { min: 1, max: 100_000_000 },
     default: "10000",
     scales: true,
 };
-pub(in crate::workloads) const WRITE_SHARE: Parameter = Parameter {
+pub(crate) const WRITE_SHARE: Parameter = Parameter {
     name: "write_share",
     help: "Probability that an op is a delivery; each op is drawn on its own.",
     kind: Kind::Fraction,
     default: "0.8",
     scales: false,
 };
-pub(in crate::workloads) const FLUSH: Parameter = Parameter {
+pub(crate) const FLUSH: Parameter = Parameter {
     name: "flush",
     help: "How a delivery writes. The single-disk study of 2004 flushed, the RAID study did not.",
     kind: Kind::Choice(&[
@@ -56,7 +56,7 @@ pub(in crate::workloads) const FLUSH: Parameter = Parameter {
     default: "per-line",
     scales: false,
 };
-pub(in crate::workloads) const RELIST: Parameter = Parameter {
+pub(crate) const RELIST: Parameter = Parameter {
     name: "relist",
     help: "When the directory that an op draws from is listed. The original's CPU time says \
            that it listed all 77,133 names for each op.",
@@ -64,13 +64,13 @@ pub(in crate::workloads) const RELIST: Parameter = Parameter {
     default: "per-op",
     scales: false,
 };
-pub(in crate::workloads) const RELIST_ONCE: Parameter = Parameter {
+pub(crate) const RELIST_ONCE: Parameter = Parameter {
     default: "once",
     help: "When the directory that an op draws from is listed. The original's CPU time in its \
            read test says: once.",
     ..RELIST
 };
-pub(in crate::workloads) const DELIVERY: Parameter = Parameter {
+pub(crate) const DELIVERY: Parameter = Parameter {
     name: "delivery",
     help: "How a mail gets into `new`.",
     kind: Kind::Choice(&[
@@ -81,7 +81,7 @@ pub(in crate::workloads) const DELIVERY: Parameter = Parameter {
     default: "simple",
     scales: false,
 };
-pub(in crate::workloads) const FSYNC: Parameter = Parameter {
+pub(crate) const FSYNC: Parameter = Parameter {
     name: "fsync",
     help: "What is made durable before a delivery counts as done.",
     kind: Kind::Choice(&[
@@ -92,7 +92,7 @@ pub(in crate::workloads) const FSYNC: Parameter = Parameter {
     default: "none",
     scales: false,
 };
-pub(in crate::workloads) const COPY_FROM: Parameter = Parameter {
+pub(crate) const COPY_FROM: Parameter = Parameter {
     name: "copy_from",
     help: "Where a delivery gets its mail.",
     kind: Kind::Choice(&[
@@ -107,20 +107,20 @@ const POOLS: Kind = Kind::Choice(&[
     ("read_src", "the small flat directory"),
     ("maildirs", "mails delivered before, in the maildirs"),
 ]);
-pub(in crate::workloads) const POOL: Parameter = Parameter {
+pub(crate) const POOL: Parameter = Parameter {
     name: "pool",
     help: "Where reads go.",
     kind: POOLS,
     default: "read_src",
     scales: false,
 };
-pub(in crate::workloads) const POOL_WRITE_SRC: Parameter = Parameter {
+pub(crate) const POOL_WRITE_SRC: Parameter = Parameter {
     default: "write_src",
     help: "Where reads go. The original's times exclude the small directory, which fits into \
            any cache.",
     ..POOL
 };
-pub(in crate::workloads) const MARK_SEEN: Parameter = Parameter {
+pub(crate) const MARK_SEEN: Parameter = Parameter {
     name: "mark_seen",
     help: "Whether the first read of a mail in a maildir moves it from `new` to `cur` with the \
            flag `S`, as the specification asks of a reader.",
@@ -128,14 +128,14 @@ pub(in crate::workloads) const MARK_SEEN: Parameter = Parameter {
     default: "off",
     scales: false,
 };
-pub(in crate::workloads) const POPULATE: Parameter = Parameter {
+pub(crate) const POPULATE: Parameter = Parameter {
     name: "populate",
     help: "With pool=maildirs: mails delivered beforehand when the maildirs are empty.",
     kind: Kind::Count { min: 1, max: 10_000_000 },
     default: "8000",
     scales: true,
 };
-pub(in crate::workloads) const SETTLE: Parameter = Parameter {
+pub(crate) const SETTLE: Parameter = Parameter {
     name: "settle",
     help: "Whether what unpacking and setup wrote is made durable, outside any clock, before \
            the ops begin. Off: as the original, whose steps ran one after the other.",
@@ -146,14 +146,14 @@ pub(in crate::workloads) const SETTLE: Parameter = Parameter {
 
 /// Where reads go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workloads) enum Pool {
+pub(crate) enum Pool {
     WriteSrc,
     ReadSrc,
     Maildirs,
 }
 
 impl Pool {
-    pub(in crate::workloads) fn of(parameters: &Parameters) -> Pool {
+    pub(crate) fn of(parameters: &Parameters) -> Pool {
         match parameters.text("pool") {
             "write_src" => Pool::WriteSrc,
             "maildirs" => Pool::Maildirs,
@@ -162,7 +162,7 @@ impl Pool {
     }
 
     /// The flat directory of this pool.
-    pub(in crate::workloads) fn sources(self, parameters: &Parameters) -> Option<Sources> {
+    pub(crate) fn sources(self, parameters: &Parameters) -> Option<Sources> {
         match self {
             Pool::WriteSrc => Some(write_sources(parameters)),
             Pool::ReadSrc => Some(Sources::read(parameters.count("read_mails") as u32)),
@@ -171,11 +171,11 @@ impl Pool {
     }
 }
 
-pub(in crate::workloads) fn write_sources(parameters: &Parameters) -> Sources {
+pub(crate) fn write_sources(parameters: &Parameters) -> Sources {
     Sources::write(parameters.count("mails") as u32)
 }
 
-pub(in crate::workloads) fn tree(parameters: &Parameters) -> Tree {
+pub(crate) fn tree(parameters: &Parameters) -> Tree {
     Tree {
         maildirs: parameters.count("maildirs") as u32,
         per_base: parameters.count("maildirs_per_base") as u32,

@@ -4,17 +4,17 @@ use crate::{Context, Failure, PhaseResult};
 
 /// The first failure of a workload that goes on.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(crate) struct KeepGoing {
     first: Option<Failure>,
 }
 
-impl Course {
+impl KeepGoing {
     /// What a phase yielded, or nothing when an op of it failed: the failure is kept for the
     /// end.
     ///
     /// # Errors
     /// When nothing may follow: the target is lost.
-    pub(super) fn take<R>(&mut self, ended: Result<R, Failure>) -> Result<Option<R>, Failure> {
+    pub(crate) fn take<R>(&mut self, ended: Result<R, Failure>) -> Result<Option<R>, Failure> {
         match ended {
             Ok(value) => Ok(Some(value)),
             Err(lost @ Failure::TargetLost(_)) => Err(lost),
@@ -26,20 +26,20 @@ impl Course {
     }
 
     /// The first failure, if there was one.
-    pub(super) fn end(self) -> Result<(), Failure> {
+    pub(crate) fn end(self) -> Result<(), Failure> {
         self.first.map_or(Ok(()), Err)
     }
 }
 
 /// Why figures of the next phase must not be compared: an earlier one of the same filesystem
 /// failed and left it in another state.
-pub(super) fn after_failure(context: &Context<'_>) -> Option<String> {
+pub(crate) fn after_failure(context: &Context<'_>) -> Option<String> {
     let failed = context.phases_failed().first()?;
     Some(format!("follows the phase {failed}, which failed"))
 }
 
 /// Keeps the first reason not to compare a result.
-pub(super) fn not_comparable(result: &mut PhaseResult, reason: Option<String>) {
+pub(crate) fn not_comparable(result: &mut PhaseResult, reason: Option<String>) {
     if let Some(reason) = reason {
         result.not_comparable.get_or_insert(reason);
     }

@@ -63,7 +63,7 @@ const FIBMAP: libc::c_ulong = 1;
 
 /// The byte of the device at which the file begins; `None` where the filesystem tells
 /// neither way, or the file has no blocks.
-pub(super) fn first_place(file: BorrowedFd<'_>) -> Option<u64> {
+pub(crate) fn first_place(file: BorrowedFd<'_>) -> Option<u64> {
     if let Ok(request) = ask(file, 0) {
         return (request.mapped > 0).then_some(request.extents[0].physical);
     }
@@ -98,7 +98,7 @@ fn place_of(file: BorrowedFd<'_>, block: u32) -> Result<u32, Errno> {
 ///
 /// # Errors
 /// When it tells by neither.
-pub(super) fn fragments(file: BorrowedFd<'_>) -> Result<u64, Errno> {
+pub(crate) fn fragments(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     match by_extents(file) {
         Err(lacking @ (Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL)) => {
             by_blocks(file).map_err(|_| lacking)

@@ -4,7 +4,7 @@
 use crate::{Draw, Kind, Parameter, Parameters, Seed};
 
 /// How well contents compress.
-pub(super) const COMPRESSIBLE: Parameter = Parameter {
+pub(crate) const COMPRESSIBLE: Parameter = Parameter {
     name: "compressible",
     help: "How much of every 4 KiB of contents is zeros; the rest is random.",
     kind: Kind::Fraction,
@@ -12,7 +12,7 @@ pub(super) const COMPRESSIBLE: Parameter = Parameter {
     scales: false,
 };
 /// How much of them occurs again.
-pub(super) const DUPLICATE: Parameter = Parameter {
+pub(crate) const DUPLICATE: Parameter = Parameter {
     name: "duplicate",
     help: "How many of the 4 KiB of contents are the same as others at their place of a block.",
     kind: Kind::Fraction,
@@ -27,14 +27,14 @@ const DUPLICATE_MARK: u64 = 0x6564_6174_7369_6874;
 
 /// What contents are like.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Filling {
+pub(crate) struct Filling {
     compressible: f64,
     duplicate: f64,
 }
 
 impl Filling {
     /// As asked for by a workload that declares [`COMPRESSIBLE`] and [`DUPLICATE`].
-    pub(super) fn of(parameters: &Parameters) -> Filling {
+    pub(crate) fn of(parameters: &Parameters) -> Filling {
         Filling {
             compressible: parameters.fraction("compressible"),
             duplicate: parameters.fraction("duplicate"),
@@ -42,12 +42,12 @@ impl Filling {
     }
 
     /// As asked for by one that declares [`COMPRESSIBLE`] alone, since it marks its records.
-    pub(super) fn compressible(parameters: &Parameters) -> Filling {
+    pub(crate) fn compressible(parameters: &Parameters) -> Filling {
         Filling { compressible: parameters.fraction("compressible"), duplicate: 0.0 }
     }
 
     /// Fills a block: random bytes, and at the end of each page its share of zeros.
-    pub(super) fn fill(self, draw: &mut Draw, block: &mut [u8]) {
+    pub(crate) fn fill(self, draw: &mut Draw, block: &mut [u8]) {
         draw.fill(block);
         for page in block.chunks_mut(PAGE) {
             let random = (page.len() as f64 * (1.0 - self.compressible)).round() as usize;
@@ -84,7 +84,7 @@ impl Filling {
 
 /// A block of one file. In a file every 4 KiB begin with their own place, so that no two are
 /// equal unless they are to be.
-pub(super) struct Contents {
+pub(crate) struct Contents {
     block: Vec<u8>,
     mark: u64,
     filling: Filling,
@@ -92,7 +92,7 @@ pub(super) struct Contents {
 
 impl Contents {
     /// A block of this length for one file; touched, so that no clock sees its page faults.
-    pub(super) fn new(seed: Seed, file: &str, length: usize, filling: Filling) -> Contents {
+    pub(crate) fn new(seed: Seed, file: &str, length: usize, filling: Filling) -> Contents {
         let mut block = vec![0; length];
         filling.fill(&mut seed.stream("file contents"), &mut block);
         Contents { block, mark: seed.stream(file).bits(), filling }
@@ -100,7 +100,7 @@ impl Contents {
 
     /// The first `length` bytes of what belongs at `offset`, a multiple of the block.
     #[inline]
-    pub(super) fn at(&mut self, offset: u64, length: usize) -> &[u8] {
+    pub(crate) fn at(&mut self, offset: u64, length: usize) -> &[u8] {
         let length = length.min(self.block.len());
         let first = self.mark.wrapping_add(offset);
         self.filling.mark(first, PAGE as u64, &mut self.block[..length]);
@@ -108,7 +108,7 @@ impl Contents {
     }
 
     /// Fills `piece` with what belongs at any `offset`. Not for use within a clock.
-    pub(super) fn copy(&mut self, offset: u64, piece: &mut [u8]) {
+    pub(crate) fn copy(&mut self, offset: u64, piece: &mut [u8]) {
         let block = self.block.len();
         let mut done = 0;
         while done < piece.len() {
@@ -122,26 +122,26 @@ impl Contents {
     }
 
     /// Length of a whole block.
-    pub(super) fn block(&self) -> usize {
+    pub(crate) fn block(&self) -> usize {
         self.block.len()
     }
 }
 
 /// Marks what a thread writes again and again out of one buffer.
-pub(super) struct Marker {
+pub(crate) struct Marker {
     filling: Filling,
     next: u64,
 }
 
 impl Marker {
     /// For one thread, by its name.
-    pub(super) fn new(seed: Seed, thread: &str, filling: Filling) -> Marker {
+    pub(crate) fn new(seed: Seed, thread: &str, filling: Filling) -> Marker {
         Marker { filling, next: seed.stream(thread).bits() }
     }
 
     /// Makes the pages of `bytes` new ones, but for the share of duplicates.
     #[inline]
-    pub(super) fn mark(&mut self, bytes: &mut [u8]) {
+    pub(crate) fn mark(&mut self, bytes: &mut [u8]) {
         self.filling.mark(self.next, 1, bytes);
         self.next = self.next.wrapping_add(bytes.len().div_ceil(PAGE) as u64);
     }

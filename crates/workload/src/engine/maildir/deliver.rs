@@ -6,19 +6,19 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::super::copying::{read, write_all};
 use super::names::{Names, Tree};
 use super::sources::Sources;
 use crate::corpora::MailCorpus;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::{read, write_all};
+use crate::engine::path_buffer::PathBuffer;
 use crate::{OpError, Parameters};
 
 /// The buffer of Perl's I/O layer before 5.14: size of its reads and buffered writes.
-pub(super) const BUFFER: usize = 4096;
+pub(crate) const BUFFER: usize = 4096;
 
 /// Where a mail comes from.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::workloads) enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// A file on the filesystem under test.
     Files(Sources),
     /// Memory.
@@ -35,7 +35,7 @@ enum Delivery {
 
 /// How a mail is delivered.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::workloads) struct Manner {
+pub(crate) struct Manner {
     delivery: Delivery,
     per_line: bool,
     fsync_file: bool,
@@ -43,7 +43,7 @@ pub(in crate::workloads) struct Manner {
 }
 
 impl Manner {
-    pub(in crate::workloads) fn of(parameters: &Parameters) -> Manner {
+    pub(crate) fn of(parameters: &Parameters) -> Manner {
         let fsync = parameters.text("fsync");
         Manner {
             delivery: match parameters.text("delivery") {
@@ -58,18 +58,18 @@ impl Manner {
     }
 
     /// For mails that have to be there, delivered outside what is measured.
-    pub(in crate::workloads) const PLAIN: Manner =
+    pub(crate) const PLAIN: Manner =
         Manner { delivery: Delivery::Rename, per_line: false, fsync_file: false, fsync_dir: false };
 }
 
 /// Bytes moved by one delivery.
-pub(in crate::workloads) struct Moved {
-    pub(in crate::workloads) read: u64,
-    pub(in crate::workloads) wrote: u64,
+pub(crate) struct Moved {
+    pub(crate) read: u64,
+    pub(crate) wrote: u64,
 }
 
 /// Delivers mails into maildirs, with buffers of its own.
-pub(in crate::workloads) struct Courier<'a> {
+pub(crate) struct Courier<'a> {
     target: BorrowedFd<'a>,
     tree: Tree,
     names: Names,
@@ -83,7 +83,7 @@ pub(in crate::workloads) struct Courier<'a> {
 }
 
 impl<'a> Courier<'a> {
-    pub(in crate::workloads) fn new(
+    pub(crate) fn new(
         target: BorrowedFd<'a>,
         tree: Tree,
         names: Names,
@@ -105,7 +105,7 @@ impl<'a> Courier<'a> {
     }
 
     /// Delivery `number`: copies `mail` into `maildir`.
-    pub(in crate::workloads) fn deliver(
+    pub(crate) fn deliver(
         &mut self,
         number: u64,
         mail: u32,

@@ -2,16 +2,16 @@
 
 use std::os::fd::BorrowedFd;
 
-use super::super::copying::{holds, list};
 use super::plan::Plan;
 use super::retrieve::Stored;
 use crate::Failure;
 use crate::corpora::MailCorpus;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::{holds, list};
+use crate::engine::path_buffer::PathBuffer;
 
 /// Compares each delivery of `plan` with its mail, then counts: as many mails in the
 /// maildirs as were found and delivered, none in `tmp`. Not for use within a clock.
-pub(in crate::workloads) fn verify(
+pub(crate) fn verify(
     plan: &Plan,
     stored: Stored<'_>,
     target: BorrowedFd<'_>,
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::Seed;
     use crate::corpora::synthetic;
-    use crate::workloads::copying::open_target;
+    use crate::engine::file_io::open_target;
 
     #[test]
     fn whatever_is_wrong_with_the_mails_is_found() {

@@ -7,7 +7,7 @@ use crate::Seed;
 /// One op. A mail is an entry of the source; a stored mail counts first those found at the
 /// start, then deliveries in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workloads) enum Planned {
+pub(crate) enum Planned {
     /// Copy this mail into this maildir.
     Deliver { mail: u32, maildir: u32 },
     /// Read this entry of a flat pool.
@@ -18,35 +18,35 @@ pub(in crate::workloads) enum Planned {
 
 /// All ops of a phase: 12 bytes each.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::workloads) struct Plan {
-    pub(in crate::workloads) ops: Vec<Planned>,
+pub(crate) struct Plan {
+    pub(crate) ops: Vec<Planned>,
     /// Mail and maildir of each delivery.
-    pub(in crate::workloads) deliveries: Vec<(u32, u32)>,
+    pub(crate) deliveries: Vec<(u32, u32)>,
     /// For each stored mail, whether a read has moved it to `cur`. Empty unless reads mark.
-    pub(in crate::workloads) seen: Vec<bool>,
+    pub(crate) seen: Vec<bool>,
 }
 
 /// What a plan is drawn from.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::workloads) struct Terms {
-    pub(in crate::workloads) ops: u64,
-    pub(in crate::workloads) write_share: f64,
-    pub(in crate::workloads) tree: Tree,
+pub(crate) struct Terms {
+    pub(crate) ops: u64,
+    pub(crate) write_share: f64,
+    pub(crate) tree: Tree,
     /// Entries deliveries draw from.
-    pub(in crate::workloads) mails: u32,
-    pub(in crate::workloads) pool: Pool,
+    pub(crate) mails: u32,
+    pub(crate) pool: Pool,
     /// Entries of a flat pool.
-    pub(in crate::workloads) pool_mails: u32,
+    pub(crate) pool_mails: u32,
     /// Stored mails found at the start.
-    pub(in crate::workloads) found: u32,
+    pub(crate) found: u32,
     /// Whether reading a stored mail moves it to `cur`.
-    pub(in crate::workloads) mark_seen: bool,
+    pub(crate) mark_seen: bool,
 }
 
 impl Plan {
     /// Draws every op. Each use has a stream of its own, so that the mails delivered do not
     /// depend on where reads go.
-    pub(in crate::workloads) fn draw(seed: Seed, terms: Terms) -> Plan {
+    pub(crate) fn draw(seed: Seed, terms: Terms) -> Plan {
         let mut kinds = seed.stream("kinds of op");
         let mut mails = seed.stream("mails");
         let mut maildirs = seed.stream("maildirs");
@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// Whether a read has moved this stored mail to `cur`.
-    pub(in crate::workloads) fn is_seen(&self, stored: u32) -> bool {
+    pub(crate) fn is_seen(&self, stored: u32) -> bool {
         self.seen.get(stored as usize).copied().unwrap_or(false)
     }
 }

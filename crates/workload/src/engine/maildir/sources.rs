@@ -7,35 +7,35 @@ use rustix::fs::{Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
-use super::super::copying::{holds, list, write_all};
 use super::names::{EPOCH, scatter};
 use crate::corpora::{MailCorpus, MailTar, TarEntries};
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::{holds, list, write_all};
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Failure, Op, OpError, Recorder};
 
 /// A flat directory of mails. Entry `n` holds mail `n` of the corpus, from the start again
 /// where the corpus is shorter; its name depends on `n` alone, so that any workload of a
 /// sequence finds what another left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workloads) struct Sources {
-    pub(in crate::workloads) directory: &'static str,
-    pub(in crate::workloads) count: u32,
+pub(crate) struct Sources {
+    pub(crate) directory: &'static str,
+    pub(crate) count: u32,
 }
 
 impl Sources {
     /// The pool that deliveries copy from.
-    pub(in crate::workloads) fn write(count: u32) -> Sources {
+    pub(crate) fn write(count: u32) -> Sources {
         Sources { directory: "write_src", count }
     }
 
     /// The pool that the write test's reads take from.
-    pub(in crate::workloads) fn read(count: u32) -> Sources {
+    pub(crate) fn read(count: u32) -> Sources {
         Sources { directory: "read_src", count }
     }
 
     /// The path of an entry.
     #[inline]
-    pub(in crate::workloads) fn entry(self, number: u32, path: &mut PathBuffer) {
+    pub(crate) fn entry(self, number: u32, path: &mut PathBuffer) {
         let number = u64::from(number);
         path.clear()
             .text(self.directory)
@@ -55,7 +55,7 @@ impl Sources {
     }
 
     /// Whether an earlier workload has left this directory.
-    pub(in crate::workloads) fn present(self, target: BorrowedFd<'_>) -> Result<bool, Failure> {
+    pub(crate) fn present(self, target: BorrowedFd<'_>) -> Result<bool, Failure> {
         let path = format!("{}\0", self.directory);
         let path = std::ffi::CStr::from_bytes_until_nul(path.as_bytes()).unwrap_or_default();
         match list(target, path, |_| {}) {
@@ -73,7 +73,7 @@ impl Sources {
     /// Unpacks the directory from a tar that is made on the fly, with the system calls of
     /// GNU tar 1.34 (traced): create exclusively, write up to the end of each 10 KiB record,
     /// set the time, as root also owner and mode, close.
-    pub(in crate::workloads) fn unpack(
+    pub(crate) fn unpack(
         self,
         target: BorrowedFd<'_>,
         corpus: &MailCorpus,
@@ -135,11 +135,7 @@ impl Sources {
     }
 
     /// Reads every file back and counts them.
-    pub(in crate::workloads) fn verify(
-        self,
-        target: BorrowedFd<'_>,
-        corpus: &MailCorpus,
-    ) -> Result<(), Failure> {
+    pub(crate) fn verify(self, target: BorrowedFd<'_>, corpus: &MailCorpus) -> Result<(), Failure> {
         let mut path = PathBuffer::new();
         for number in 0..self.count {
             self.entry(number, &mut path);

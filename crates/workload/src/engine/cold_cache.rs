@@ -2,10 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
-use super::copying::open_target;
+use crate::engine::file_io::open_target;
 use crate::{Context, Failure, Kind, Parameter};
 
-pub(super) const COLD: Parameter = Parameter {
+pub(crate) const COLD: Parameter = Parameter {
     name: "cold",
     help: "Whether the ops begin with an empty cache, where the testbed can.",
     kind: Kind::Switch,
@@ -18,7 +18,7 @@ pub(super) const COLD: Parameter = Parameter {
 ///
 /// # Errors
 /// When the target cannot be opened again.
-pub(super) fn reopen_cold(context: &mut Context<'_>, opened: OwnedFd) -> Result<OwnedFd, Failure> {
+pub(crate) fn reopen_cold(context: &mut Context<'_>, opened: OwnedFd) -> Result<OwnedFd, Failure> {
     drop(opened);
     context.make_cold();
     open_target(context.target())

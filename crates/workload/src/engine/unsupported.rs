@@ -3,6 +3,6 @@
 use rustix::io::Errno;
 
 /// Whether a filesystem answers so when it has no such feature (links, owners).
-pub(super) fn is_missing(error: Errno) -> bool {
+pub(crate) fn is_unsupported(error: Errno) -> bool {
     matches!(error, Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK)
 }

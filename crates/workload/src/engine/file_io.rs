@@ -12,7 +12,7 @@ use crate::{Failure, OpError};
 
 /// Opens a directory to resolve paths from. Close it before the cache is dropped or the
 /// filesystem unmounted.
-pub(super) fn open_target(target: &Path) -> Result<OwnedFd, Failure> {
+pub(crate) fn open_target(target: &Path) -> Result<OwnedFd, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, target, flags, Mode::empty()).map_err(|error| Failure::Op {
         phase: "before the first",
@@ -22,7 +22,7 @@ pub(super) fn open_target(target: &Path) -> Result<OwnedFd, Failure> {
 
 /// Writes all of `bytes`; one call unless the kernel takes less.
 #[inline]
-pub(super) fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+pub(crate) fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::write(&file, bytes) {
             Ok(0) => return Err(Errno::IO),
@@ -36,7 +36,7 @@ pub(super) fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> 
 
 /// Fills `buffer` as far as the file goes; 0 at its end.
 #[inline]
-pub(super) fn read(file: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+pub(crate) fn read(file: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     loop {
         match rustix::io::read(&file, &mut *buffer) {
             Err(Errno::INTR) => {}
@@ -47,7 +47,7 @@ pub(super) fn read(file: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
 
 /// Calls `each` with every name of a directory, and how many there were.
 /// Buffer and flags are those of glibc's `opendir` and `readdir`.
-pub(super) fn list(
+pub(crate) fn list(
     directory: impl AsFd,
     path: &CStr,
     mut each: impl FnMut(&CStr),
@@ -69,7 +69,7 @@ pub(super) fn list(
 }
 
 /// Whether a file's contents are `expected`. Not for use within a clock.
-pub(super) fn holds(directory: impl AsFd, path: &CStr, expected: &[u8]) -> Result<bool, Errno> {
+pub(crate) fn holds(directory: impl AsFd, path: &CStr, expected: &[u8]) -> Result<bool, Errno> {
     use std::io::Read;
     let opened =
         rustix::fs::openat(directory, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;

@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 /// Bytes that begin at a page, touched before any clock.
-pub(super) struct Aligned {
+pub(crate) struct Aligned {
     bytes: Vec<u8>,
     start: usize,
     length: usize,
@@ -16,7 +16,7 @@ pub(super) struct Aligned {
 const PAGE: usize = 4096;
 
 impl Aligned {
-    pub(super) fn new(length: usize, fill: u8) -> Aligned {
+    pub(crate) fn new(length: usize, fill: u8) -> Aligned {
         // Another value than zero: memory of zeros would come untouched and fault later.
         let mut bytes = vec![fill | 1; length + PAGE];
         bytes.fill(fill);
@@ -40,7 +40,7 @@ impl DerefMut for Aligned {
 
 /// Opens a file for reading and writing past the cache and tries a read of `length`. What
 /// does not work is an answer in words.
-pub(super) fn open_direct(
+pub(crate) fn open_direct(
     target: BorrowedFd<'_>,
     path: &str,
     length: usize,

@@ -5,11 +5,11 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
 use crate::OpError;
-use crate::path_buffer::PathBuffer;
+use crate::engine::path_buffer::PathBuffer;
 
 /// One step of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A directory, before what is in it.
     Directory,
     /// Anything else.
@@ -19,21 +19,21 @@ pub(super) enum Step {
 }
 
 /// Room for names and for what the kernel lists; allocated once.
-pub(super) struct Walker {
+pub(crate) struct Walker {
     listed: Vec<u8>,
     /// Of each directory on the way: type, name and NUL of its entries.
     names: Vec<u8>,
 }
 
 impl Walker {
-    pub(super) fn new() -> Walker {
+    pub(crate) fn new() -> Walker {
         // The buffer of glibc's `readdir`.
         Walker { listed: Vec::with_capacity(32 << 10), names: Vec::with_capacity(64 << 10) }
     }
 
     /// Walks what is at `path`, a directory; each directory is read completely before its
     /// entries are visited. A directory whose type `getdents` does not tell costs an lstat.
-    pub(super) fn walk(
+    pub(crate) fn walk(
         &mut self,
         target: BorrowedFd<'_>,
         path: &mut PathBuffer,
@@ -97,7 +97,7 @@ const SYMLINK: u8 = b'l';
 const OTHER: u8 = b'f';
 
 /// Removes what is at `path`, as `rm -r` does. Nothing there is no error.
-pub(super) fn remove(
+pub(crate) fn remove(
     target: BorrowedFd<'_>,
     path: &str,
     mut removed: impl FnMut(),

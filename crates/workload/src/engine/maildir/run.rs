@@ -4,18 +4,18 @@ use std::os::fd::BorrowedFd;
 
 use units::Bytes;
 
-use super::super::Space;
-use super::super::copying::list;
 use super::deliver::Courier;
 use super::names::Tree;
 use super::plan::{Plan, Planned};
 use super::retrieve::{Reader, Stored};
 use super::setup;
 use super::sources::Sources;
-use crate::path_buffer::PathBuffer;
+use crate::Space;
+use crate::engine::file_io::list;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Context, Failure, Op, OpDescription, OpError, Parameters, PhaseDescription, Recorder};
 
-pub(in crate::workloads) static UNPACK: PhaseDescription = PhaseDescription {
+pub(crate) static UNPACK: PhaseDescription = PhaseDescription {
     name: "unpack",
     summary: "unpacks the flat directories that the ops need, one file a mail",
     clock: "making the directory, and for each file what GNU tar does: create exclusively, \
@@ -26,9 +26,9 @@ pub(in crate::workloads) static UNPACK: PhaseDescription = PhaseDescription {
     ops: &[OpDescription { name: "extract", span: "openat to close of one file" }],
     disk_bound: false,
 };
-pub(in crate::workloads) const EXTRACT: Op = Op(0);
+pub(crate) const EXTRACT: Op = Op(0);
 
-pub(in crate::workloads) static SETUP: PhaseDescription = PhaseDescription {
+pub(crate) static SETUP: PhaseDescription = PhaseDescription {
     name: "setup",
     summary: "makes the base directories and the maildirs with tmp, new and cur",
     clock: "mkdir of each directory, base directories first; where an earlier workload left \
@@ -38,7 +38,7 @@ pub(in crate::workloads) static SETUP: PhaseDescription = PhaseDescription {
 };
 const MKDIR: Op = Op(0);
 
-pub(in crate::workloads) static SYNC: PhaseDescription = PhaseDescription {
+pub(crate) static SYNC: PhaseDescription = PhaseDescription {
     name: "sync",
     summary: "makes durable what is still in memory",
     clock: "one syncfs of the filesystem. The original has no such step: there the cost fell \
@@ -49,7 +49,7 @@ pub(in crate::workloads) static SYNC: PhaseDescription = PhaseDescription {
 const SYNCFS: Op = Op(0);
 
 /// Phase `unpack`, for those of `wanted` that are not there.
-pub(in crate::workloads) fn unpack(
+pub(crate) fn unpack(
     context: &mut Context<'_>,
     target: BorrowedFd<'_>,
     wanted: &[Sources],
@@ -78,7 +78,7 @@ pub(in crate::workloads) fn unpack(
 }
 
 /// Phase `setup`. Returns whether maildirs were there before.
-pub(in crate::workloads) fn set_up(
+pub(crate) fn set_up(
     context: &mut Context<'_>,
     target: BorrowedFd<'_>,
     tree: Tree,
@@ -96,10 +96,7 @@ pub(in crate::workloads) fn set_up(
 }
 
 /// Phase `sync`.
-pub(in crate::workloads) fn sync(
-    context: &mut Context<'_>,
-    target: BorrowedFd<'_>,
-) -> Result<(), Failure> {
+pub(crate) fn sync(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(), Failure> {
     context.phase(&SYNC, 1, |recorder| {
         rustix::fs::syncfs(target).map_err(|error| OpError::new("syncfs", ".", error))?;
         recorder.done(SYNCFS);
@@ -108,57 +105,57 @@ pub(in crate::workloads) fn sync(
 }
 
 /// Makes durable what was written, outside any clock.
-pub(in crate::workloads) fn settle(target: BorrowedFd<'_>) -> Result<(), Failure> {
+pub(crate) fn settle(target: BorrowedFd<'_>) -> Result<(), Failure> {
     rustix::fs::syncfs(target)
         .map_err(|error| Failure::Op { phase: "settle", error: OpError::new("syncfs", ".", error) })
 }
 
 /// The op kinds of a phase as [`Ops::perform`] records them.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::workloads) struct Kinds {
-    pub(in crate::workloads) deliver: Op,
-    pub(in crate::workloads) read: Op,
-    pub(in crate::workloads) list: Op,
-    pub(in crate::workloads) mark: Op,
+pub(crate) struct Kinds {
+    pub(crate) deliver: Op,
+    pub(crate) read: Op,
+    pub(crate) list: Op,
+    pub(crate) mark: Op,
 }
 
 /// How often the directory of a pool is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workloads) enum Relist {
+pub(crate) enum Relist {
     PerOp,
     Once,
 }
 
 impl Relist {
-    pub(in crate::workloads) fn of(parameters: &Parameters) -> Relist {
+    pub(crate) fn of(parameters: &Parameters) -> Relist {
         if parameters.text("relist") == "per-op" { Relist::PerOp } else { Relist::Once }
     }
 }
 
 /// Everything the op loop needs, prepared before its clock starts.
-pub(in crate::workloads) struct Ops<'a> {
-    pub(in crate::workloads) target: BorrowedFd<'a>,
-    pub(in crate::workloads) plan: &'a Plan,
-    pub(in crate::workloads) stored: Stored<'a>,
+pub(crate) struct Ops<'a> {
+    pub(crate) target: BorrowedFd<'a>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) stored: Stored<'a>,
     /// The directory deliveries copy from, if they do.
-    pub(in crate::workloads) copied: Option<Sources>,
+    pub(crate) copied: Option<Sources>,
     /// The flat directory reads take from, unless they go to the maildirs.
-    pub(in crate::workloads) pool: Option<Sources>,
-    pub(in crate::workloads) relist: Relist,
-    pub(in crate::workloads) mark_seen: bool,
-    pub(in crate::workloads) kinds: Kinds,
+    pub(crate) pool: Option<Sources>,
+    pub(crate) relist: Relist,
+    pub(crate) mark_seen: bool,
+    pub(crate) kinds: Kinds,
 }
 
 /// What was done.
 #[derive(Debug, Default)]
-pub(in crate::workloads) struct Counts {
-    pub(in crate::workloads) writes: u64,
-    pub(in crate::workloads) reads: u64,
+pub(crate) struct Counts {
+    pub(crate) writes: u64,
+    pub(crate) reads: u64,
 }
 
 impl Ops<'_> {
     /// Performs the plan.
-    pub(in crate::workloads) fn perform(
+    pub(crate) fn perform(
         &self,
         courier: &mut Courier<'_>,
         reader: &mut Reader<'_>,
@@ -237,7 +234,7 @@ impl Ops<'_> {
 
 /// Room for files of a mean size and directories: half a block of 4 KiB is lost at the end
 /// of each file, and a directory takes at least one.
-pub(in crate::workloads) fn room(files: u64, mean_input: Bytes, directories: u64) -> Space {
+pub(crate) fn room(files: u64, mean_input: Bytes, directories: u64) -> Space {
     const BLOCK: u64 = 4096;
     Space {
         bytes: Bytes(mean_input.0 + BLOCK / 2) * files + Bytes(BLOCK) * directories,
@@ -246,6 +243,6 @@ pub(in crate::workloads) fn room(files: u64, mean_input: Bytes, directories: u64
 }
 
 /// Directories of a tree of maildirs.
-pub(in crate::workloads) fn directories(tree: Tree) -> u64 {
+pub(crate) fn directories(tree: Tree) -> u64 {
     setup::steps(tree)
 }

@@ -6,17 +6,17 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::names::Tree;
-use crate::path_buffer::PathBuffer;
+use crate::engine::path_buffer::PathBuffer;
 use crate::{Op, OpError, Recorder};
 
 /// `mkdir` calls of a whole setup.
-pub(in crate::workloads) fn steps(tree: Tree) -> u64 {
+pub(crate) fn steps(tree: Tree) -> u64 {
     1 + u64::from(tree.bases()) + 4 * u64::from(tree.maildirs)
 }
 
 /// Makes what is missing: first the base directories, then each maildir with its three
 /// parts. Returns whether any maildir was there before.
-pub(in crate::workloads) fn make(
+pub(crate) fn make(
     tree: Tree,
     target: BorrowedFd<'_>,
     recorder: &mut Recorder<'_>,

@@ -3,13 +3,13 @@
 //! sequence of ops ([`plan`]), delivering ([`deliver`]), reading ([`retrieve`]) and
 //! reading everything back ([`verify`]).
 
-pub(super) mod deliver;
-pub(super) mod inventory;
-pub(super) mod names;
-pub(super) mod parameters;
-pub(super) mod plan;
-pub(super) mod retrieve;
-pub(super) mod run;
-pub(super) mod setup;
-pub(super) mod sources;
-pub(super) mod verify;
+pub(crate) mod deliver;
+pub(crate) mod inventory;
+pub(crate) mod names;
+pub(crate) mod parameters;
+pub(crate) mod plan;
+pub(crate) mod retrieve;
+pub(crate) mod run;
+pub(crate) mod setup;
+pub(crate) mod sources;
+pub(crate) mod verify;

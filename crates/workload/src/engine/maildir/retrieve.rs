@@ -4,25 +4,25 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::super::copying::read;
 use super::deliver::BUFFER;
 use super::inventory::Inventory;
 use super::names::{Names, SEEN, Tree};
 use super::sources::Sources;
 use crate::OpError;
-use crate::path_buffer::PathBuffer;
+use crate::engine::file_io::read;
+use crate::engine::path_buffer::PathBuffer;
 
 /// Stored mails: those found at the start, then deliveries in their order.
 #[derive(Clone, Copy)]
-pub(in crate::workloads) struct Stored<'a> {
-    pub(in crate::workloads) tree: Tree,
-    pub(in crate::workloads) names: Names,
-    pub(in crate::workloads) found: &'a Inventory,
-    pub(in crate::workloads) deliveries: &'a [(u32, u32)],
+pub(crate) struct Stored<'a> {
+    pub(crate) tree: Tree,
+    pub(crate) names: Names,
+    pub(crate) found: &'a Inventory,
+    pub(crate) deliveries: &'a [(u32, u32)],
 }
 
 impl Stored<'_> {
-    pub(in crate::workloads) fn maildir(&self, stored: u32) -> u32 {
+    pub(crate) fn maildir(&self, stored: u32) -> u32 {
         match stored.checked_sub(self.found.len()) {
             None => self.found.maildir(stored),
             Some(delivery) => self.deliveries[delivery as usize].1,
@@ -30,7 +30,7 @@ impl Stored<'_> {
     }
 
     /// Where a stored mail lies; `seen` when this workload has moved it to `cur`.
-    pub(in crate::workloads) fn path(&self, stored: u32, seen: bool, path: &mut PathBuffer) {
+    pub(crate) fn path(&self, stored: u32, seen: bool, path: &mut PathBuffer) {
         self.tree.maildir(self.maildir(stored), path);
         let in_cur = match stored.checked_sub(self.found.len()) {
             None => self.found.is_in_cur(stored),
@@ -49,13 +49,13 @@ impl Stored<'_> {
     }
 
     /// Whether reading it for the first time moves it.
-    pub(in crate::workloads) fn is_new(&self, stored: u32) -> bool {
+    pub(crate) fn is_new(&self, stored: u32) -> bool {
         stored >= self.found.len() || !self.found.is_in_cur(stored)
     }
 }
 
 /// Reads mails to their end, with a buffer of its own.
-pub(in crate::workloads) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     target: BorrowedFd<'a>,
     buffer: Box<[u8; BUFFER]>,
     path: PathBuffer,
@@ -63,7 +63,7 @@ pub(in crate::workloads) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(in crate::workloads) fn new(target: BorrowedFd<'a>) -> Reader<'a> {
+    pub(crate) fn new(target: BorrowedFd<'a>) -> Reader<'a> {
         Reader {
             target,
             buffer: Box::new([1; BUFFER]),
@@ -73,13 +73,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an entry of a flat pool; returns its size.
-    pub(in crate::workloads) fn entry(&mut self, pool: Sources, mail: u32) -> Result<u64, OpError> {
+    pub(crate) fn entry(&mut self, pool: Sources, mail: u32) -> Result<u64, OpError> {
         pool.entry(mail, &mut self.path);
         self.read()
     }
 
     /// Reads a stored mail; returns its size.
-    pub(in crate::workloads) fn stored(
+    pub(crate) fn stored(
         &mut self,
         stored: Stored<'_>,
         mail: u32,
@@ -90,11 +90,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves a stored mail from `new` to `cur`, seen.
-    pub(in crate::workloads) fn mark(
-        &mut self,
-        stored: Stored<'_>,
-        mail: u32,
-    ) -> Result<(), OpError> {
+    pub(crate) fn mark(&mut self, stored: Stored<'_>, mail: u32) -> Result<(), OpError> {
         stored.path(mail, false, &mut self.path);
         stored.path(mail, true, &mut self.moved);
         rustix::fs::renameat(self.target, self.path.c_str(), self.target, self.moved.c_str())

@@ -6,15 +6,15 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::super::contents::{Filling, Marker};
-use super::super::copying::{list, read, write_all};
-use super::super::crew::{Crew, think};
 use super::DIRECTORY;
 use super::script::{Kind, Pick, Step};
-use crate::path_buffer::PathBuffer;
+use crate::engine::contents::{Filling, Marker};
+use crate::engine::file_io::{list, read, write_all};
+use crate::engine::path_buffer::PathBuffer;
+use crate::engine::thread_group::{ThreadGroup, think};
 use crate::{Draw, Failure, Op, OpError, Recorder, Seed};
 
-/// The files of one hand; they stay from phase to phase.
+/// The files of one share; they stay from phase to phase.
 pub(super) struct Share {
     pub(super) number: u64,
     draw: Draw,
@@ -52,13 +52,13 @@ impl Worker {
         Worker { shares: Vec::new(), buffer, path: PathBuffer::new(), left_out }
     }
 
-    /// Goes through the list `repeat` times for each hand.
+    /// Goes through the list `repeat` times for each share.
     pub(super) fn work(
         &mut self,
         target: BorrowedFd<'_>,
         steps: &[Step],
         repeat: u64,
-        crew: &Crew,
+        group: &ThreadGroup,
         recorder: &mut Recorder<'_>,
     ) -> Result<LeftOut, OpError> {
         let Worker { shares, buffer, path, left_out } = self;
@@ -67,7 +67,7 @@ impl Worker {
             let share = &mut shares[(round % count) as usize];
             for step in steps {
                 for _ in 0..step.count {
-                    if crew.is_stopped() {
+                    if group.is_stopped() {
                         return Ok(*left_out);
                     }
                     recorder.restart();

@@ -1,0 +1,49 @@
+//! The trait of everything that is done on a filesystem.
+
+use units::Bytes;
+
+use crate::{Context, Description, Failure, InputFacts, Parameters};
+
+/// Something to do on a filesystem.
+pub trait Workload: Sync {
+    /// Its fixed description.
+    fn describe(&self) -> &'static Description;
+
+    /// Whether parameters that are each of their kind make sense, before anything runs.
+    ///
+    /// # Errors
+    /// What is wrong and what is accepted.
+    fn check(&self, _parameters: &Parameters) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Room it needs on the filesystem under test, before the filesystem's own overhead.
+    fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
+
+    /// Why it must not run on a machine of the user's, if so: the lab's guest alone takes it.
+    fn only_in_guest(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Does the work in `context.target()`. State that an earlier workload of a sequence
+    /// left there is used, not destroyed.
+    ///
+    /// # Errors
+    /// When it could not go on. Phases report their own failures; a workload whose later
+    /// phases do not depend on a failed one goes on and returns the first failure at its end.
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure>;
+
+    /// For an original: the workload of ours that does the same.
+    fn counterpart(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Room a workload needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Space {
+    /// File contents.
+    pub bytes: Bytes,
+    /// Files and directories.
+    pub inodes: u64,
+}
