@@ -51,7 +51,7 @@ fn synthetic() -> String {
 }
 
 /// Which part of which study a run is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StudyTag {
     /// The study as named on the command line.
@@ -63,6 +63,13 @@ pub struct StudyTag {
     /// The assumption; `None` for the study's own machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumption: Option<String>,
+    /// The size that was asked for, as a share of the published one; `None` for the study's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<f64>,
+    /// How often the results had been looked at when these trials were planned: the first
+    /// have 0, those added because the results did not decide have 1 and more.
+    #[serde(default)]
+    pub look: u32,
     /// Sets the study's text apart from any other.
     pub digest: String,
 }

@@ -25,6 +25,12 @@
 //! Holm's step-down procedure at 5 % for the whole (Holm, Scand. J. Statist. 6, 1979); it
 //! needs no independence. `tests/simulation/false_positives.rs` compares contenders with themselves.
 //!
+//! **Looking more than once.** Who looks at results, adds repeats where they do not decide, and
+//! looks again is wrong more often than once in twenty. So each look has a share of the error
+//! rate, and all shares together are no more than it (alpha spending: Lan and DeMets, Biometrika
+//! 70, 1983; the shares are added, which needs no assumption on how looks hang together).
+//! `tests/simulation/looks.rs` looks six times at what is alike.
+//!
 //! **Rank intervals.** A contender's best possible rank is one more than the number of
 //! contenders shown to be better, its worst possible one leaves behind only those shown to
 //! be worse. With family-wise control these cover all true ranks together (Mogstad, Romano,
@@ -40,6 +46,7 @@ mod missing;
 mod planning;
 mod ranking;
 mod region;
+mod sequential;
 mod stopping;
 mod student;
 mod table;
@@ -53,5 +60,6 @@ pub use missing::Missing;
 pub use planning::{Plan, Undecidable, coefficient_of_variation};
 pub use ranking::{RankInterval, rank_intervals};
 pub use region::{Decision, Estimated, Region, decide};
+pub use sequential::share_of_look;
 pub use stopping::{FixedWidth, Next};
 pub use table::{Better, Pair, Settings, Table, compare_all};

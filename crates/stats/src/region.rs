@@ -47,8 +47,8 @@ impl Region {
         self.low <= value && value <= self.high
     }
 
-    /// How far `value` is from the nearest end.
-    fn distance(self, value: f64) -> f64 {
+    /// How far `value` is from the nearer end.
+    pub fn distance(self, value: f64) -> f64 {
         (value - self.low).abs().min((value - self.high).abs())
     }
 }

@@ -1,6 +1,7 @@
 //! Statements taken apart into questions that one number answers each.
 
 use crate::statement::{Assertion, Figure, Statement, WITHIN_EQUAL, WITHIN_SAVES, WITHIN_TIMES};
+use crate::verdict::{Answer, Verdict};
 use crate::{Direction, RowUnit, Study};
 use stats::Region;
 
@@ -49,6 +50,9 @@ pub(crate) struct Atom {
     /// Whether an answer on the very end of the region is one of them.
     pub(crate) closed: bool,
     pub(crate) unit: RowUnit,
+    /// Whether it only goes on with the question of the atom before it: to be the best is one
+    /// question, however many others there are.
+    pub(crate) goes_on: bool,
 }
 
 /// Everything that must be so for the statement to hold.
@@ -67,6 +71,11 @@ fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
         region: Region { low, high },
         closed,
         unit: row.unit,
+        goes_on: false,
+    };
+    let as_one = |mut atoms: Vec<Atom>| {
+        atoms.iter_mut().skip(1).for_each(|atom| atom.goes_on = true);
+        atoms
     };
     let infinite = f64::INFINITY;
     // a's figure lies to the good side of b's by this share of b's.
@@ -100,10 +109,10 @@ fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
             figures.windows(2).map(|pair| better(&pair[0], &pair[1], None)).collect()
         }
         Assertion::Best { figure, among } => {
-            others(figure, among).iter().map(|other| better(figure, other, None)).collect()
+            as_one(others(figure, among).iter().map(|other| better(figure, other, None)).collect())
         }
         Assertion::Worst { figure, among } => {
-            others(figure, among).iter().map(|other| worse(figure, other, None)).collect()
+            as_one(others(figure, among).iter().map(|other| worse(figure, other, None)).collect())
         }
         Assertion::Better { a, b, by } => vec![better(a, b, *by)],
         Assertion::Worse { a, b, by } => vec![worse(a, b, *by)],
@@ -140,7 +149,48 @@ fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
     }
 }
 
+/// The question that each atom of a claim belongs to, from 0.
+pub(crate) fn questions(atoms: &[Atom]) -> Vec<usize> {
+    let mut begun = 0;
+    atoms
+        .iter()
+        .map(|atom| {
+            begun += usize::from(!atom.goes_on);
+            begun - 1
+        })
+        .collect()
+}
+
 impl Atom {
+    /// An answer to it, with nothing known yet.
+    pub(crate) fn unanswered(&self, question: usize) -> Answer {
+        Answer {
+            question,
+            asked: self.asked(),
+            wanted: self.wanted(),
+            found: None,
+            value: None,
+            verdict: Verdict::Undecided,
+            reason: None,
+            takes: None,
+            p: None,
+            n: None,
+        }
+    }
+
+    /// The rows it speaks of.
+    pub(crate) fn rows(&self) -> Vec<&str> {
+        self.question.cells().into_iter().map(|cell| cell.row.as_str()).collect()
+    }
+
+    /// A value of the question as a plain number: ratios and amounts, not their logarithms.
+    pub(crate) fn plain(&self, value: f64) -> f64 {
+        match self.question {
+            Question::Difference(..) => value,
+            _ => value.exp(),
+        }
+    }
+
     /// What is asked, in words: `ext2 ÷ xfs in write_io`.
     pub(crate) fn asked(&self) -> String {
         let name = |cell: &CellName, other: Option<&CellName>| match other {
@@ -165,11 +215,7 @@ impl Atom {
             (RowUnit::Plain, _) | (_, Question::Ratio(..) | Question::Spread(..)) => String::new(),
             (unit, _) => format!(" {unit}"),
         };
-        let value = match self.question {
-            Question::Difference(..) => value,
-            _ => value.exp(),
-        };
-        format!("{}{unit}", digits(value))
+        format!("{}{unit}", digits(self.plain(value)))
     }
 
     /// The answers for which the statement holds: `below 1`, `0.91 to 1.1`.
@@ -203,4 +249,12 @@ pub(crate) fn digits(value: f64) -> String {
     let text =
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// `3 %`, `the published size`.
+pub(crate) fn percent(size: f64) -> String {
+    match size {
+        size if (size - 1.0).abs() < 1e-9 => "the published size".to_owned(),
+        size => format!("{} %", digits(size * 100.0)),
+    }
 }

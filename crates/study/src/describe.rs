@@ -1,6 +1,6 @@
 //! A study before it is run, as text.
 
-use crate::{Cell, Measured, Study, Test};
+use crate::{Cell, Measured, Study, Test, atom};
 
 /// Question, machine, matrix, published tables and claims, for a terminal of `width` columns.
 pub fn described(study: &Study, width: usize) -> String {
@@ -15,6 +15,10 @@ pub fn described(study: &Study, width: usize) -> String {
         ("scale", &format!("{} {}", study.scale, study.scale_reason)),
     ] {
         text += &folded(&format!("{head:9} "), paragraph, width);
+    }
+    if !study.sizes.is_empty() {
+        let sizes: Vec<String> = study.sizes.iter().map(|size| atom::percent(*size)).collect();
+        text += &folded("sizes     ", &format!("worth running: {}", sizes.join(", ")), width);
     }
     for part in &study.parts {
         text += &format!("\npart {}: {}\n", part.id, part.title);
@@ -48,22 +52,31 @@ pub fn described(study: &Study, width: usize) -> String {
             }
         }
     }
-    text += "\nclaims\n";
+    text += &claims(study, width);
+    if !study.flaws.is_empty() {
+        text += "\nwhat the original got wrong\n";
+        for flaw in &study.flaws {
+            text += &folded("  - ", flaw, width);
+        }
+    }
+    text
+}
+
+fn claims(study: &Study, width: usize) -> String {
+    let mut text = "\nclaims\n".to_owned();
     for claim in &study.claims {
         text += &folded(&format!("  {:4} ", claim.id), &claim.text, width);
         match &claim.test {
-            Test::Untestable(why) => text += &folded("       not tested: ", why, width),
+            Test::Untestable(why) => text += &folded("       not testable: ", why, width),
             Test::Statements(statements) => {
                 for statement in statements {
                     text += &folded("       test: ", &statement.to_string(), width);
                 }
             }
         }
-    }
-    if !study.flaws.is_empty() {
-        text += "\nwhat the original got wrong\n";
-        for flaw in &study.flaws {
-            text += &folded("  - ", flaw, width);
+        for revision in &claim.revised {
+            let head = format!("       revised {}: ", revision.date);
+            text += &folded(&head, &revision.reason, width);
         }
     }
     text

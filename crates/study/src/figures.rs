@@ -19,6 +19,26 @@ pub struct PartRun {
     pub run: StoredRun,
 }
 
+/// Which runs of a study belong together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Which<'a> {
+    /// The assumption; `None` for the study's own machine.
+    pub(crate) assumption: Option<&'a str>,
+    /// The size asked for; `None` for the study's own.
+    pub(crate) size: Option<f64>,
+    /// Trials planned after more looks than this are left out.
+    pub(crate) look: u32,
+}
+
+impl Which<'_> {
+    /// Whether a run belongs to them.
+    pub(crate) fn takes(&self, tag: &StudyTag) -> bool {
+        tag.assumption.as_deref() == self.assumption
+            && tag.size == self.size
+            && tag.look <= self.look
+    }
+}
+
 /// All runs of one assumption, part by part.
 pub(crate) struct Figures<'s> {
     study: &'s Study,
@@ -32,13 +52,13 @@ pub(crate) struct PartFigures {
 }
 
 impl<'s> Figures<'s> {
-    /// Takes those of `runs` that belong to this assumption.
-    pub(crate) fn of(study: &'s Study, runs: &[PartRun], assumption: Option<&str>) -> Figures<'s> {
+    /// Takes those of `runs` that belong together.
+    pub(crate) fn of(study: &'s Study, runs: &[PartRun], which: Which<'_>) -> Figures<'s> {
         let mut parts: BTreeMap<String, PartFigures> = BTreeMap::new();
         for part in &study.parts {
             let own: Vec<&StoredRun> = runs
                 .iter()
-                .filter(|it| it.tag.part == part.id && it.tag.assumption.as_deref() == assumption)
+                .filter(|it| it.tag.part == part.id && which.takes(&it.tag))
                 .map(|it| &it.run)
                 .collect();
             let Some(first) = own.first() else { continue };
@@ -54,11 +74,6 @@ impl<'s> Figures<'s> {
         Figures { study, parts }
     }
 
-    /// Whether nothing of it was run.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
-
     /// The runs of a part.
     pub(crate) fn part(&self, id: &str) -> Option<&PartFigures> {
         self.parts.get(id)
@@ -69,10 +84,11 @@ impl<'s> Figures<'s> {
         self.parts.iter()
     }
 
-    /// The scale at which a row's part was run.
-    pub(crate) fn scale_of(&self, row: &str) -> Option<f64> {
+    /// The size at which a row's part was run, as a share of the published one.
+    pub(crate) fn share_of(&self, row: &str) -> Option<f64> {
         let (table, _) = self.study.row(row)?;
-        Some(self.part(&table.part)?.run.header.scale)
+        let full = self.study.part(&table.part)?.published_scale;
+        Some(self.part(&table.part)?.run.header.scale / full)
     }
 
     /// The figures of single trials for a cell, in the row's unit. Trials that share a seed

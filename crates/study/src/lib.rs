@@ -6,11 +6,15 @@
 //! Nothing here runs a trial, and nothing here prints.
 #![forbid(unsafe_code)]
 
+mod assemble;
 mod atom;
 mod catalogue;
 mod describe;
 mod figures;
 mod formats;
+mod ladder;
+#[cfg(test)]
+mod ladder_tests;
 mod load;
 mod matrix;
 mod measured;
@@ -22,11 +26,13 @@ mod reading;
 mod results;
 mod source;
 mod statement;
+mod tables;
 mod unit;
 mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
+pub use assemble::results;
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
 pub use figures::PartRun;
@@ -35,15 +41,15 @@ pub use load::load;
 pub use matrix::{Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;
 pub use model::{
-    Absent, Assumption, Cell, Claim, Measured, NamedContender, NamedWorkload, Part, Published, Row,
-    Study, Test,
+    Absent, Assumption, Because, Cause, Cell, Claim, Measured, NamedContender, NamedWorkload, Part,
+    Published, Revision, Row, Study, Test,
 };
 pub use needs::{Need, needs};
 pub use problem::Problem;
 pub use results::{
-    ClaimResults, MeasuredCell, Results, RowResults, RunFacts, TableResults, Under, results,
+    AtSize, ClaimResults, MeasuredCell, Results, RowResults, RunFacts, TableResults, Under,
 };
 pub use source::{Source, SourceError, digest};
 pub use statement::{Assertion, Figure, Statement, StatementError};
 pub use unit::{Direction, RowUnit};
-pub use verdict::{Answer, Judged, Verdict};
+pub use verdict::{Answer, Judged, QuestionVerdict, Verdict};

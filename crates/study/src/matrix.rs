@@ -128,6 +128,8 @@ pub fn matrix(
                         group: group.to_owned(),
                         part: part.id.clone(),
                         assumption: id,
+                        size: wishes.scale,
+                        look: 0,
                         digest: study.digest.clone(),
                     }),
                 },

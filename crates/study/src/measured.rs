@@ -1,6 +1,8 @@
 //! Claims on what was measured.
 
-use stats::{Comparison, Estimated, Observation, Resolution, decide, paired, welch};
+use stats::{
+    Comparison, Decision, Estimated, Observation, Resolution, decide, paired, share_of_look, welch,
+};
 
 use crate::atom::{Atom, Question, digits};
 use crate::figures::Figures;
@@ -11,53 +13,120 @@ use crate::{Claim, Study, Test, atom};
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// Seeds a cell needs before a claim may rest on it.
-pub const SEEDS_MIN: usize = 8;
+pub const SEEDS_MIN: usize = 3;
+
+/// More seeds than this are not offered as what would decide a question.
+const SEEDS_OFFERED: f64 = 100.0;
 
 /// The verdict on every claim under one set of assumptions, in the order of the study;
 /// `None` for what cannot be tested. All questions of all claims are one family (Holm).
-pub(crate) fn judge(study: &Study, figures: &Figures<'_>) -> Vec<Option<Judged>> {
+///
+/// `looks` holds what was known each time it was decided whether to go on, the last of them
+/// all there is. Each look has its own share of the error rate, so that looking again and
+/// again finds no more by chance than looking once; what one look has decided stays so.
+pub(crate) fn judge(study: &Study, looks: &[Figures<'_>]) -> Vec<Option<Judged>> {
     let asked: Vec<Option<Vec<Atom>>> = study.claims.iter().map(|c| atoms_of(study, c)).collect();
     let all: Vec<&Atom> = asked.iter().flatten().flatten().collect();
-    let estimated: Vec<Result<(Estimated, usize), String>> =
+    let questions: Vec<usize> = asked.iter().flatten().flat_map(|it| atom::questions(it)).collect();
+    let mut answers: Vec<Answer> = Vec::new();
+    for (look, figures) in looks.iter().enumerate() {
+        let now = look_at(figures, &all, &questions, share_of_look(ALPHA, look));
+        let before = std::mem::take(&mut answers);
+        let decided = |answer: &Answer| answer.verdict.is_decided().then_some(answer.verdict);
+        let mut before = before.iter().map(decided);
+        answers = now
+            .into_iter()
+            .map(|answer| match before.next().flatten() {
+                Some(verdict) if !answer.verdict.is_decided() && answer.found.is_some() => {
+                    Answer { verdict, takes: None, ..answer }
+                }
+                _ => answer,
+            })
+            .collect();
+    }
+    let mut answers = answers.into_iter();
+    let judged = asked.iter().map(|atoms| {
+        let atoms = atoms.as_ref()?;
+        Some(Judged::of(answers.by_ref().take(atoms.len()).collect()))
+    });
+    judged.collect()
+}
+
+/// What was found at one look.
+fn look_at(figures: &Figures<'_>, all: &[&Atom], questions: &[usize], alpha: f64) -> Vec<Answer> {
+    let estimated: Vec<Result<(Estimated, usize), Lack>> =
         all.iter().map(|atom| estimate(figures, atom)).collect();
     let family: Vec<_> = all
         .iter()
         .zip(&estimated)
         .filter_map(|(atom, found)| Some((found.as_ref().ok()?.0, atom.region)))
         .collect();
-    let mut decisions = decide(&family, ALPHA).into_iter();
-    let mut answers = all.iter().zip(estimated).map(|(atom, found)| match found {
-        Err(reason) => Answer { reason: Some(reason), ..blank(atom) },
-        Ok((found, n)) => match decisions.next() {
-            None => blank(atom),
-            Some(decision) => {
-                let (low, high) = (decision.interval.low, decision.interval.high);
-                let verdict = match decision.inside {
-                    Some(true) => Verdict::Holds,
-                    Some(false) => Verdict::DoesNotHold,
-                    None => Verdict::Undecided,
-                };
-                let told = format!(
-                    "{} ({} to {})",
-                    atom.shown(found.value()),
-                    atom.shown(low),
-                    atom.shown(high)
-                );
-                Answer {
-                    found: Some(told),
-                    verdict,
-                    p: Some(decision.p_adjusted),
-                    n: Some(n),
-                    ..blank(atom)
-                }
+    let mut decisions = decide(&family, alpha).into_iter();
+    all.iter()
+        .zip(questions)
+        .zip(estimated)
+        .map(|((atom, question), found)| {
+            let blank = atom.unanswered(*question);
+            match found {
+                Err(lack) => Answer {
+                    verdict: if lack.run { Verdict::Undecided } else { Verdict::NotRun },
+                    reason: Some(lack.reason),
+                    takes: lack.takes,
+                    ..blank
+                },
+                Ok((found, n)) => match decisions.next() {
+                    None => blank,
+                    Some(decision) => answered(atom, blank, &found, n, &decision),
+                },
             }
-        },
-    });
-    let judged = asked.iter().map(|atoms| {
-        let atoms = atoms.as_ref()?;
-        Some(Judged::of(answers.by_ref().take(atoms.len()).collect()))
-    });
-    judged.collect()
+        })
+        .collect()
+}
+
+fn answered(
+    atom: &Atom,
+    blank: Answer,
+    found: &Estimated,
+    n: usize,
+    decision: &Decision,
+) -> Answer {
+    let (low, high) = (decision.interval.low, decision.interval.high);
+    let verdict = match decision.inside {
+        Some(true) => Verdict::Holds,
+        Some(false) => Verdict::DoesNotHold,
+        None => Verdict::Undecided,
+    };
+    let told =
+        format!("{} ({} to {})", atom.shown(found.value()), atom.shown(low), atom.shown(high));
+    Answer {
+        found: Some(told),
+        value: Some([found.value(), low, high].map(|value| atom.plain(value))),
+        verdict,
+        takes: (verdict == Verdict::Undecided).then(|| takes(atom, found, n, decision)),
+        p: Some(decision.p_adjusted),
+        n: Some(n),
+        ..blank
+    }
+}
+
+/// What would decide a question, by the spread seen so far; where that is out of reach, how
+/// far apart the two can be at most.
+fn takes(atom: &Atom, found: &Estimated, n: usize, decision: &Decision) -> String {
+    let (low, high) = (decision.interval.low, decision.interval.high);
+    let (half, distance) = ((high - low) / 2.0, atom.region.distance(found.value()));
+    // The width falls with the root of the number of seeds.
+    let seeds = (n as f64 * (half / distance).powi(2)).ceil().max(n as f64 + 1.0);
+    let apart = low.abs().max(high.abs()).exp_m1() * 100.0;
+    let alike = matches!(atom.question, Question::Ratio(..)) && apart < 10.0;
+    match (seeds <= SEEDS_OFFERED, alike) {
+        (true, false) => format!("about {seeds} seeds would decide it"),
+        (true, true) => {
+            let apart = digits(apart);
+            format!("they differ by less than {apart} %; about {seeds} seeds would decide it")
+        }
+        (false, true) => format!("they differ by less than {} %", digits(apart)),
+        (false, false) => format!("more than {SEEDS_OFFERED} seeds would be needed to decide it"),
+    }
 }
 
 /// The questions of a claim; `None` where it cannot be tested.
@@ -68,34 +137,39 @@ pub(crate) fn atoms_of(study: &Study, claim: &Claim) -> Option<Vec<Atom>> {
     }
 }
 
-fn blank(atom: &Atom) -> Answer {
-    Answer {
-        asked: atom.asked(),
-        wanted: atom.wanted(),
-        found: None,
-        verdict: Verdict::Undecided,
-        reason: None,
-        p: None,
-        n: None,
-    }
+/// Why a question has no number.
+struct Lack {
+    /// Whether something was run for it.
+    run: bool,
+    reason: String,
+    takes: Option<String>,
 }
 
 /// The number a question asks for, with the seeds it rests on.
-fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), String> {
+fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), Lack> {
+    let missing = |reason: String| Lack { run: false, reason, takes: None };
     let mut series: Vec<Vec<Observation>> = Vec::new();
     for cell in atom.question.cells() {
-        let found = figures.of_cell(cell)?;
+        let found = figures.of_cell(cell).map_err(missing)?;
         if found.len() < SEEDS_MIN {
-            return Err(format!(
-                "{} of the {SEEDS_MIN} seeds a verdict needs ({} in {})",
-                found.len(),
-                cell.column,
-                cell.row
-            ));
+            return Err(Lack {
+                run: true,
+                reason: format!(
+                    "{} of the {SEEDS_MIN} seeds a verdict needs ({} in {})",
+                    found.len(),
+                    cell.column,
+                    cell.row
+                ),
+                takes: None,
+            });
         }
-        let scale = figures.scale_of(&cell.row).unwrap_or(1.0);
-        if scale != 1.0 && atom.question.is_absolute() && atom.unit.is_time() {
-            return Err(format!("an amount of time says nothing at scale {}", digits(scale)));
+        let share = figures.share_of(&cell.row).unwrap_or(1.0);
+        if share != 1.0 && atom.question.is_absolute() && atom.unit.is_time() {
+            return Err(Lack {
+                run: true,
+                reason: format!("an amount of time says nothing at {}", atom::percent(share)),
+                takes: Some("a run at the published size would decide it".to_owned()),
+            });
         }
         series.push(found);
     }
@@ -105,9 +179,11 @@ fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), St
         (Question::Difference(..), [a, b]) => Estimated::difference(a, b),
         (Question::Spread(..), [a, b]) => Estimated::spread(&values(a), &values(b)),
         (_, [a, ..]) => Estimated::log_mean(&values(a)),
-        (_, []) => return Err("nothing was asked".to_owned()),
+        (_, []) => return Err(missing("nothing was asked".to_owned())),
     };
-    estimated.map(|found| (found, n)).map_err(|missing| missing.to_string())
+    let lack =
+        |missing: stats::Missing| Lack { run: true, reason: missing.to_string(), takes: None };
+    estimated.map(|found| (found, n)).map_err(lack)
 }
 
 /// By seed where both have the same ones, else as independent samples.

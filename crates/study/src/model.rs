@@ -32,8 +32,13 @@ pub struct Study {
     pub machine: String,
     /// What the original got wrong, and how that is known.
     pub flaws: Vec<String>,
-    /// The scale it is run at where none is given.
+    /// The scale it is run at where none is given: a trial run.
     pub scale: f64,
+    /// Sizes worth running, as shares of the published one, the smallest first.
+    pub sizes: Vec<f64>,
+    /// A sentence of the study's author on whether to believe the page; empty where there is
+    /// none.
+    pub believe: String,
     /// Why not at full size; empty where it is.
     pub scale_reason: String,
     /// Seeds of each cell where none are given.
@@ -70,6 +75,8 @@ pub struct Part {
     pub size: Option<Bytes>,
     /// Scale of this part where it is not the study's.
     pub scale: Option<f64>,
+    /// The scale at which it is as large as what was published.
+    pub published_scale: f64,
     /// Whether all workloads run one after the other on one filesystem.
     pub sequence: bool,
     /// Who competes.
@@ -211,6 +218,56 @@ pub struct Claim {
     pub remark: Option<String>,
     /// Why the measurement agrees or differs.
     pub explanation: Option<String>,
+    /// Why it does not hold, where it does not.
+    pub because: Option<Because>,
+    /// Changes made after its results were known.
+    pub revised: Vec<Revision>,
+}
+
+/// Why a claim does not hold where it was measured, with the evidence for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Because {
+    /// The kind of reason.
+    pub cause: Cause,
+    /// What was seen that shows it.
+    pub evidence: String,
+}
+
+/// Kinds of reasons why what was published does not hold today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The filesystem's code is another today.
+    CodeChanged,
+    /// What limits this run is not what limited the page's.
+    AnotherRegime,
+    /// The two measure different things.
+    NotComparable,
+}
+
+impl Cause {
+    /// Every kind with its words, as they are written in `claims.toml` and shown.
+    pub(crate) const ALL: [(Cause, &'static str); 3] = [
+        (Cause::CodeChanged, "the code has changed since"),
+        (Cause::AnotherRegime, "this run is another regime"),
+        (Cause::NotComparable, "not comparable"),
+    ];
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = Cause::ALL.iter().find(|(cause, _)| cause == self);
+        f.write_str(words.map_or("", |(_, words)| words))
+    }
+}
+
+/// A change of a claim or its test after results were known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Revision {
+    /// When.
+    pub date: String,
+    /// What was changed, and why.
+    pub reason: String,
 }
 
 /// How a claim is tested.
@@ -228,6 +285,28 @@ impl NamedWorkload {
     pub fn at_scale(&self, scale: f64) -> Option<Parameters> {
         let description = workload::find(&self.request.name)?.describe();
         Parameters::resolve(description, &self.request.parameters, scale).ok()
+    }
+}
+
+impl Assumption {
+    /// What of the machine it changes, in words: `processor`, `array`, `processor and drive`.
+    pub fn about(&self) -> String {
+        let mut named: Vec<&str> = Vec::new();
+        for key in self.changes.keys() {
+            let of = match key.split('.').collect::<Vec<_>>()[..] {
+                ["instruction_ns", ..] => "processor",
+                ["ram" | "available", ..] => "memory",
+                ["disk" | "journal", .., "battery" | "cache" | "raid"] => "array",
+                ["disk" | "journal", ..] => "drive",
+                _ => "machine",
+            };
+            if !named.contains(&of) {
+                named.push(of);
+            }
+        }
+        // The processor first, whatever the order of keys.
+        named.sort_by_key(|of| *of != "processor");
+        named.join(" and ")
     }
 }
 
@@ -249,8 +328,9 @@ impl Study {
         self.assumptions.iter().filter(move |it| it.parts.iter().any(|known| known == part))
     }
 
-    /// The scale of a part: the one asked for, else its own, else the study's.
-    pub fn scale_of(&self, part: &Part, asked: Option<f64>) -> f64 {
+    /// The scale of a part: that of the size asked for, else its own, else the study's.
+    pub fn scale_of(&self, part: &Part, size: Option<f64>) -> f64 {
+        let asked = size.map(|size| size * part.published_scale);
         asked.or(part.scale).unwrap_or(self.scale)
     }
 }

@@ -3,7 +3,7 @@
 use stats::{FixedWidth, Next};
 
 use crate::atom::{Atom, Question};
-use crate::figures::{Figures, PartRun};
+use crate::figures::{Figures, PartRun, Which};
 use crate::measured::atoms_of;
 use crate::{Measured, Study};
 
@@ -27,9 +27,10 @@ pub fn needs(
     study: &Study,
     runs: &[PartRun],
     assumption: Option<&str>,
+    size: Option<f64>,
     half_width: f64,
 ) -> Vec<Need> {
-    let figures = Figures::of(study, runs, assumption);
+    let figures = Figures::of(study, runs, Which { assumption, size, look: u32::MAX });
     let rule = FixedWidth::new(half_width);
     let mut needs: Vec<Need> = Vec::new();
     for atom in study.claims.iter().filter_map(|claim| atoms_of(study, claim)).flatten() {

@@ -7,28 +7,26 @@ use crate::{Cell, Statement, Study, atom};
 /// The verdict on statements by what was published, taken as it stands: no spread is
 /// supposed, and a figure that is only a bound (`>99999`) decides what the bound decides.
 pub(crate) fn judge(study: &Study, statements: &[Statement]) -> Judged {
-    let atoms = statements.iter().flat_map(|statement| atom::atoms(study, statement));
-    Judged::of(atoms.map(|atom| answer(study, &atom)).collect())
+    let atoms: Vec<Atom> =
+        statements.iter().flat_map(|statement| atom::atoms(study, statement)).collect();
+    let questions = atom::questions(&atoms);
+    Judged::of(atoms.iter().zip(questions).map(|(atom, at)| answer(study, atom, at)).collect())
 }
 
-fn answer(study: &Study, atom: &Atom) -> Answer {
-    let mut answer = Answer {
-        asked: atom.asked(),
-        wanted: atom.wanted(),
-        found: None,
-        verdict: Verdict::Undecided,
-        reason: None,
-        p: None,
-        n: None,
-    };
+fn answer(study: &Study, atom: &Atom, question: usize) -> Answer {
+    let mut answer = atom.unanswered(question);
     match bounds(study, &atom.question) {
-        Err(reason) => answer.reason = Some(reason),
+        Err(reason) => {
+            answer.verdict = Verdict::NotRun;
+            answer.reason = Some(reason);
+        }
         Ok((low, high)) => {
             answer.found = Some(match (low == high, high.is_infinite()) {
                 (true, _) => atom.shown(low),
                 (false, true) => format!("above {}", atom.shown(low)),
                 _ => format!("below {}", atom.shown(high)),
             });
+            answer.value = (low == high).then(|| [atom.plain(low); 3]);
             // Figures are rounded: what is equal to the last digits is equal.
             let slack = if atom.closed { 1e-9 } else { -1e-9 };
             let region = atom.region;

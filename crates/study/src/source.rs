@@ -138,7 +138,9 @@ fn without_explanations(text: &str) -> String {
     let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
     let claims = table.get_mut("claim").and_then(toml::Value::as_array_mut);
     for claim in claims.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
-        claim.remove("explanation");
+        for told_afterwards in ["explanation", "because", "revised"] {
+            claim.remove(told_afterwards);
+        }
     }
     table.to_string()
 }
@@ -156,6 +158,8 @@ mod tests {
         };
         let plain = source("[[claim]]\nid = 'A'\n").digest();
         assert_eq!(plain, source("[[claim]]\nid = 'A'\nexplanation = 'so'\n").digest());
+        let because = "because = { cause = 'not comparable', evidence = 'it' }\n";
+        assert_eq!(plain, source(&format!("[[claim]]\nid = 'A'\n{because}")).digest());
         assert_ne!(plain, source("[[claim]]\nid = 'B'\n").digest());
         assert_ne!(source("[[claim").digest(), source("[[claims").digest());
     }

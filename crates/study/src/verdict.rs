@@ -4,14 +4,42 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What can be said of a claim.
+/// What can be said of a claim, or of one of its questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Verdict {
+    /// Every question holds.
     Holds,
+    /// No question holds, and one was shown not to.
     DoesNotHold,
+    /// Some questions hold, others do not.
+    Partly,
+    /// Another size or another machine turns it.
+    Depends,
+    /// What was measured decides neither way.
     Undecided,
+    /// There is no figure to decide it by.
+    NotRun,
+    /// No figure could decide it.
+    NotTestable,
+}
+
+/// Every kind, in the order in which they are counted.
+pub(crate) const VERDICTS: [Verdict; 7] = [
+    Verdict::Holds,
+    Verdict::DoesNotHold,
+    Verdict::Partly,
+    Verdict::Depends,
+    Verdict::Undecided,
+    Verdict::NotRun,
+    Verdict::NotTestable,
+];
+
+impl Verdict {
+    /// Whether it says yes or no.
+    pub(crate) fn is_decided(self) -> bool {
+        matches!(self, Verdict::Holds | Verdict::DoesNotHold | Verdict::Partly)
+    }
 }
 
 impl fmt::Display for Verdict {
@@ -19,28 +47,50 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Verdict::Holds => "holds",
             Verdict::DoesNotHold => "does not hold",
+            Verdict::Partly => "partly",
+            Verdict::Depends => "depends",
             Verdict::Undecided => "undecided",
+            Verdict::NotRun => "not run",
+            Verdict::NotTestable => "not testable",
         })
     }
 }
 
-/// One question and its answer.
+/// A comparison of figures and what it came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
+    /// The question of the claim it belongs to, from 0: `A best` is one question, with an
+    /// answer for each other column.
+    pub question: usize,
     /// What was asked: `ext2 ÷ xfs in write_io`.
     pub asked: String,
     /// For which answers the claim holds: `below 1`.
     pub wanted: String,
     /// The answer with its interval: `0.613 (0.601 to 0.625)`; missing where there is none.
     pub found: Option<String>,
+    /// The answer as a number, and the ends of its interval where it has one.
+    pub value: Option<[f64; 3]>,
     /// Whether the claim holds by this answer.
     pub verdict: Verdict,
-    /// Why it is undecided, where something is missing.
+    /// Why it is not decided, where something is missing.
     pub reason: Option<String>,
+    /// What would decide it, or what is known although it is not decided.
+    pub takes: Option<String>,
     /// p after correction over all questions of the study; not for published figures.
     pub p: Option<f64>,
     /// Seeds it rests on; not for published figures.
     pub n: Option<usize>,
+}
+
+/// A question of a claim: it holds or not, whatever the others do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct QuestionVerdict {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What turns it: `size`, `processor (slow-cpu)`.
+    pub depends_on: Vec<String>,
+    /// What led to it, in words.
+    pub reason: Option<String>,
 }
 
 /// A verdict with what led to it.
@@ -48,36 +98,133 @@ pub struct Answer {
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
-    /// What turned it, in words.
-    pub reason: Option<String>,
     /// Every question of the claim.
+    pub questions: Vec<QuestionVerdict>,
+    /// What decided it, in words.
+    pub reason: Option<String>,
+    /// The comparisons behind the questions.
     pub answers: Vec<Answer>,
 }
 
 impl Judged {
-    /// All must hold; one that does not is enough for the claim not to.
+    /// From answers in the order of their questions.
     pub(crate) fn of(answers: Vec<Answer>) -> Judged {
-        let any = |verdict: Verdict| answers.iter().find(|answer| answer.verdict == verdict);
-        let (verdict, decisive) = match (any(Verdict::DoesNotHold), any(Verdict::Undecided)) {
-            (Some(answer), _) => (Verdict::DoesNotHold, Some(answer)),
-            (None, Some(answer)) => (Verdict::Undecided, Some(answer)),
-            (None, None) => (Verdict::Holds, None),
+        let questions = answers.chunk_by(|a, b| a.question == b.question).map(question).collect();
+        Judged::of_questions(questions, answers)
+    }
+
+    /// From questions that may depend on something.
+    pub(crate) fn of_questions(questions: Vec<QuestionVerdict>, answers: Vec<Answer>) -> Judged {
+        let has = |verdict: Verdict| questions.iter().any(|it| it.verdict == verdict);
+        let (held, failed) = (has(Verdict::Holds), has(Verdict::DoesNotHold));
+        let run = questions.iter().any(|it| it.verdict != Verdict::NotRun);
+        let open = has(Verdict::Undecided) || has(Verdict::NotRun);
+        let verdict = match () {
+            () if !run => Verdict::NotRun,
+            () if held && failed => Verdict::Partly,
+            () if has(Verdict::Depends) => Verdict::Depends,
+            () if failed => Verdict::DoesNotHold,
+            () if open => Verdict::Undecided,
+            () => Verdict::Holds,
         };
-        let reason = decisive.map(Answer::in_words);
-        Judged { verdict, reason, answers }
+        let decisive: &[Verdict] = match verdict {
+            Verdict::Holds | Verdict::NotTestable => &[],
+            Verdict::Partly | Verdict::DoesNotHold => &[Verdict::DoesNotHold],
+            Verdict::Depends => &[Verdict::Depends],
+            Verdict::Undecided => &[Verdict::Undecided, Verdict::NotRun],
+            Verdict::NotRun => &[Verdict::NotRun],
+        };
+        let reason = decisive.iter().find_map(|kind| {
+            let mut said = Vec::new();
+            for question in questions.iter().filter(|it| it.verdict == *kind) {
+                let reason = question.reason.clone().unwrap_or_default();
+                if !said.contains(&reason) {
+                    said.push(reason);
+                }
+            }
+            let first = said.first()?.clone();
+            Some(match said.len() {
+                1 => first,
+                2 => said.join("; "),
+                more => format!("{first}; and {} more", more - 1),
+            })
+        });
+        Judged { verdict, questions, reason, answers }
+    }
+
+    /// What no figure can decide.
+    pub(crate) fn not_testable(why: &str) -> Judged {
+        Judged {
+            verdict: Verdict::NotTestable,
+            questions: Vec::new(),
+            reason: Some(why.to_owned()),
+            answers: Vec::new(),
+        }
+    }
+
+    /// How many of its questions have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.questions.iter().filter(|question| question.verdict == verdict).count()
+    }
+
+    /// What turns it, each named once.
+    pub fn depends_on(&self) -> Vec<&str> {
+        let mut named: Vec<&str> = Vec::new();
+        for cause in self.questions.iter().flat_map(|question| &question.depends_on) {
+            if !named.contains(&cause.as_str()) {
+                named.push(cause);
+            }
+        }
+        named
     }
 }
 
-impl Answer {
-    /// `ext2 ÷ xfs in write_io is 1.2 (1.1 to 1.3), below 1 is claimed`.
-    pub fn in_words(&self) -> String {
-        match (&self.found, &self.reason) {
-            (Some(found), None) => {
-                format!("{} is {found}; claimed is {}", self.asked, self.wanted)
+impl fmt::Display for Judged {
+    /// `partly (4 of 6 questions)`, `depends on size`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = self.questions.len();
+        match self.verdict {
+            Verdict::Partly => {
+                write!(f, "partly ({} of {of} questions)", self.count(Verdict::Holds))
             }
-            (Some(found), Some(reason)) => format!("{} is {found}; {reason}", self.asked),
-            (None, Some(reason)) => format!("{}: {reason}", self.asked),
-            (None, None) => self.asked.clone(),
+            Verdict::Depends => write!(f, "depends on {}", self.depends_on().join(", ")),
+            Verdict::Undecided if self.count(Verdict::Holds) > 0 => {
+                write!(f, "undecided ({} of {of} questions hold)", self.count(Verdict::Holds))
+            }
+            verdict => verdict.fmt(f),
         }
+    }
+}
+
+/// The verdict on one question: all of its answers must hold.
+fn question(answers: &[Answer]) -> QuestionVerdict {
+    let any = |verdict: Verdict| answers.iter().find(|answer| answer.verdict == verdict);
+    let all_missing = answers.iter().all(|answer| answer.verdict == Verdict::NotRun);
+    let decisive = any(Verdict::DoesNotHold)
+        .or_else(|| any(Verdict::Undecided))
+        .or_else(|| any(Verdict::NotRun));
+    let verdict = match decisive {
+        None => Verdict::Holds,
+        // Part of it was seen to hold, the rest of it was not seen.
+        Some(answer) if answer.verdict == Verdict::NotRun && !all_missing => Verdict::Undecided,
+        Some(answer) => answer.verdict,
+    };
+    QuestionVerdict { verdict, depends_on: Vec::new(), reason: decisive.map(Answer::in_words) }
+}
+
+impl Answer {
+    /// `ext2 ÷ xfs in write_io is 1.2 (1.1 to 1.3); claimed is below 1`.
+    pub fn in_words(&self) -> String {
+        let mut said = match &self.found {
+            Some(found) => format!("{} is {found}", self.asked),
+            None => self.asked.clone(),
+        };
+        said += &match (&self.found, &self.reason) {
+            (Some(_), None) => format!("; claimed is {}", self.wanted),
+            (Some(_), Some(reason)) => format!("; {reason}"),
+            (None, Some(reason)) => format!(": {reason}"),
+            (None, None) => String::new(),
+        };
+        said + &self.takes.as_ref().map_or(String::new(), |takes| format!("; {takes}"))
     }
 }

@@ -2,4 +2,5 @@
 
 mod coverage;
 mod false_positives;
+mod looks;
 mod noise;

@@ -1,7 +1,7 @@
 //! Markdown with GitHub's tables: the page of a study in the documentation.
 
 use super::words;
-use crate::{ClaimResults, Results, TableResults};
+use crate::{ClaimResults, Results, TableResults, atom};
 
 pub(super) fn render(results: &Results, _: usize, _: bool) -> String {
     let study = &results.study;
@@ -26,8 +26,8 @@ pub(super) fn render(results: &Results, _: usize, _: bool) -> String {
             "| {} | {} | {} | **{}** |\n",
             plain(&claim.claim.id),
             plain(&claim.claim.text),
-            words::verdict(claim.published.as_ref()),
-            words::verdict(claim.measured.as_ref())
+            words::published_verdict(claim),
+            plain(&words::verdict(claim))
         );
     }
     text += "\n## Published and measured\n\nPublished figures in italics. ▲ best and ▼ worst: \
@@ -100,34 +100,29 @@ fn table(table: &TableResults) -> String {
 
 fn claim(claim: &ClaimResults) -> String {
     let mut text = format!("\n### {}. {}\n\n", plain(&claim.claim.id), plain(&claim.claim.text));
-    if let Some(why) = words::untested(claim) {
-        return text + &format!("Not tested: {}\n", plain(why));
-    }
-    for (head, judged) in
-        [("By the page's own figures", &claim.published), ("Measured", &claim.measured)]
-    {
-        let Some(judged) = judged else { continue };
-        text += &format!("**{head}: {}.**", judged.verdict);
-        text += &judged.reason.as_ref().map_or(String::new(), |why| format!(" {}.", plain(why)));
+    let heads = [
+        ("By the page's own figures", words::published_verdict(claim), &claim.published.reason),
+        ("Measured", words::verdict(claim), &claim.measured.reason),
+    ];
+    for (head, verdict, reason) in heads {
+        text += &format!("**{head}: {}.**", plain(&verdict));
+        text += &reason.as_ref().map_or(String::new(), |why| format!(" {}.", plain(why)));
         text += "\n\n";
     }
-    let answers = claim.measured.iter().flat_map(|judged| &judged.answers);
-    let answers: Vec<_> = answers.filter(|answer| answer.found.is_some()).collect();
-    if !answers.is_empty() {
+    text +=
+        &words::because(claim).map_or(String::new(), |why| format!("Because: {}\n\n", plain(&why)));
+    if !claim.measured.answers.is_empty() {
         text +=
             "| asked | claimed | measured (interval) | seeds | p | |\n|---|---|---|--:|--:|---|\n";
     }
-    for answer in answers {
+    for answer in &claim.measured.answers {
         text += &format!(
             "| {} | {} | {} | {} | {} | {} |\n",
             plain(&answer.asked),
             plain(&answer.wanted),
-            plain(answer.found.as_deref().unwrap_or_default()),
+            plain(&words::found(answer)),
             answer.n.map_or(String::new(), |n| n.to_string()),
-            answer.p.map_or(String::new(), |p| match p {
-                p if p < 0.0005 => "< 0.001".to_owned(),
-                p => format!("{p:.3}"),
-            }),
+            plain(&words::p(answer.p)),
             answer.verdict
         );
     }
@@ -142,6 +137,14 @@ fn claim(claim: &ClaimResults) -> String {
         .collect();
     if !under.is_empty() {
         text += &format!("\nUnder other assumptions: {}.\n", under.join("; "));
+    }
+    if claim.sizes.len() > 1 {
+        let sizes =
+            claim.sizes.iter().map(|it| format!("{} at {}", it.verdict, atom::percent(it.size)));
+        text += &format!("\nBy size: {}.\n", sizes.collect::<Vec<_>>().join("; "));
+    }
+    for revision in &claim.claim.revised {
+        text += &format!("\nRevised on {}: {}\n", plain(&revision.date), plain(&revision.reason));
     }
     for (head, said) in [("Remark", &claim.claim.remark), ("Why", &claim.claim.explanation)] {
         if let Some(said) = said {

@@ -5,8 +5,8 @@ use report::Mark;
 
 use super::words;
 use crate::describe::folded;
-use crate::verdict::{Judged, Verdict};
-use crate::{ClaimResults, Results, RowResults, TableResults};
+use crate::verdict::Verdict;
+use crate::{ClaimResults, Results, RowResults, TableResults, atom};
 
 pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     let paint = Paint(color);
@@ -111,30 +111,40 @@ fn row(
 fn claim(claim: &ClaimResults, width: usize, paint: &Paint) -> String {
     let mut text = String::from("\n");
     text += &folded(&format!("{:4} ", claim.claim.id), &claim.claim.text, width);
-    if let Some(why) = words::untested(claim) {
-        return text + &folded("       not tested: ", why, width);
-    }
-    for (head, judged) in [("page", &claim.published), ("measured", &claim.measured)] {
-        let Some(judged) = judged else { continue };
-        text += &format!("       {head:9} {}\n", paint.verdict(judged));
+    let heads = [
+        ("page", words::published_verdict(claim), &claim.published),
+        ("measured", words::verdict(claim), &claim.measured),
+    ];
+    for (head, said, judged) in heads {
+        text += &format!("       {head:9} {}\n", paint.verdict(judged.verdict, &said));
         if let Some(reason) = &judged.reason {
             text += &folded("                 ", reason, width);
         }
-        if head == "measured" {
-            for answer in judged.answers.iter().filter(|answer| answer.found.is_some()) {
-                let p = answer.p.map_or(String::new(), |p| match p {
-                    p if p < 0.0005 => ", p < 0.001".to_owned(),
-                    p => format!(", p {p:.3}"),
-                });
-                let n = answer.n.map_or(String::new(), |n| format!(", {n} seeds"));
-                let found = answer.found.clone().unwrap_or_default();
-                let line = format!(
-                    "{} is {found}; {} claimed: {}{n}{p}",
-                    answer.asked, answer.wanted, answer.verdict
-                );
-                text += &folded("         · ", &line, width);
-            }
-        }
+    }
+    if let Some(why) = words::because(claim) {
+        text += &folded("       because   ", &why, width);
+    }
+    for answer in &claim.measured.answers {
+        let p = answer.p.map_or(String::new(), |p| match p {
+            p if p < 0.0005 => ", p < 0.001".to_owned(),
+            p => format!(", p {p:.3}"),
+        });
+        let n = answer.n.map_or(String::new(), |n| format!(", {n} seeds"));
+        let is = if answer.found.is_some() { " is" } else { ":" };
+        let line = format!(
+            "{}{is} {}; {} claimed: {}{n}{p}",
+            answer.asked,
+            words::found(answer),
+            answer.wanted,
+            answer.verdict
+        );
+        text += &folded("         · ", &line, width);
+    }
+    if claim.sizes.len() > 1 {
+        let sizes =
+            claim.sizes.iter().map(|it| format!("{} at {}", it.verdict, atom::percent(it.size)));
+        let sizes = sizes.collect::<Vec<_>>().join("; ");
+        text += &folded("       by size   ", &sizes, width);
     }
     for under in &claim.under {
         let verdict = under.verdict.map_or("not tried".to_owned(), |verdict| verdict.to_string());
@@ -145,6 +155,10 @@ fn claim(claim: &ClaimResults, width: usize, paint: &Paint) -> String {
     }
     if let Some(explanation) = &claim.claim.explanation {
         text += &folded("       why       ", explanation, width);
+    }
+    for revision in &claim.claim.revised {
+        let said = format!("{}: {}", revision.date, revision.reason);
+        text += &folded("       revised   ", &said, width);
     }
     text
 }
@@ -173,12 +187,13 @@ impl Paint {
         }
     }
 
-    fn verdict(&self, judged: &Judged) -> String {
-        let code = match judged.verdict {
+    fn verdict(&self, verdict: Verdict, said: &str) -> String {
+        let code = match verdict {
             Verdict::Holds => "32",
             Verdict::DoesNotHold => "31",
-            Verdict::Undecided => "33",
+            Verdict::Partly | Verdict::Depends | Verdict::Undecided => "33",
+            Verdict::NotRun | Verdict::NotTestable => "2",
         };
-        self.with(code, &judged.verdict.to_string())
+        self.with(code, said)
     }
 }

@@ -3,8 +3,8 @@
 use report::Mark;
 
 use crate::atom::digits;
-use crate::verdict::{Judged, Verdict};
-use crate::{Cell, ClaimResults, Direction, MeasuredCell, Results, RowResults, Test};
+use crate::verdict::{Answer, VERDICTS, Verdict};
+use crate::{Cell, ClaimResults, Direction, MeasuredCell, Results, RowResults, atom};
 
 /// A published cell: `613`, `> 99999`, `not published`.
 pub(super) fn published(cell: &Cell) -> String {
@@ -117,38 +117,85 @@ pub(super) fn row_head(row: &RowResults) -> String {
     }
 }
 
-/// The verdict's word; `not tested` where there is none.
-pub(super) fn verdict(judged: Option<&Judged>) -> String {
-    judged.map_or("not tested".to_owned(), |judged| judged.verdict.to_string())
-}
-
-/// Why a claim is not tested.
-pub(super) fn untested(claim: &ClaimResults) -> Option<&str> {
-    match &claim.claim.test {
-        Test::Untestable(why) => Some(why),
-        Test::Statements(_) => None,
+/// The verdict by the page's own figures, in words.
+pub(super) fn published_verdict(claim: &ClaimResults) -> String {
+    match claim.published.verdict {
+        Verdict::NotRun => "not published".to_owned(),
+        _ => claim.published.to_string(),
     }
 }
 
-/// `6 hold, 2 do not, 1 is undecided, 2 are not tested`, measured.
+/// The verdict on what was measured, in words, with the size it is of where there were several
+/// or it is not the published one: `holds at 3 %`.
+pub(super) fn verdict(claim: &ClaimResults) -> String {
+    let size = match (claim.measured.verdict, claim.size) {
+        (Verdict::NotRun | Verdict::NotTestable | Verdict::Depends, _) | (_, None) => {
+            return claim.measured.to_string();
+        }
+        (_, Some(size)) => atom::percent(size),
+    };
+    format!("{} at {size}", claim.measured)
+}
+
+/// Why it does not hold, where it does not hold as it was claimed: by the page's own figures,
+/// or for the reason the study's author found.
+pub(super) fn because(claim: &ClaimResults) -> Option<String> {
+    let contradicted =
+        matches!(claim.measured.verdict, Verdict::DoesNotHold | Verdict::Partly | Verdict::Depends);
+    if !contradicted {
+        return None;
+    }
+    let by_page = matches!(claim.published.verdict, Verdict::DoesNotHold | Verdict::Partly)
+        .then(|| "the page's own figures say otherwise".to_owned());
+    let told = claim.claim.because.as_ref().map(|it| format!("{}: {}", it.cause, it.evidence));
+    let said: Vec<String> = by_page.into_iter().chain(told).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// p after correction: `< 0.001`, `0.012`; nothing where there is none.
+pub(super) fn p(p: Option<f64>) -> String {
+    p.map_or(String::new(), |p| match p {
+        p if p < 0.0005 => "< 0.001".to_owned(),
+        p => format!("{p:.3}"),
+    })
+}
+
+/// What was found for a question, or why nothing was, and what it would take.
+pub(super) fn found(answer: &Answer) -> String {
+    let parts = [&answer.found, &answer.reason, &answer.takes];
+    parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ")
+}
+
+/// A verdict and in how many claims it was found, each kind that occurs.
+pub(super) fn counts(results: &Results) -> Vec<(Verdict, String)> {
+    VERDICTS
+        .iter()
+        .filter_map(|kind| {
+            let of = |claim: &&ClaimResults| claim.measured.verdict == *kind;
+            let count = results.claims.iter().filter(of).count();
+            let said = match (kind, count) {
+                (_, 0) => return None,
+                (Verdict::Holds, 1) => "holds",
+                (Verdict::Holds, _) => "hold",
+                (Verdict::DoesNotHold, 1) => "does not hold",
+                (Verdict::DoesNotHold, _) => "do not hold",
+                (Verdict::Partly, 1) => "holds in part",
+                (Verdict::Partly, _) => "hold in part",
+                (Verdict::Depends, 1) => "depends on size or machine",
+                (Verdict::Depends, _) => "depend on size or machine",
+                (Verdict::Undecided, _) => "undecided",
+                (Verdict::NotRun, _) => "not run",
+                (Verdict::NotTestable, _) => "not testable",
+            };
+            Some((*kind, format!("{count} {said}")))
+        })
+        .collect()
+}
+
+/// `Of 9 claims 6 hold, 2 do not hold, 1 undecided.`
 pub(super) fn summary(results: &Results) -> String {
-    let count = |wanted: Option<Verdict>| {
-        let of = |claim: &&ClaimResults| claim.measured.as_ref().map(|it| it.verdict) == wanted;
-        results.claims.iter().filter(of).count()
-    };
-    let said = |count: usize, one: &str, more: &str| {
-        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { more }))
-    };
-    let parts: Vec<String> = [
-        said(count(Some(Verdict::Holds)), "holds", "hold"),
-        said(count(Some(Verdict::DoesNotHold)), "does not hold", "do not hold"),
-        said(count(Some(Verdict::Undecided)), "is undecided", "are undecided"),
-        said(count(None), "is not tested", "are not tested"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    format!("Of {} claims {}, as measured.", results.claims.len(), parts.join(", "))
+    let counts: Vec<String> = counts(results).into_iter().map(|(_, said)| said).collect();
+    format!("Of {} claims {}.", results.claims.len(), counts.join(", "))
 }
 
 /// On what and how, one sentence each.
@@ -201,11 +248,13 @@ pub(super) fn how(results: &Results) -> Vec<String> {
 /// How verdicts are found.
 pub(super) fn method(results: &Results) -> String {
     format!(
-        "Verdicts: every claim is taken apart into ratios or differences of figures, paired by \
-         seed, each with a region in which the claim is true. An interval inside it holds, one \
-         outside does not, else it is undecided; all questions of the study together are wrong \
-         with a probability of at most {:.0} % (Holm). Fewer than {} seeds decide nothing. In \
-         the lab a verdict must be the same under every assumption.",
+        "Verdicts: every claim is taken apart into questions of ratios or differences of figures, \
+         paired by seed, each with a region in which the claim is true. An interval inside it \
+         holds, one outside does not, else it is undecided; all questions of the study together \
+         are wrong with a probability of at most {:.0} % (Holm), however often results were \
+         looked at and seeds added: each look has its own share. Fewer than {} seeds decide \
+         nothing. A verdict is of the largest size that was run; where a smaller size or, in \
+         the lab, another assumption says the contrary, it depends on that.",
         results.alpha * 100.0,
         crate::SEEDS_MIN
     )
@@ -213,19 +262,17 @@ pub(super) fn method(results: &Results) -> String {
 
 /// The command that does it again.
 pub(super) fn command(results: &Results) -> String {
-    let study = &results.study;
     let mut command = format!("fstrial study run {}", results.named);
     let first = results.runs.first();
-    let scales: Vec<f64> = study
-        .parts
-        .iter()
-        .filter_map(|part| {
-            let run = results.runs.iter().find(|run| run.part == part.id)?;
-            (run.scale != study.scale_of(part, None)).then_some(run.scale)
-        })
-        .collect();
-    if let Some(scale) = scales.first() {
-        command += &format!(" --scale {scale}");
+    let mut sizes: Vec<f64> = Vec::new();
+    for size in results.runs.iter().filter_map(|run| run.size) {
+        if !sizes.contains(&size) {
+            sizes.push(size);
+        }
+    }
+    if !sizes.is_empty() {
+        let sizes: Vec<String> = sizes.iter().map(f64::to_string).collect();
+        command += &format!(" --scale {}", sizes.join(","));
     }
     if let Some(run) = first
         && run.seed != 1

@@ -3,9 +3,10 @@
 use crate::problem::suggest;
 use crate::reading::{Keys, Located, Reading};
 use crate::statement::{Figure, Statement};
-use crate::{Claim, Direction, Study, Test};
+use crate::{Because, Cause, Claim, Direction, Revision, Study, Test};
 
-const CLAIM: &[&str] = &["id", "text", "test", "remark", "explanation", "untestable"];
+const CLAIM: &[&str] =
+    &["id", "text", "test", "remark", "explanation", "untestable", "because", "revised"];
 
 pub(super) fn read(reading: &Reading<'_>, study: &Study) -> Vec<Claim> {
     let file = reading.parse();
@@ -60,6 +61,49 @@ fn claim(keys: &Keys<'_, '_>, study: &Study, seen: &mut Vec<String>) -> Claim {
         test,
         remark: trimmed(keys.optional("remark")),
         explanation: trimmed(keys.optional("explanation")),
+        because: because(keys),
+        revised: revised(keys),
+    }
+}
+
+/// `because = { cause = "…", evidence = "…" }`
+fn because(keys: &Keys<'_, '_>) -> Option<Because> {
+    let table = keys.table("because", "`because`", &["cause", "evidence"])?;
+    let (written, evidence) = (table.text("cause")?, table.plain("evidence"));
+    let words = || Cause::ALL.iter().map(|(_, words)| *words);
+    let found = Cause::ALL.iter().find(|(_, words)| *words == written.value);
+    if found.is_none() {
+        let message = format!("`{}` is no cause", written.value);
+        keys.reading.note_with(written.at, message, suggest(&written.value, words()));
+    }
+    Some(Because { cause: found?.0, evidence })
+}
+
+/// `revised = { date = "2026-11-24", reason = "…" }`, or a list of them.
+fn revised(keys: &Keys<'_, '_>) -> Vec<Revision> {
+    let known = &["date", "reason"];
+    let one = |table: &Keys<'_, '_>| {
+        let date = table.text("date");
+        let sound = |text: &str| {
+            let digits = |part: &str, n: usize| {
+                part.len() == n && part.bytes().all(|byte| byte.is_ascii_digit())
+            };
+            let parts: Vec<&str> = text.split('-').collect();
+            matches!(parts[..], [y, m, d] if digits(y, 4) && digits(m, 2) && digits(d, 2))
+        };
+        if let Some(date) = date.as_ref().filter(|date| !sound(&date.value)) {
+            let message = format!("`{}` is no date", date.value);
+            let suggestion = "write year, month and day as in 2026-11-24".to_owned();
+            keys.reading.note_with(date.at.clone(), message, Some(suggestion));
+        }
+        Revision {
+            date: date.map(|date| date.value).unwrap_or_default(),
+            reason: table.plain("reason"),
+        }
+    };
+    match keys.get("revised").map(|value| value.get_ref().is_array()) {
+        Some(true) => keys.tables("revised", "`revised`", known).iter().map(one).collect(),
+        _ => keys.table("revised", "`revised`", known).iter().map(one).collect(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::part;
 use crate::problem::suggest;
-use crate::reading::{Keys, Reading, dotted};
+use crate::reading::{Keys, Reading, dotted, number};
 use crate::{Assumption, Source, Study};
 
 const KEYS: &[&str] = &[
@@ -19,14 +19,16 @@ const KEYS: &[&str] = &[
     "flaws",
     "scale",
     "scale_reason",
+    "sizes",
     "seeds",
+    "believe",
     "part",
     "assumption",
 ];
 const ASSUMPTION: &[&str] = &["id", "text", "parts", "change"];
 
 /// Seeds of each cell where the file does not say.
-const SEEDS: u32 = 8;
+const SEEDS: u32 = 4;
 
 pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
     let table = reading.parse();
@@ -56,6 +58,8 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
         machine: keys.plain("machine"),
         flaws: keys.texts("flaws").into_iter().map(|flaw| flaw.value.trim().to_owned()).collect(),
         scale,
+        sizes: sizes(&keys),
+        believe: keys.optional("believe").map(|it| it.value.trim().to_owned()).unwrap_or_default(),
         scale_reason: scale_reason.map(|text| text.value.trim().to_owned()).unwrap_or_default(),
         seeds: keys.positive("seeds").map_or(SEEDS, |seeds| seeds as u32),
         parts,
@@ -71,6 +75,24 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
         .map(|keys| assumption(keys, &study, source, &mut seen))
         .collect();
     study
+}
+
+/// `sizes = [0.03, 0.1, 0.3, 1]`: shares of the published size, rising.
+fn sizes(keys: &Keys<'_, '_>) -> Vec<f64> {
+    let mut sizes: Vec<f64> = Vec::new();
+    for value in keys.list("sizes") {
+        match number(value.get_ref()) {
+            Some(size) if size > sizes.last().copied().unwrap_or(0.0) && size.is_finite() => {
+                sizes.push(size);
+            }
+            _ => keys.reading.note(
+                value.span(),
+                "`sizes` are shares of the published size, each larger than the one before: \
+                 [0.03, 0.1, 1]",
+            ),
+        }
+    }
+    sizes
 }
 
 fn assumption(

@@ -1,6 +1,6 @@
 //! A small sound study, and everything that can be wrong with one.
 
-use crate::{Cell, Measured, Source, Study, load};
+use crate::{Cause, Cell, Measured, Source, Study, load};
 
 const STUDY: &str = r#"
 name = "tiny"
@@ -13,6 +13,7 @@ summary = "Two filesystems, one workload."
 machine = "one disk"
 scale = 0.1
 scale_reason = "it is a test"
+sizes = [0.1, 1]
 
 [[part]]
 id = "single"
@@ -57,6 +58,8 @@ const CLAIMS: &str = r#"
 id = "A1"
 text = "Fast is fast."
 test = ["io: fast better than old", "creates: fast at least 10 times old"]
+because = { cause = "this run is another regime", evidence = "nothing is read" }
+revised = { date = "2026-11-24", reason = "the second row was added" }
 [[claim]]
 id = "A2"
 text = "It scales."
@@ -80,7 +83,11 @@ fn loaded(change: &[(&str, &str)]) -> Result<Study, Vec<String>> {
 #[test]
 fn a_sound_study_is_read_whole() {
     let study = loaded(&[]).unwrap();
-    assert_eq!(study.seeds, 8, "the default");
+    assert_eq!(study.seeds, 4, "the default");
+    assert_eq!(study.sizes, [0.1, 1.0]);
+    let claim = &study.claims[0];
+    assert_eq!(claim.because.as_ref().unwrap().cause, Cause::AnotherRegime);
+    assert_eq!(claim.revised[0].date, "2026-11-24");
     let (_, row) = study.row("creates").unwrap();
     assert_eq!(row.values[0], Cell::Above(99999.0));
     assert!(matches!(row.measured, Measured::Nothing(_)));
@@ -93,14 +100,14 @@ fn a_sound_study_is_read_whole() {
 fn each_error_names_file_line_and_what_to_write() {
     let cases: &[(&str, &str, &str, &[&str])] = &[
         ("title =", "titel =", "study.toml:", &["no key `titel`", "did you mean `title`?"]),
-        ("ext3@2004", "ext5@2004", "study.toml:17:", &["no filesystem `ext5`", "`ext"]),
-        ("old=ext3", "fast=ext3", "study.toml:17:", &["another contender `fast`"]),
-        ("maildir-write", "maildir-wirte", "study.toml:18:", &["did you mean `maildir-write`?"]),
-        ("fsync=file", "fsnyc=file", "study.toml:18:", &["did you mean `fsync`?"]),
-        ("fsync=file", "fsync=maybe", "study.toml:18:", &["fsync=maybe"]),
-        ("scsi-2004", "scsi-2005", "study.toml:16:", &["did you mean `scsi-2004`?"]),
-        ("instruction_ns = 2", "instruction_ns = 3", "study.toml:26:", &["power of two"]),
-        ("write_cache = true", "cache = true", "study.toml:26:", &["unknown field `cache`"]),
+        ("ext3@2004", "ext5@2004", "study.toml:18:", &["no filesystem `ext5`", "`ext"]),
+        ("old=ext3", "fast=ext3", "study.toml:18:", &["another contender `fast`"]),
+        ("maildir-write", "maildir-wirte", "study.toml:19:", &["did you mean `maildir-write`?"]),
+        ("fsync=file", "fsnyc=file", "study.toml:19:", &["did you mean `fsync`?"]),
+        ("fsync=file", "fsync=maybe", "study.toml:19:", &["fsync=maybe"]),
+        ("scsi-2004", "scsi-2005", "study.toml:17:", &["did you mean `scsi-2004`?"]),
+        ("instruction_ns = 2", "instruction_ns = 3", "study.toml:27:", &["power of two"]),
+        ("write_cache = true", "cache = true", "study.toml:27:", &["unknown field `cache`"]),
         ("946.5, ", "", "published.toml:12:", &["2 entries for 3 columns"]),
         ("[\"fast\",", "[\"fats\",", "published.toml:6:", &["did you mean `fast`?"]),
         ("\"unpack\"", "\"unpakc\"", "published.toml:13:", &["did you mean `unpack`?"]),
@@ -110,7 +117,10 @@ fn each_error_names_file_line_and_what_to_write() {
         ("fast better", "fats better", "claims.toml:5:", &["did you mean `fast`?"]),
         ("\"io: fast", "\"oi: fast", "claims.toml:5:", &["there is no row `oi`", "io"]),
         ("better than old", "faster than old", "claims.toml:5:", &["`faster` is not known"]),
-        ("\"A2\"", "\"A1\"", "claims.toml:7:", &["another claim `A1`"]),
+        ("\"A2\"", "\"A1\"", "claims.toml:9:", &["another claim `A1`"]),
+        ("another regime", "no regime", "claims.toml:6:", &["is no cause", "another regime"]),
+        ("2026-11-24", "today", "claims.toml:7:", &["`today` is no date", "2026-11-24"]),
+        ("[0.1, 1]", "[1, 0.1]", "study.toml:12:", &["each larger"]),
         ("better = \"lower\"", "better = \"neither\"", "claims.toml:5:", &["nothing ranks"]),
     ];
     for (from, to, place, said) in cases {

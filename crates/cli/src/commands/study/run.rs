@@ -230,7 +230,7 @@ impl Execution<'_> {
             seen.push(at);
             let (study, assumption) = (&self.study, tag.assumption.as_deref());
             let Some(part) = study.part(&tag.part) else { continue };
-            let wanted: Vec<_> = needs(study, &runs, assumption, half_width)
+            let wanted: Vec<_> = needs(study, &runs, assumption, tag.size, half_width)
                 .into_iter()
                 .filter(|need| need.part == tag.part)
                 .collect();

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::words;
 use crate::verdict::{Judged, Verdict};
-use crate::{ClaimResults, Measured, Results, TableResults};
+use crate::{ClaimResults, Measured, Results, TableResults, atom};
 
 /// Beyond this the charts of every phase are left to the reports of single runs.
 const CHARTS_MAX: usize = 1_500_000;
@@ -51,13 +51,15 @@ struct Chip {
 struct Claim {
     id: String,
     text: String,
-    published: Option<Told>,
-    measured: Option<Told>,
-    untested: Option<String>,
+    published: Told,
+    measured: Told,
+    because: Option<String>,
     answers: Vec<[String; 6]>,
     under: Vec<(String, &'static str, String)>,
+    sizes: Vec<(String, &'static str, String)>,
     remark: Option<String>,
     explanation: Vec<Span>,
+    revised: Vec<(String, String)>,
 }
 
 #[derive(Serialize)]
@@ -180,54 +182,39 @@ fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "fails",
-        Verdict::Undecided => "open",
+        Verdict::Partly | Verdict::Depends | Verdict::Undecided => "open",
+        Verdict::NotRun | Verdict::NotTestable => "none",
     }
 }
 
 fn chips(results: &Results) -> Vec<Chip> {
-    let count = |wanted: Option<Verdict>| {
-        let of = |claim: &&ClaimResults| claim.measured.as_ref().map(|it| it.verdict) == wanted;
-        results.claims.iter().filter(of).count()
-    };
-    [
-        ("holds", "holds", "hold", count(Some(Verdict::Holds))),
-        ("fails", "does not hold", "do not hold", count(Some(Verdict::DoesNotHold))),
-        ("open", "undecided", "undecided", count(Some(Verdict::Undecided))),
-        ("none", "not tested", "not tested", count(None)),
-    ]
-    .into_iter()
-    .filter(|(.., count)| *count > 0)
-    .map(|(class, one, many, count)| {
-        let word = if count == 1 { one } else { many };
-        Chip { class, text: format!("{count} {word}") }
-    })
-    .collect()
+    let chip = |(verdict, text)| Chip { class: class(verdict), text };
+    words::counts(results).into_iter().map(chip).collect()
 }
 
 fn claim(claim: &ClaimResults) -> Claim {
-    let told = |judged: &Judged| Told {
+    let told = |judged: &Judged, verdict: String| Told {
         class: class(judged.verdict),
-        verdict: judged.verdict.to_string(),
+        verdict,
         reason: judged.reason.clone(),
     };
-    let answers = claim.measured.iter().flat_map(|judged| &judged.answers);
     Claim {
         id: claim.claim.id.clone(),
         text: claim.claim.text.clone(),
-        published: claim.published.as_ref().map(told),
-        measured: claim.measured.as_ref().map(told),
-        untested: words::untested(claim).map(str::to_owned),
-        answers: answers
+        published: told(&claim.published, words::published_verdict(claim)),
+        measured: told(&claim.measured, words::verdict(claim)),
+        because: words::because(claim),
+        answers: claim
+            .measured
+            .answers
+            .iter()
             .map(|answer| {
                 [
                     answer.asked.clone(),
                     answer.wanted.clone(),
-                    answer.found.clone().or(answer.reason.clone()).unwrap_or_default(),
+                    words::found(answer),
                     answer.n.map_or(String::new(), |n| n.to_string()),
-                    answer.p.map_or(String::new(), |p| match p {
-                        p if p < 0.0005 => "< 0.001".to_owned(),
-                        p => format!("{p:.3}"),
-                    }),
+                    words::p(answer.p),
                     answer.verdict.to_string(),
                 ]
             })
@@ -243,8 +230,20 @@ fn claim(claim: &ClaimResults) -> Claim {
                 (under.assumption.clone(), class, verdict)
             })
             .collect(),
+        sizes: (claim.sizes.len() > 1)
+            .then(|| claim.sizes.iter())
+            .into_iter()
+            .flatten()
+            .map(|it| (atom::percent(it.size), class(it.verdict), it.verdict.to_string()))
+            .collect(),
         remark: claim.claim.remark.clone(),
         explanation: claim.claim.explanation.as_deref().map_or_else(Vec::new, spans),
+        revised: claim
+            .claim
+            .revised
+            .iter()
+            .map(|it| (it.date.clone(), it.reason.clone()))
+            .collect(),
     }
 }
 

@@ -1,0 +1,95 @@
+//! From the runs of a study to its results.
+
+use crate::figures::{Figures, PartRun, Which};
+use crate::measured::ALPHA;
+use crate::results::{Detail, Results, RunFacts};
+use crate::{Study, ladder, tables};
+
+/// Tables and verdicts from the runs of one study.
+pub fn results(study: &Study, runs: &[PartRun]) -> Results {
+    let rungs = ladder::rungs(study, runs);
+    let nothing = Figures::of(study, &[], Which { assumption: None, size: None, look: 0 });
+    // Tables show the largest size.
+    let own = rungs.last().map_or(&nothing, |rung| &rung.own);
+    let claims = (0..study.claims.len()).map(|at| ladder::claim(study, runs, &rungs, at));
+    let first = runs.first();
+    let mut ordered: Vec<&PartRun> = runs.iter().collect();
+    ordered.sort_by_key(|it| it.run.header.id.trim_start_matches('r').parse::<u64>().ok());
+    Results {
+        study: study.clone(),
+        named: first.map_or(study.name.clone(), |it| it.tag.study.clone()),
+        testbed: first.map(|it| it.run.header.testbed.clone()).unwrap_or_default(),
+        created: first.map(|it| it.run.header.created.clone()).unwrap_or_default(),
+        version: first.map(|it| it.run.header.fstrial_version.clone()).unwrap_or_default(),
+        alpha: ALPHA,
+        runs: ordered.iter().map(|it| facts(it)).collect(),
+        tables: study.tables.iter().map(|table| tables::of(study, table, own)).collect(),
+        claims: claims.collect(),
+        notes: notes(study, runs, own),
+        details: study.parts.iter().filter_map(|part| detail(part, own)).collect(),
+    }
+}
+
+fn detail(part: &crate::Part, own: &Figures<'_>) -> Option<Detail> {
+    let figures = own.part(&part.id)?;
+    let names = part.workloads.iter().map(|it| (it.id.clone(), it.request.name.clone()));
+    Some(Detail {
+        part: part.id.clone(),
+        title: part.title.clone(),
+        workloads: names.collect(),
+        run: figures.run.clone(),
+        analysis: figures.analysis.clone(),
+    })
+}
+
+fn facts(it: &PartRun) -> RunFacts {
+    let (header, trials) = (&it.run.header, &it.run.trials);
+    let done = |trial: &&store::StoredTrial| trial.outcome.as_ref().is_some_and(|o| o.is_done());
+    RunFacts {
+        id: header.id.clone(),
+        part: it.tag.part.clone(),
+        assumption: it.tag.assumption.clone(),
+        size: it.tag.size,
+        scale: header.scale,
+        seed: header.seed,
+        trials: trials.len(),
+        done: trials.iter().filter(done).count(),
+        outstanding: trials.iter().filter(|trial| trial.outcome.is_none()).count(),
+        environment: public(&header.environment),
+    }
+}
+
+/// A study's results are shown to others: what names a person or a machine stays out.
+fn public(environment: &store::Environment) -> store::Environment {
+    let private = store::Environment::PRIVATE;
+    let all = environment.0.iter().filter(|(key, _)| !private.contains(&key.as_str()));
+    store::Environment(all.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+fn notes(study: &Study, runs: &[PartRun], own: &Figures<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if runs.iter().any(|it| it.tag.digest != study.digest) {
+        notes.push(
+            "The study's files have changed since it was run; tables and claims are today's."
+                .to_owned(),
+        );
+    }
+    let outstanding: usize =
+        runs.iter().flat_map(|it| &it.run.trials).filter(|trial| trial.outcome.is_none()).count();
+    if outstanding > 0 {
+        notes.push(format!("{outstanding} trials have not been run yet; --resume goes on."));
+    }
+    // Each once, however many parts it is about.
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (part, figures) in own.parts() {
+        for warning in &figures.analysis.warnings {
+            match said.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, parts)) if parts.contains(&part.as_str()) => {}
+                Some((_, parts)) => parts.push(part),
+                None => said.push((warning, vec![part])),
+            }
+        }
+    }
+    notes.extend(said.into_iter().map(|(text, parts)| format!("{}: {text}", parts.join(", "))));
+    notes
+}

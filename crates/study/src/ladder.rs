@@ -1,0 +1,228 @@
+//! One verdict from all sizes and all assumptions: that of the largest size, as far as it is
+//! the same on every machine that may have been meant and at every smaller size.
+
+use crate::figures::{Figures, PartRun, Which};
+use crate::measured::{self, atoms_of};
+use crate::results::{AtSize, Under};
+use crate::verdict::{Judged, QuestionVerdict, Verdict};
+use crate::{Claim, ClaimResults, Study, Test, atom, published};
+
+/// All runs of one size.
+pub(crate) struct Rung<'s> {
+    /// On the study's own machine.
+    pub(crate) own: Figures<'s>,
+    judged: Vec<Option<Judged>>,
+    /// Under each assumption of the study; missing where it was not run.
+    under: Vec<Option<Vec<Option<Judged>>>>,
+}
+
+/// What was run, the smallest size first.
+pub(crate) fn rungs<'s>(study: &'s Study, runs: &[PartRun]) -> Vec<Rung<'s>> {
+    let mut sizes: Vec<Option<f64>> = Vec::new();
+    for it in runs {
+        if !sizes.contains(&it.tag.size) {
+            sizes.push(it.tag.size);
+        }
+    }
+    let order = |size: &Option<f64>| size.unwrap_or(study.scale);
+    sizes.sort_by(|a, b| order(a).total_cmp(&order(b)));
+    sizes
+        .into_iter()
+        .map(|size| {
+            let looks = |assumption| {
+                let of = |look| Figures::of(study, runs, Which { assumption, size, look });
+                let own = runs.iter().map(|it| &it.tag);
+                let mut known: Vec<u32> = own
+                    .filter(|tag| Which { assumption, size, look: u32::MAX }.takes(tag))
+                    .map(|tag| tag.look)
+                    .collect();
+                known.sort_unstable();
+                known.dedup();
+                known.into_iter().map(of).collect::<Vec<_>>()
+            };
+            let under = study.assumptions.iter().map(|it| {
+                let looks = looks(Some(&*it.id));
+                (!looks.is_empty()).then(|| measured::judge(study, &looks))
+            });
+            let under = under.collect();
+            let mut own = looks(None);
+            let judged = measured::judge(study, &own);
+            let nothing = || Figures::of(study, &[], Which { assumption: None, size, look: 0 });
+            Rung { own: own.pop().unwrap_or_else(nothing), judged, under }
+        })
+        .collect()
+}
+
+/// A claim with its verdicts; `at` is its place in the study.
+pub(crate) fn claim(
+    study: &Study,
+    runs: &[PartRun],
+    rungs: &[Rung<'_>],
+    at: usize,
+) -> ClaimResults {
+    let claim = &study.claims[at];
+    let statements = match &claim.test {
+        Test::Statements(all) => all,
+        Test::Untestable(why) => {
+            return ClaimResults {
+                claim: claim.clone(),
+                published: Judged::not_testable(why),
+                measured: Judged::not_testable(why),
+                size: None,
+                sizes: Vec::new(),
+                under: Vec::new(),
+            };
+        }
+    };
+    let lab = runs.iter().any(|it| it.run.header.testbed == "lab");
+    let run = |rung: &&Rung<'_>| {
+        let judged = rung.judged[at].as_ref();
+        judged.is_some_and(|judged| judged.verdict != Verdict::NotRun)
+    };
+    // Where nothing was run, the largest size says why.
+    let largest = rungs.last();
+    let rungs: Vec<&Rung<'_>> = rungs.iter().filter(run).collect();
+    let sizes: Vec<AtSize> = rungs.iter().filter_map(|rung| at_size(study, rung, at)).collect();
+    let under = rungs.last().map_or_else(Vec::new, |rung| under(study, rung, claim, lab, at));
+    let largest = rungs.last().copied().or(largest);
+    let own = largest.and_then(|rung| rung.judged[at].clone());
+    let measured = match own {
+        None => not_run(study, claim),
+        Some(own) => {
+            let questions =
+                own.questions.iter().enumerate().map(|(nth, question)| {
+                    along_sizes(survived(question, &under, nth), nth, &sizes)
+                });
+            Judged::of_questions(questions.collect(), own.answers.clone())
+        }
+    };
+    ClaimResults {
+        claim: claim.clone(),
+        published: published::judge(study, statements),
+        measured,
+        size: sizes.last().map(|last| last.size),
+        sizes,
+        under: under.into_iter().map(|(under, _)| under).collect(),
+    }
+}
+
+/// A claim of which nothing was run: every question with its reason.
+fn not_run(study: &Study, claim: &Claim) -> Judged {
+    let nothing = Figures::of(study, &[], Which { assumption: None, size: None, look: 0 });
+    let one = Study { claims: vec![claim.clone()], ..study.clone() };
+    let judged = measured::judge(&one, &[nothing]).into_iter().next().flatten();
+    judged.unwrap_or_else(|| Judged::of(Vec::new()))
+}
+
+fn at_size(study: &Study, rung: &Rung<'_>, at: usize) -> Option<AtSize> {
+    let judged = rung.judged[at].as_ref()?;
+    let atoms = atoms_of(study, &study.claims[at])?;
+    let cells = atoms.iter().flat_map(|atom| atom.question.cells());
+    let size = cells.filter_map(|cell| rung.own.share_of(&cell.row)).reduce(f64::min)?;
+    Some(AtSize {
+        size,
+        verdict: judged.verdict,
+        questions: judged.questions.iter().map(|question| question.verdict).collect(),
+        values: judged.answers.iter().map(|answer| answer.value).collect(),
+    })
+}
+
+/// Every assumption that concerns a part the claim speaks of.
+fn under(
+    study: &Study,
+    rung: &Rung<'_>,
+    claim: &Claim,
+    lab: bool,
+    at: usize,
+) -> Vec<(Under, Vec<QuestionVerdict>)> {
+    let atoms = atoms_of(study, claim).unwrap_or_default();
+    let rows = atoms.iter().flat_map(atom::Atom::rows);
+    let parts: Vec<&str> = rows.filter_map(|row| Some(study.row(row)?.0.part.as_str())).collect();
+    let concerned = study.assumptions.iter().zip(&rung.under).filter(|(assumption, _)| {
+        lab && assumption.parts.iter().any(|part| parts.contains(&part.as_str()))
+    });
+    concerned
+        .map(|(assumption, judged)| {
+            let judged = judged.as_ref().and_then(|judged| judged[at].as_ref());
+            let under = Under {
+                assumption: assumption.id.clone(),
+                about: assumption.about(),
+                verdict: judged.map(|judged| judged.verdict),
+                reason: judged.and_then(|judged| judged.reason.clone()),
+            };
+            (under, judged.map(|judged| judged.questions.clone()).unwrap_or_default())
+        })
+        .collect()
+}
+
+/// A question's verdict as far as every assumption leaves it as it is.
+fn survived(
+    own: &QuestionVerdict,
+    under: &[(Under, Vec<QuestionVerdict>)],
+    nth: usize,
+) -> QuestionVerdict {
+    if !own.verdict.is_decided() {
+        return own.clone();
+    }
+    let (mut turned, mut open, mut untried) = (Vec::new(), Vec::new(), Vec::new());
+    let mut depends_on: Vec<String> = Vec::new();
+    for (under, questions) in under {
+        let Some(question) = questions.get(nth) else {
+            untried.push(under.about.as_str());
+            continue;
+        };
+        let why = question.reason.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        let said = format!("{} with another {}{why}", question.verdict, under.about);
+        if question.verdict.is_decided() && question.verdict != own.verdict {
+            turned.push(said);
+            if !depends_on.contains(&under.about) {
+                depends_on.push(under.about.clone());
+            }
+        } else if !question.verdict.is_decided() {
+            open.push(said);
+        }
+    }
+    let base = format!("{} on the study's own machine", own.verdict);
+    let (verdict, reason) = match (&turned[..], &open[..], &untried[..]) {
+        ([], [], []) => return own.clone(),
+        ([], [], untried) => {
+            (Verdict::Undecided, format!("{base}; not tried with another {}", untried.join(", ")))
+        }
+        ([], open, _) => (Verdict::Undecided, format!("{base}; {}", open.join("; "))),
+        (turned, ..) => (Verdict::Depends, format!("{base}; {}", turned.join("; "))),
+    };
+    QuestionVerdict { verdict, depends_on, reason: Some(reason) }
+}
+
+/// A question's verdict beside those of smaller sizes: where one of them says the contrary, it
+/// depends on size.
+fn along_sizes(found: QuestionVerdict, nth: usize, sizes: &[AtSize]) -> QuestionVerdict {
+    let Some((largest, smaller)) = sizes.split_last() else { return found };
+    let own = largest.questions[nth];
+    let says = |it: &AtSize| it.questions[nth];
+    let contrary = |it: &&AtSize| says(it).is_decided() && says(it) != own;
+    let Some(turn) = smaller.iter().rposition(|it| contrary(&it)).filter(|_| own.is_decided())
+    else {
+        return found;
+    };
+    let next = sizes[turn + 1..].iter().find(|it| says(it) == own).unwrap_or(largest);
+    let turns = format!(
+        "{} at {} and {} at {}, so it turns in between",
+        says(&smaller[turn]),
+        atom::percent(smaller[turn].size),
+        own,
+        atom::percent(next.size)
+    );
+    match found.verdict {
+        Verdict::Undecided | Verdict::NotRun => found,
+        _ => {
+            let mut depends_on = found.depends_on;
+            depends_on.insert(0, "size".to_owned());
+            let reason = match found.verdict {
+                Verdict::Depends => format!("{turns}; {}", found.reason.unwrap_or_default()),
+                _ => turns,
+            };
+            QuestionVerdict { verdict: Verdict::Depends, depends_on, reason: Some(reason) }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! One verdict from several sizes, assumptions and looks, on invented runs.
+
+use std::collections::BTreeMap;
+
+use workload::Parameters;
+
+use crate::verdict::Verdict::{Depends, DoesNotHold, Holds, NotRun, Partly, Undecided};
+use crate::verdict_tests::{Series, about, run, study};
+use crate::{ClaimResults, PartRun, results};
+
+/// Seconds of a, b and c, eight seeds each with half a per cent of spread.
+fn means([a, b, c]: [f64; 3]) -> [(&'static str, Series); 3] {
+    [("a", about(a, 0.005, 0)), ("b", about(b, 0.005, 3)), ("c", about(c, 0.005, 5))]
+}
+
+fn at(size: f64, means_of: [f64; 3]) -> PartRun {
+    let mut it = run(&means(means_of));
+    it.tag.size = Some(size);
+    it.run.header.scale = size;
+    let null = workload::find("null").unwrap().describe();
+    let given = BTreeMap::from([("ops".to_owned(), "10".to_owned())]);
+    for trial in &mut it.run.trials {
+        trial.spec.workloads[0].parameters = Parameters::resolve(null, &given, size).unwrap();
+    }
+    it
+}
+
+fn in_lab(mut it: PartRun, assumption: Option<&str>) -> PartRun {
+    it.run.header.testbed = "lab".to_owned();
+    it.tag.assumption = assumption.map(str::to_owned);
+    it
+}
+
+fn judged(claim: &str, runs: &[PartRun]) -> ClaimResults {
+    results(&study("lower", "1, 1, 1", claim), runs).claims.remove(0)
+}
+
+#[test]
+fn a_verdict_is_of_the_largest_size_and_depends_on_size_where_a_smaller_one_denies_it() {
+    let claim = "a better than b";
+    let (yes, no, even) = ([1.0, 2.0, 9.0], [2.0, 1.0, 9.0], [1.0, 1.0, 9.0]);
+    let of = |ladder: &[[f64; 3]]| {
+        let sizes = [0.03, 0.1, 1.0].into_iter().zip(ladder);
+        // The order in which sizes were run says nothing.
+        let mut runs: Vec<PartRun> = sizes.map(|(size, means)| at(size, *means)).collect();
+        runs.reverse();
+        judged(claim, &runs)
+    };
+    for (ladder, verdict) in [
+        ([yes, yes, yes], Holds),
+        ([no, no, no], DoesNotHold),
+        ([even, even, yes], Holds),
+        ([even, yes, even], Undecided),
+        ([no, no, yes], Depends),
+        ([no, yes, yes], Depends),
+        ([yes, even, no], Depends),
+    ] {
+        let found = of(&ladder);
+        assert_eq!(found.measured.verdict, verdict, "{ladder:?}");
+        assert_eq!(found.size, Some(1.0));
+        assert_eq!(found.sizes.len(), 3);
+    }
+    let turning = of(&[no, no, yes]).measured;
+    assert_eq!(turning.to_string(), "depends on size");
+    let reason = turning.reason.unwrap();
+    assert!(reason.contains("does not hold at 10 % and holds at the published size"), "{reason}");
+    let lower = of(&[no, yes, yes]).measured.reason.unwrap();
+    assert!(lower.contains("does not hold at 3 % and holds at 10 %"), "{lower}");
+}
+
+#[test]
+fn what_another_machine_turns_depends_on_it_by_name() {
+    let claim = "ranking a, b, c";
+    let own = || in_lab(run(&means([1.0, 2.0, 4.0])), None);
+    let with = |means_of| [own(), in_lab(run(&means(means_of)), Some("slow-cpu"))];
+    assert_eq!(judged(claim, &with([1.0, 3.0, 5.0])).measured.verdict, Holds);
+    let turned = judged(claim, &with([1.0, 4.0, 2.0])).measured;
+    assert_eq!(turned.to_string(), "depends on processor");
+    assert_eq!((turned.count(Holds), turned.count(Depends)), (1, 1), "one question stays");
+    assert_eq!(judged(claim, &with([1.0, 2.0, 2.0])).measured.verdict, Undecided);
+    let untried = judged(claim, &[own()]).measured;
+    assert_eq!(untried.verdict, Undecided);
+    assert!(untried.reason.unwrap().contains("not tried with another processor"));
+}
+
+#[test]
+fn what_does_not_hold_anywhere_is_partly_when_something_else_does() {
+    let own = in_lab(run(&means([1.0, 4.0, 2.0])), None);
+    let slow = in_lab(run(&means([1.0, 4.0, 2.0])), Some("slow-cpu"));
+    let found = judged("ranking a, b, c", &[own, slow]).measured;
+    assert_eq!(found.verdict, Partly);
+    assert_eq!(found.to_string(), "partly (1 of 2 questions)");
+}
+
+#[test]
+fn nothing_run_still_shows_each_question() {
+    let found = judged("ranking a, b, c", &[]);
+    assert_eq!(found.measured.verdict, NotRun);
+    assert_eq!(found.measured.answers.len(), 2);
+    assert!(found.measured.reason.unwrap().contains("part p was not run"));
+    assert_eq!(found.size, None);
+}
+
+#[test]
+fn twins_are_undecided_and_differ_by_less_than_what_was_seen() {
+    let found = judged("a better than b", &[run(&means([1.0, 1.0, 9.0]))]).measured;
+    assert_eq!(found.verdict, Undecided);
+    let reason = found.reason.unwrap();
+    assert!(reason.contains("they differ by less than 0.79"), "{reason}");
+    // Nearly enough seeds: it is said how many would do.
+    let wide = [("a", about(1.0, 0.05, 0)), ("b", about(1.04, 0.05, 3))];
+    let reason = judged("a better than b", &[run(&wide)]).measured.reason.unwrap();
+    assert!(reason.contains("seeds would decide it"), "{reason}");
+}
+
+/// Trials that were added because the first did not decide are a second look.
+#[test]
+fn what_one_look_has_decided_stays_decided_and_later_looks_have_less_to_spend() {
+    let first = |values: &[f64]| -> Series { (1..).zip(values.iter().copied()).collect() };
+    let later = |values: &[f64]| -> Series { (4..).zip(values.iter().copied()).collect() };
+    let looks = |a: [&[f64]; 2], b: [&[f64]; 2]| {
+        let mut second = run(&[("a", later(a[1])), ("b", later(b[1]))]);
+        second.tag.look = 1;
+        vec![run(&[("a", first(a[0])), ("b", first(b[0]))]), second]
+    };
+    let (even, close) = ([1.0, 1.0, 1.0], [1.010, 1.012, 1.011]);
+    let all = |runs: &[PartRun]| judged("a better than b", runs).measured;
+    let decided = looks([&even, &[1.0, 1.2, 0.8]], [&close, &[1.0, 0.8, 1.2]]);
+    assert_eq!(all(&decided[..1]).verdict, Holds);
+    assert_eq!(all(&decided).verdict, Holds, "though the interval is wide now");
+    // p of 0.0184 at 2 degrees of freedom: enough for a first look (0.025), not for a second.
+    let values = [0.07, 0.09, 0.11].map(|log: f64| log.exp());
+    let once = [run(&[("a", first(&even)), ("b", first(&values))])];
+    assert_eq!(all(&once).verdict, Holds);
+    let mut twice = once.to_vec();
+    twice[0].tag.look = 1;
+    twice.insert(0, run(&[("c", first(&even))]));
+    assert_eq!(all(&twice).verdict, Undecided);
+}
