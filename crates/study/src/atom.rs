@@ -251,8 +251,8 @@ pub(crate) fn digits(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// `3 %`, `the published size`.
-pub(crate) fn percent(size: f64) -> String {
+/// A share of the published size in words: `3 %`, `the published size`.
+pub fn percent(size: f64) -> String {
     match size {
         size if (size - 1.0).abs() < 1e-9 => "the published size".to_owned(),
         size => format!("{} %", digits(size * 100.0)),

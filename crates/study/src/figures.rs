@@ -74,9 +74,33 @@ impl<'s> Figures<'s> {
         Figures { study, parts }
     }
 
+    /// What was known at each look at these results, the last of them all there is; none
+    /// where nothing was run.
+    pub(crate) fn looks(
+        study: &'s Study,
+        runs: &[PartRun],
+        assumption: Option<&str>,
+        size: Option<f64>,
+    ) -> Vec<Figures<'s>> {
+        let all = Which { assumption, size, look: u32::MAX };
+        let of_these = runs.iter().filter(|it| all.takes(&it.tag));
+        let mut known: Vec<u32> = of_these.map(|it| it.tag.look).collect();
+        known.sort_unstable();
+        known.dedup();
+        let of = |look| Figures::of(study, runs, Which { look, ..all });
+        known.into_iter().map(of).collect()
+    }
+
     /// The runs of a part.
     pub(crate) fn part(&self, id: &str) -> Option<&PartFigures> {
         self.parts.get(id)
+    }
+
+    /// How many seeds of a contender were tried in a part.
+    pub(crate) fn tried(&self, part: &str, contender: &str) -> usize {
+        let trials = self.parts.get(part).map_or(&[][..], |figures| &figures.run.trials);
+        let own = trials.iter().filter(|trial| trial.spec.contender.name == contender);
+        own.map(|trial| trial.spec.block as usize + 1).max().unwrap_or(0)
     }
 
     /// Every part that was run.

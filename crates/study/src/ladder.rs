@@ -29,17 +29,7 @@ pub(crate) fn rungs<'s>(study: &'s Study, runs: &[PartRun]) -> Vec<Rung<'s>> {
     sizes
         .into_iter()
         .map(|size| {
-            let looks = |assumption| {
-                let of = |look| Figures::of(study, runs, Which { assumption, size, look });
-                let own = runs.iter().map(|it| &it.tag);
-                let mut known: Vec<u32> = own
-                    .filter(|tag| Which { assumption, size, look: u32::MAX }.takes(tag))
-                    .map(|tag| tag.look)
-                    .collect();
-                known.sort_unstable();
-                known.dedup();
-                known.into_iter().map(of).collect::<Vec<_>>()
-            };
+            let looks = |assumption| Figures::looks(study, runs, assumption, size);
             let under = study.assumptions.iter().map(|it| {
                 let looks = looks(Some(&*it.id));
                 (!looks.is_empty()).then(|| measured::judge(study, &looks))

@@ -3,13 +3,16 @@
 //! published) and `claims.toml` (what their author concluded, in a language that can be
 //! tested). [`load()`] reads and checks all three and tells everything that is wrong at once.
 //!
-//! Nothing here runs a trial, and nothing here prints.
+//! [`Execution`] runs one with a session of the runner. Nothing here prints.
 #![forbid(unsafe_code)]
 
 mod assemble;
 mod atom;
 mod catalogue;
 mod describe;
+mod execution;
+#[cfg(test)]
+mod execution_tests;
 mod figures;
 mod formats;
 mod ladder;
@@ -33,8 +36,12 @@ mod verdict;
 mod verdict_tests;
 
 pub use assemble::results;
+pub use atom::percent;
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
+pub use execution::{
+    Added, Execution, ExecutionEnd, Limits, Observer, Told, prepared, stored_runs,
+};
 pub use figures::PartRun;
 pub use formats::render;
 pub use load::load;
@@ -44,7 +51,6 @@ pub use model::{
     Absent, Assumption, Because, Cause, Cell, Claim, Measured, NamedContender, NamedWorkload, Part,
     Published, Revision, Row, Study, Test,
 };
-pub use needs::{Need, needs};
 pub use problem::Problem;
 pub use results::{
     AtSize, ClaimResults, MeasuredCell, Results, RowResults, RunFacts, TableResults, Under,

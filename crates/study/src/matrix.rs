@@ -14,8 +14,8 @@ use crate::{Assumption, Part, Study};
 /// What is asked for beyond what the study says.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
-    /// Another scale than the study's.
-    pub scale: Option<f64>,
+    /// Shares of the published size; the study's own scale where there is none.
+    pub sizes: Vec<f64>,
     /// Another number of seeds.
     pub seeds: Option<u32>,
     /// Every seed derives from it.
@@ -83,63 +83,92 @@ pub fn matrix(
     place: &dyn Fn(&Part, &BTreeMap<String, String>) -> TestbedRequest,
 ) -> Result<Vec<Planned>, String> {
     let only = Only::of(study, &wishes.only)?;
-    let mut planned = Vec::new();
-    for part in study.parts.iter().filter(|part| only.parts.takes(&part.id)) {
-        let contenders: Vec<String> = part
-            .contenders
-            .iter()
-            .map(|known| known.contender.name.clone())
-            .filter(|name| only.contenders.takes(name))
-            .collect();
-        let scale = study.scale_of(part, wishes.scale);
-        // A part's size has room for its own scale.
-        let larger = scale > study.scale_of(part, None);
-        let workloads = wanted_workloads(part, &only.workloads, scale)?;
-        if contenders.is_empty() || workloads.is_empty() {
-            continue;
+    let mut sizes: Vec<Option<f64>> = Vec::new();
+    for size in &wishes.sizes {
+        // The study's own scale is the study's own size, however it was asked for.
+        let own = |part: &Part| study.scale_of(part, Some(*size)) == study.scale_of(part, None);
+        let size = (!study.parts.iter().all(own)).then_some(*size);
+        if !sizes.contains(&size) {
+            sizes.push(size);
         }
-        let tried: Vec<&Assumption> = study
-            .assumptions_of(&part.id)
-            .filter(|it| wishes.assumptions && only.assumptions.takes(&it.id))
-            .collect();
-        let none = (!only.assumptions.is_named()).then_some(None);
-        for assumption in none.into_iter().chain(tried.into_iter().map(Some)) {
-            let changes = assumption.map(|it| it.changes.clone()).unwrap_or_default();
-            let id = assumption.map(|it| it.id.clone());
-            planned.push(Planned {
-                contenders: contenders.clone(),
-                workloads: workloads.clone(),
-                request: Request {
-                    workloads: part.workloads.iter().map(|known| known.request.clone()).collect(),
-                    contenders: part.contenders.iter().map(|it| it.contender.clone()).collect(),
-                    testbed: place(part, &changes),
-                    repeats: wishes.seeds.unwrap_or(study.seeds),
-                    seed: seed_of(wishes.seed, id.as_deref()),
-                    scale,
-                    verify: false,
-                    sequence: part.sequence,
-                    size: part.size.filter(|_| !larger),
-                    least_size: part.size.filter(|_| larger),
-                    timeout: wishes.timeout,
-                    mail: part.mail.clone().unwrap_or_else(|| "synthetic".to_owned()),
-                    source_tree: part.source_tree.clone().unwrap_or_else(|| "synthetic".to_owned()),
-                    study: Some(StudyTag {
-                        study: named.to_owned(),
-                        group: group.to_owned(),
-                        part: part.id.clone(),
-                        assumption: id,
-                        size: wishes.scale,
-                        look: 0,
-                        digest: study.digest.clone(),
-                    }),
-                },
-            });
+    }
+    if sizes.is_empty() {
+        sizes.push(None);
+    }
+    sizes.sort_by(|a, b| a.unwrap_or(study.scale).total_cmp(&b.unwrap_or(study.scale)));
+    let mut planned = Vec::new();
+    for size in sizes {
+        for part in study.parts.iter().filter(|part| only.parts.takes(&part.id)) {
+            let tag = StudyTag {
+                study: named.to_owned(),
+                group: group.to_owned(),
+                part: part.id.clone(),
+                assumption: None,
+                size,
+                look: 0,
+                digest: study.digest.clone(),
+            };
+            planned.extend(of_part(study, part, &tag, wishes, &only, place)?);
         }
     }
     if planned.is_empty() {
         return Err(format!("--only {} leaves nothing to run", wishes.only.join(",")));
     }
     Ok(planned)
+}
+
+/// A part at one size, on the study's own machine and under each assumption.
+fn of_part(
+    study: &Study,
+    part: &Part,
+    tag: &StudyTag,
+    wishes: &Wishes,
+    only: &Only,
+    place: &dyn Fn(&Part, &BTreeMap<String, String>) -> TestbedRequest,
+) -> Result<Vec<Planned>, String> {
+    let contenders: Vec<String> = part
+        .contenders
+        .iter()
+        .map(|known| known.contender.name.clone())
+        .filter(|name| only.contenders.takes(name))
+        .collect();
+    let scale = study.scale_of(part, tag.size);
+    // A part's size has room for its own scale.
+    let larger = scale > study.scale_of(part, None);
+    let workloads = wanted_workloads(part, &only.workloads, scale)?;
+    if contenders.is_empty() || workloads.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tried: Vec<&Assumption> = study
+        .assumptions_of(&part.id)
+        .filter(|it| wishes.assumptions && only.assumptions.takes(&it.id))
+        .collect();
+    let none = (!only.assumptions.is_named()).then_some(None);
+    let of = |assumption: Option<&Assumption>| {
+        let changes = assumption.map(|it| it.changes.clone()).unwrap_or_default();
+        let id = assumption.map(|it| it.id.clone());
+        Planned {
+            contenders: contenders.clone(),
+            workloads: workloads.clone(),
+            request: Request {
+                workloads: part.workloads.iter().map(|known| known.request.clone()).collect(),
+                contenders: part.contenders.iter().map(|it| it.contender.clone()).collect(),
+                testbed: place(part, &changes),
+                repeats: wishes.seeds.unwrap_or(study.seeds),
+                seed: seed_of(wishes.seed, id.as_deref()),
+                scale,
+                verify: false,
+                sequence: part.sequence,
+                size: part.size.filter(|_| !larger),
+                least_size: part.size.filter(|_| larger),
+                timeout: wishes.timeout,
+                mail: part.mail.clone().unwrap_or_else(|| "synthetic".to_owned()),
+                source_tree: part.source_tree.clone().unwrap_or_else(|| "synthetic".to_owned()),
+                study: Some(StudyTag { assumption: id, ..tag.clone() }),
+            },
+        }
+    };
+    Ok(none.into_iter().chain(tried.into_iter().map(Some)).map(of).collect())
 }
 
 /// Parts share seeds, so that figures of two parts can be paired; every assumption has
@@ -240,14 +269,25 @@ mod tests {
 
     #[test]
     fn disks_have_room_for_a_larger_scale_than_the_studys_own() {
-        let sizes = |scale| {
-            let plan = planned("video-2011", &Wishes { scale, ..Wishes::default() });
+        let sizes = |sizes: Vec<f64>| {
+            let plan = planned("video-2011", &Wishes { sizes, ..Wishes::default() });
             (plan[0].request.size, plan[0].request.least_size)
         };
-        let own = sizes(None);
+        let own = sizes(Vec::new());
         assert!(own.0.is_some() && own.1.is_none());
-        assert_eq!(sizes(Some(0.01)), own);
-        assert_eq!(sizes(Some(1.0)), (None, own.0));
+        assert_eq!(sizes(vec![0.01]), own);
+        assert_eq!(sizes(vec![1.0]), (None, own.0));
+    }
+
+    #[test]
+    fn a_ladder_is_planned_from_its_smallest_size_and_the_studys_own_is_one_of_them() {
+        let sizes = vec![1.0, 0.03, 0.1, 0.1];
+        let only = vec!["single".to_owned()];
+        let plan = planned("maildir-2004", &Wishes { sizes, only, ..Wishes::default() });
+        let tags =
+            plan.iter().map(|it| (it.request.study.as_ref().unwrap().size, it.request.scale));
+        let tags: Vec<_> = tags.collect();
+        assert_eq!(tags, [(None, 0.03), (Some(0.1), 0.1), (Some(1.0), 1.0)]);
     }
 
     #[test]

@@ -163,8 +163,8 @@ fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), La
                 takes: None,
             });
         }
-        let share = figures.share_of(&cell.row).unwrap_or(1.0);
-        if share != 1.0 && atom.question.is_absolute() && atom.unit.is_time() {
+        if no_seed_decides(figures, atom) {
+            let share = figures.share_of(&cell.row).unwrap_or(1.0);
             return Err(Lack {
                 run: true,
                 reason: format!("an amount of time says nothing at {}", atom::percent(share)),
@@ -184,6 +184,12 @@ fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), La
     let lack =
         |missing: stats::Missing| Lack { run: true, reason: missing.to_string(), takes: None };
     estimated.map(|found| (found, n)).map_err(lack)
+}
+
+/// Whether it asks for an amount of time, which says nothing at another size than the page's.
+pub(crate) fn no_seed_decides(figures: &Figures<'_>, atom: &Atom) -> bool {
+    let scaled = |row: &&str| figures.share_of(row).is_some_and(|share| share != 1.0);
+    atom.question.is_absolute() && atom.unit.is_time() && atom.rows().iter().any(scaled)
 }
 
 /// By seed where both have the same ones, else as independent samples.

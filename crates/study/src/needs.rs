@@ -2,60 +2,100 @@
 
 use stats::{FixedWidth, Next};
 
-use crate::atom::{Atom, Question};
-use crate::figures::{Figures, PartRun, Which};
-use crate::measured::atoms_of;
+use crate::atom::{Atom, CellName, Question};
+use crate::figures::{Figures, PartRun};
+use crate::measured::{SEEDS_MIN, atoms_of, judge, no_seed_decides};
 use crate::{Measured, Study};
 
 /// A cell and how many seeds it should have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
+pub(crate) struct Need {
     /// The part.
-    pub part: String,
+    pub(crate) part: String,
     /// The contender.
-    pub contender: String,
+    pub(crate) contender: String,
     /// The workload's name within the part.
-    pub workload: String,
+    pub(crate) workload: String,
     /// Seeds in all, those it has among them.
-    pub seeds: usize,
+    pub(crate) seeds: usize,
 }
 
-/// The cells that need more seeds until every interval reaches at most `half_width` (0.02:
-/// 2 %) to either side. At most as many more as a cell has, since what is known of its
-/// spread rests on those.
-pub fn needs(
+/// The cells that need more seeds: of every question that is not decided and whose interval
+/// still reaches more than `half_width` (0.02: 2 %) to either side. At most as many more as a
+/// cell has, since what is known of its spread rests on those.
+pub(crate) fn needs(
     study: &Study,
     runs: &[PartRun],
     assumption: Option<&str>,
     size: Option<f64>,
     half_width: f64,
 ) -> Vec<Need> {
-    let figures = Figures::of(study, runs, Which { assumption, size, look: u32::MAX });
-    let rule = FixedWidth::new(half_width);
+    let looks = Figures::looks(study, runs, assumption, size);
+    let Some(figures) = looks.last() else { return Vec::new() };
+    let rule = FixedWidth { repeats_min: SEEDS_MIN, ..FixedWidth::new(half_width) };
     let mut needs: Vec<Need> = Vec::new();
+    for (claim, judged) in study.claims.iter().zip(judge(study, &looks)) {
+        let (Some(atoms), Some(judged)) = (atoms_of(study, claim), judged) else { continue };
+        for (atom, answer) in atoms.iter().zip(&judged.answers) {
+            if answer.verdict.is_decided() || no_seed_decides(figures, atom) {
+                continue;
+            }
+            let Some((have, further)) = further(figures, &rule, atom) else { continue };
+            let seeds = have + further.min(have.max(rule.repeats_min));
+            need(study, atom, seeds, &mut needs);
+        }
+    }
+    needs
+}
+
+/// The cells that lost trials: claims rest on them, some of their trials gave a figure, and
+/// fewer than were planned. Further seeds take the place of the lost ones, at most as many as
+/// were planned.
+pub(crate) fn lost(
+    study: &Study,
+    runs: &[PartRun],
+    assumption: Option<&str>,
+    size: Option<f64>,
+    planned: usize,
+) -> Vec<Need> {
+    let looks = Figures::looks(study, runs, assumption, size);
+    let Some(figures) = looks.last() else { return Vec::new() };
+    let mut needs = Vec::new();
     for atom in study.claims.iter().filter_map(|claim| atoms_of(study, claim)).flatten() {
-        let Some((have, further)) = further(&figures, &rule, &atom) else { continue };
-        let seeds = have + further.min(have.max(rule.repeats_min));
         for cell in atom.question.cells() {
-            let Some((table, row)) = study.row(&cell.row) else { continue };
-            let Measured::Metric { workload, .. } = &row.measured else { continue };
-            let known = needs.iter_mut().find(|need| {
-                need.part == table.part
-                    && need.contender == cell.column
-                    && need.workload == *workload
-            });
-            match known {
-                Some(need) => need.seeds = need.seeds.max(seeds),
-                None => needs.push(Need {
-                    part: table.part.clone(),
-                    contender: cell.column.clone(),
-                    workload: workload.clone(),
-                    seeds,
-                }),
+            let Some((table, _)) = study.row(&cell.row) else { continue };
+            let have = figures.of_cell(cell).map_or(0, |found| found.len());
+            let tried = figures.tried(&table.part, &cell.column);
+            if have > 0 && have < planned && tried < 2 * planned {
+                let seeds = (tried + planned - have).min(2 * planned);
+                need_of_cell(study, cell, seeds, &mut needs);
             }
         }
     }
     needs
+}
+
+fn need(study: &Study, atom: &Atom, seeds: usize, needs: &mut Vec<Need>) {
+    for cell in atom.question.cells() {
+        need_of_cell(study, cell, seeds, needs);
+    }
+}
+
+fn need_of_cell(study: &Study, cell: &CellName, seeds: usize, needs: &mut Vec<Need>) {
+    let Some((table, row)) = study.row(&cell.row) else { return };
+    let Measured::Metric { workload, .. } = &row.measured else { return };
+    let known = needs.iter_mut().find(|need| {
+        need.part == table.part && need.contender == cell.column && need.workload == *workload
+    });
+    match known {
+        Some(need) => need.seeds = need.seeds.max(seeds),
+        None => needs.push(Need {
+            part: table.part.clone(),
+            contender: cell.column.clone(),
+            workload: workload.clone(),
+            seeds,
+        }),
+    }
 }
 
 /// How many seeds a question rests on and how many more it takes; nothing where it has

@@ -214,7 +214,7 @@ fn question(answers: &[Answer]) -> QuestionVerdict {
 
 impl Answer {
     /// `ext2 ÷ xfs in write_io is 1.2 (1.1 to 1.3); claimed is below 1`.
-    pub fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let mut said = match &self.found {
             Some(found) => format!("{} is {found}", self.asked),
             None => self.asked.clone(),

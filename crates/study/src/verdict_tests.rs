@@ -138,7 +138,7 @@ pub(crate) fn run(series: &[(&str, Series)]) -> PartRun {
     PartRun { tag, run: StoredRun { header, trials } }
 }
 
-fn phase(seconds: f64) -> PhaseResult {
+pub(crate) fn phase(seconds: f64) -> PhaseResult {
     PhaseResult {
         workload: "null".to_owned(),
         phase: "spin".to_owned(),

@@ -41,9 +41,10 @@ pub(crate) struct StudyRun {
     #[arg(required_unless_present = "resume", value_name = "STUDY")]
     pub(crate) study: Option<String>,
 
-    /// Multiplies the workloads' numbers of files and ops [default: the study's]
-    #[arg(long, value_name = "X")]
-    pub(crate) scale: Option<f64>,
+    /// Shares of the published size, 1 being all of it: a run of each [default: a trial run at
+    /// the study's own scale]; with --resume they are added
+    #[arg(long, value_name = "X,X", value_delimiter = ',', value_parser = share)]
+    pub(crate) scale: Vec<f64>,
 
     /// Run only these parts, contenders, workloads, assumptions
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
@@ -82,7 +83,8 @@ pub(crate) struct StudyRun {
     #[arg(long)]
     pub(crate) no_assumptions: bool,
 
-    /// Go on until every interval a claim rests on reaches no farther than this: 2%
+    /// Add seeds until every question is decided, or its interval reaches no farther than this:
+    /// 2%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until: Option<f64>,
 
@@ -141,6 +143,14 @@ pub(crate) struct StudyOutputs {
     /// Write everything as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// A number above 0.
+fn share(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(share) if share.is_finite() && share > 0.0 => Ok(share),
+        _ => Err("a share of the published size such as 0.1".to_owned()),
+    }
 }
 
 /// `2%` as 0.02.

@@ -2,7 +2,6 @@
 
 use runner::Request;
 use store::Store;
-use study::PartRun;
 
 use crate::exit::{Exit, Failure};
 
@@ -41,31 +40,4 @@ pub(super) fn find(store: &Store, id: &str) -> Result<Group, Failure> {
     }
     let message = "no study was run yet; `fstrial study list` shows what there is";
     Err(Failure::new(Exit::Usage, message))
-}
-
-/// Ids and requests of its runs, in the order they were planned.
-pub(super) fn requests(store: &Store, key: &str) -> Result<Vec<(String, Request)>, Failure> {
-    let mut found = Vec::new();
-    for header in store.runs().map_err(Failure::from(Exit::Store))? {
-        let json = store.request(&header.id).map_err(Failure::from(Exit::Store))?;
-        if let Ok(request) = serde_json::from_str::<Request>(&json)
-            && request.study.as_ref().is_some_and(|tag| tag.group == key)
-        {
-            found.push((header.id, request));
-        }
-    }
-    found.sort_by_key(|(id, _)| id.trim_start_matches('r').parse::<u64>().ok());
-    Ok(found)
-}
-
-/// Its runs with all their trials.
-pub(super) fn runs(store: &Store, key: &str) -> Result<Vec<PartRun>, Failure> {
-    requests(store, key)?
-        .into_iter()
-        .filter_map(|(id, request)| Some((id, request.study?)))
-        .map(|(id, tag)| {
-            let run = store.run(&id).map_err(Failure::from(Exit::Store))?;
-            Ok(PartRun { tag, run })
-        })
-        .collect()
 }

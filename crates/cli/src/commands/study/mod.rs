@@ -66,7 +66,7 @@ fn report(arguments: &StudyReport) -> Ended {
     let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
     let found = group::find(&store, &arguments.run)?;
     let study = read(&found.study)?;
-    documents.write_study(&study::results(&study, &group::runs(&store, &found.key)?))?;
+    documents.write_study(&study::results(&study, &study::stored_runs(&store, &found.key)?))?;
     Ok(Exit::Done)
 }
 

@@ -1,13 +1,16 @@
 //! `fstrial study run`: every part under every assumption, then what is still needed.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::PartDescription;
-use runner::{Prepared, Request, RunEnd, Session};
+use runner::{Request, Session};
 use store::Store;
-use study::{Part, PartRun, Planned, Source, Study, Wishes, matrix, needs};
-use trial::{Outcome, TrialSpec};
+use study::{
+    Added, Execution, ExecutionEnd, Limits, Part, PartRun, Planned, Source, Study, Told, Wishes,
+    matrix, prepared,
+};
+use trial::Outcome;
 
 use super::{group, place};
 use crate::arguments::StudyRun;
@@ -29,45 +32,80 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         (None, named) => (named.clone().unwrap_or_default(), group::new_key()),
     };
     let (source, study) = super::read_with_source(&named)?;
-    let mut execution =
-        Execution { arguments, study, source, named, key, began: Instant::now(), trials_done: 0 };
-    if arguments.resume.is_none() {
-        let planned = execution.plan()?;
+    let asked = Asked { arguments, study, source, named, key };
+    if arguments.resume.is_none() || !arguments.scale.is_empty() {
+        let planned = asked.plan()?;
         if arguments.dry_run {
-            return execution.describe(&planned, &session);
+            return asked.describe(&planned, &session);
         }
         // Before any run is created: a run belongs to the lab that it began in.
-        crate::commands::lab::complete(&execution.lacking(&planned)?)?;
-        execution.create_all(&mut session, &planned)?;
+        crate::commands::lab::complete(&asked.lacking(&planned)?)?;
+        let execution = asked.execution();
+        execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
     }
-    let ended = execution.execute(&mut session)?;
-    execution.finish(&session.store, &documents, ended)
+    let mut execution = asked.execution();
+    let mut shown = Shown::new(arguments.quiet);
+    let ended = execution.execute(&mut session, &mut shown.observer())?;
+    asked.finish(&session.store, &documents, ended)
 }
 
-/// One execution of a study, which may take several sessions of work.
-struct Execution<'a> {
+/// What is shown while it goes on.
+struct Shown {
+    quiet: bool,
+    watch: Watch,
+}
+
+impl Shown {
+    fn new(quiet: bool) -> Shown {
+        Shown { quiet, watch: Watch::new(quiet) }
+    }
+
+    fn observer(&mut self) -> impl FnMut(Told<'_>) + Send {
+        |told| match told {
+            Told::Run(event) => self.watch.show(event),
+            Told::Begins(request) => {
+                self.watch = Watch::new(self.quiet);
+                if !self.quiet {
+                    eprintln!("{}", title(request));
+                }
+            }
+            Told::Ends => self.watch.finish(),
+            Told::LeftOut(request, error) => eprintln!("left out: {}: {error}", title(request)),
+            Told::Added(trials, why) if !self.quiet => {
+                let trials = report::counted(trials, "more trial");
+                let why = match why {
+                    Added::InPlaceOfLost => "in place of those that gave no figure",
+                    Added::ToDecide => "to decide what is not decided",
+                };
+                eprintln!("{trials} {why}");
+            }
+            Told::Added(..) => {}
+        }
+    }
+}
+
+/// A study and how it was asked for.
+struct Asked<'a> {
     arguments: &'a StudyRun,
     study: Study,
     source: Source,
     named: String,
     key: String,
-    began: Instant,
-    /// Trials this command has run.
-    trials_done: usize,
 }
 
-/// Why an execution has ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ExecutionEnd {
-    Complete,
-    Budget,
-    Stopped,
-}
+impl Asked<'_> {
+    fn execution(&self) -> Execution<'_> {
+        let limits = Limits {
+            until: self.arguments.until,
+            budget: self.arguments.budget.map(Duration::from),
+            destroy: self.arguments.destroy.clone(),
+        };
+        Execution::new(&self.study, &self.key, limits)
+    }
 
-impl Execution<'_> {
     fn plan(&self) -> Result<Vec<Planned>, Failure> {
         let wishes = Wishes {
-            scale: self.arguments.scale,
+            sizes: self.arguments.scale.clone(),
             seeds: self.arguments.seeds,
             seed: self.arguments.seed,
             only: self.arguments.only.clone(),
@@ -101,13 +139,6 @@ impl Execution<'_> {
         Ok(planned)
     }
 
-    /// A part with only the trials that are wanted.
-    fn prepare(&self, session: &Session<'_>, planned: &Planned) -> Result<Prepared, Failure> {
-        let mut prepared = session.prepare(planned.request.clone())?;
-        prepared.retain(|trials| planned.trimmed(trials));
-        Ok(prepared)
-    }
-
     /// The optional parts of the lab that the study needs and the lab does not have.
     fn lacking(&self, planned: &[Planned]) -> Result<Vec<&'static PartDescription>, Failure> {
         let in_lab: Vec<&Planned> =
@@ -119,172 +150,11 @@ impl Execution<'_> {
         crate::commands::lab::lacking(contenders, in_lab.iter().flat_map(|one| one.workloads()))
     }
 
-    /// A part that cannot be begun is left out, with its reason; the others go on.
-    fn create_all(&self, session: &mut Session<'_>, planned: &[Planned]) -> Result<(), Failure> {
-        let mut failure = None;
-        let mut created = 0;
-        for one in planned {
-            let mut watch = Watch::new(self.arguments.quiet);
-            let begun = self.prepare(session, one).and_then(|prepared| {
-                Ok(session.create(&prepared, &mut |event| watch.show(event))?)
-            });
-            match begun {
-                Ok(_) => created += 1,
-                Err(error) => {
-                    eprintln!("left out: {}: {}", title(&one.request), error.message);
-                    failure = Some(error);
-                }
-            }
-        }
-        match failure {
-            Some(error) if created == 0 => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    fn execute(&mut self, session: &mut Session<'_>) -> Result<ExecutionEnd, Failure> {
-        let ended = self.execute_pending(session)?;
-        let Some(half_width) = self.arguments.until.filter(|_| ended == ExecutionEnd::Complete)
-        else {
-            return Ok(ended);
-        };
-        loop {
-            let added = self.add_what_is_needed(session, half_width)?;
-            if added == 0 {
-                return Ok(ExecutionEnd::Complete);
-            }
-            if !self.arguments.quiet {
-                eprintln!("{added} more trials until every interval is narrow enough");
-            }
-            let ended = self.execute_pending(session)?;
-            if ended != ExecutionEnd::Complete {
-                return Ok(ended);
-            }
-        }
-    }
-
-    fn execute_pending(&mut self, session: &mut Session<'_>) -> Result<ExecutionEnd, Failure> {
-        for (id, request) in group::requests(&session.store, &self.key)? {
-            let pending = session.store.unfinished(&id).map_err(Failure::from(Exit::Store))?.len();
-            if pending == 0 {
-                continue;
-            }
-            if self.time_left() == Some(Duration::ZERO) {
-                return Ok(ExecutionEnd::Budget);
-            }
-            if !self.arguments.quiet {
-                eprintln!("{}", title(&request));
-            }
-            let header = session.store.run_header(&id).map_err(Failure::from(Exit::Store))?;
-            let prepared = session.reopen(&header, &self.arguments.destroy)?;
-            let until = self.arguments.budget.map(|it| self.began + it.into());
-            let mut watch = Watch::new(self.arguments.quiet);
-            let testbed = prepared.testbed.as_ref();
-            let ended = session.execute(&id, testbed, until, &mut |event| watch.show(event))?;
-            watch.finish();
-            self.trials_done += pending;
-            if ended == RunEnd::Stopped {
-                return Ok(if session.stopped() {
-                    ExecutionEnd::Stopped
-                } else {
-                    ExecutionEnd::Budget
-                });
-            }
-        }
-        Ok(ExecutionEnd::Complete)
-    }
-
-    fn time_left(&self) -> Option<Duration> {
-        let budget = Duration::from(self.arguments.budget?);
-        Some(budget.saturating_sub(self.began.elapsed()))
-    }
-
-    /// How many trials the rest of the budget has room for, as long as those so far took.
-    fn trials_that_fit(&self) -> usize {
-        match self.time_left() {
-            Some(left) if self.trials_done > 0 => {
-                let each = self.began.elapsed().as_secs_f64() / self.trials_done as f64;
-                (left.as_secs_f64() / each) as usize
-            }
-            _ => usize::MAX,
-        }
-    }
-
-    /// Plans the cells whose intervals are still too wide; returns the trials added.
-    fn add_what_is_needed(
-        &self,
-        session: &mut Session<'_>,
-        half_width: f64,
-    ) -> Result<usize, Failure> {
-        let runs = group::runs(&session.store, &self.key)?;
-        let requests = group::requests(&session.store, &self.key)?;
-        let mut room = self.trials_that_fit();
-        let mut added = 0;
-        let mut seen: Vec<(String, Option<String>)> = Vec::new();
-        for (_, request) in requests {
-            let Some(tag) = request.study.clone() else { continue };
-            let at = (tag.part.clone(), tag.assumption.clone());
-            if seen.contains(&at) {
-                continue;
-            }
-            seen.push(at);
-            let (study, assumption) = (&self.study, tag.assumption.as_deref());
-            let Some(part) = study.part(&tag.part) else { continue };
-            let wanted: Vec<_> = needs(study, &runs, assumption, tag.size, half_width)
-                .into_iter()
-                .filter(|need| need.part == tag.part)
-                .collect();
-            let Some(most) = wanted.iter().map(|need| need.seeds).max() else { continue };
-            let own: Vec<&TrialSpec> = runs
-                .iter()
-                .filter(|it| it.tag.part == tag.part && it.tag.assumption == tag.assumption)
-                .flat_map(|it| &it.run.trials)
-                .map(|trial| &trial.spec)
-                .collect();
-            let size = own.iter().find_map(|spec| spec.size);
-            let repeats = u32::try_from(most).unwrap_or(u32::MAX);
-            let more = Request { repeats, size: size.or(request.size), ..request };
-            let mut prepared = session.prepare(more)?;
-            if part.sequence {
-                // What --only left out of a sequence stays out.
-                let length = own.first().map_or(usize::MAX, |spec| spec.workloads.len());
-                prepared.trials.iter_mut().for_each(|spec| spec.workloads.truncate(length));
-            }
-            let scale = prepared.request.scale;
-            prepared.trials.retain(|spec| {
-                let does = |known: &study::NamedWorkload| {
-                    let parameters = known.at_scale(scale);
-                    spec.workloads.iter().any(|choice| {
-                        choice.name == known.request.name
-                            && Some(&choice.parameters) == parameters.as_ref()
-                    })
-                };
-                let wants = |need: &study::Need| {
-                    let named = part.workloads.iter().find(|known| known.id == need.workload);
-                    need.contender == spec.contender.name
-                        && (spec.block as usize) < need.seeds
-                        && named.is_some_and(does)
-                };
-                wanted.iter().any(wants) && !own.contains(&spec)
-            });
-            prepared.trials.truncate(room);
-            if prepared.trials.is_empty() {
-                continue;
-            }
-            room -= prepared.trials.len();
-            added += prepared.trials.len();
-            prepared.retain(|trials| trials);
-            let mut watch = Watch::new(self.arguments.quiet);
-            session.create(&prepared, &mut |event| watch.show(event))?;
-        }
-        Ok(added)
-    }
-
     fn describe(&self, planned: &[Planned], session: &Session<'_>) -> Ended {
         let mut text = format!("{} ({})\n\n", self.study.title, self.study.name);
         let (mut all, mut total, mut known) = (0, Duration::ZERO, true);
         for one in planned {
-            let prepared = self.prepare(session, one)?;
+            let prepared = prepared(session, one)?;
             let durations = session.durations(prepared.testbed.as_ref());
             let estimate = durations.estimate(&prepared.trials);
             let time = estimate.map_or("unknown".to_owned(), |found| rounded(found.total));
@@ -325,7 +195,7 @@ impl Execution<'_> {
     }
 
     fn finish(&self, store: &Store, documents: &Documents, ended: ExecutionEnd) -> Ended {
-        let runs = group::runs(store, &self.key)?;
+        let runs = study::stored_runs(store, &self.key)?;
         documents.write_study(&study::results(&self.study, &runs))?;
         let left = |it: &PartRun| it.run.trials.iter().filter(|t| t.outcome.is_none()).count();
         let left: usize = runs.iter().map(left).sum();
@@ -351,11 +221,10 @@ impl Execution<'_> {
     }
 }
 
-/// `part single under slow-cpu`
+/// `part single at 3 % under slow-cpu`
 fn title(request: &Request) -> String {
     let Some(tag) = &request.study else { return String::new() };
-    match &tag.assumption {
-        None => format!("part {}", tag.part),
-        Some(assumption) => format!("part {} under {assumption}", tag.part),
-    }
+    let size = tag.size.map_or(String::new(), |size| format!(" at {}", study::percent(size)));
+    let under = tag.assumption.as_ref().map_or(String::new(), |it| format!(" under {it}"));
+    format!("part {}{size}{under}", tag.part)
 }

@@ -1,0 +1,332 @@
+//! Running a study: every planned run, then seeds in place of lost ones, then seeds for what
+//! is not decided. Where it runs is the session's matter; what is told goes to an observer.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use runner::{Prepared, Request, RunEnd, RunEvent, Session, SessionError, StudyTag};
+use store::Store;
+use trial::TrialSpec;
+
+use crate::matrix::Planned;
+use crate::needs::{Need, lost, needs};
+use crate::{NamedWorkload, Part, PartRun, Study};
+
+/// How far an execution goes.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// Seeds are added to what is not decided until no interval reaches farther than this
+    /// (0.02: 2 %) to either side; none are added where it is missing.
+    pub until: Option<f64>,
+    /// Nothing begins after this time.
+    pub budget: Option<Duration>,
+    /// Devices whose contents may be destroyed.
+    pub destroy: Vec<PathBuf>,
+}
+
+/// What an execution tells while it goes on.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// The trials of a run begin.
+    Begins(&'a Request),
+    /// What the runner says of a run.
+    Run(RunEvent<'a>),
+    /// The trials of that run have ended.
+    Ends,
+    /// A run cannot be begun; the others go on.
+    LeftOut(&'a Request, &'a SessionError),
+    /// Trials were added.
+    Added(usize, Added),
+}
+
+/// Why trials were added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// Others gave no figure.
+    InPlaceOfLost,
+    /// A question is not decided yet.
+    ToDecide,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExecutionEnd {
+    /// Everything was run.
+    Complete,
+    /// The budget was spent first.
+    Budget,
+    /// It was told to stop.
+    Stopped,
+}
+
+/// Receives what is told.
+pub type Observer<'o> = &'o mut (dyn FnMut(Told<'_>) + Send);
+
+/// One execution of a study, which may take several sessions of work.
+pub struct Execution<'a> {
+    study: &'a Study,
+    key: String,
+    limits: Limits,
+    began: Instant,
+    /// Trials that were run since then.
+    trials_done: usize,
+}
+
+impl<'a> Execution<'a> {
+    /// An execution whose runs have `key` in common; its budget begins now.
+    pub fn new(study: &'a Study, key: &str, limits: Limits) -> Execution<'a> {
+        Execution { study, key: key.to_owned(), limits, began: Instant::now(), trials_done: 0 }
+    }
+
+    /// Puts planned runs into the store, but for those that are there already. What cannot be
+    /// begun is left out and told.
+    ///
+    /// # Errors
+    /// When nothing can be begun: with the last reason.
+    pub fn create(
+        &self,
+        session: &mut Session<'_>,
+        planned: &[Planned],
+        observer: Observer<'_>,
+    ) -> Result<(), SessionError> {
+        let known: Vec<StudyTag> = stored_requests(&session.store, &self.key)?
+            .into_iter()
+            .filter_map(|(_, request)| request.study)
+            .collect();
+        let mut begun = known.len();
+        let mut failure = None;
+        for one in planned {
+            let tag = one.request.study.as_ref();
+            if tag.is_some_and(|tag| known.iter().any(|known| is_same_cell(known, tag))) {
+                continue;
+            }
+            let created = prepared(session, one)
+                .and_then(|it| session.create(&it, &mut |event| observer(Told::Run(event))));
+            match created {
+                Ok(_) => begun += 1,
+                Err(error) => {
+                    observer(Told::LeftOut(&one.request, &error));
+                    failure = Some(error);
+                }
+            }
+        }
+        match failure {
+            Some(error) if begun == 0 => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs what is in the store, then what turns out to be needed.
+    ///
+    /// # Errors
+    /// When the store or a testbed cannot be used. What was finished is in the store.
+    pub fn execute(
+        &mut self,
+        session: &mut Session<'_>,
+        observer: Observer<'_>,
+    ) -> Result<ExecutionEnd, SessionError> {
+        loop {
+            let ended = self.execute_pending(session, observer)?;
+            if ended != ExecutionEnd::Complete {
+                return Ok(ended);
+            }
+            // Lost trials first: whether something is decided is asked of whole results.
+            let mut why = Added::InPlaceOfLost;
+            let mut added = self.add(session, why, observer)?;
+            if added == 0 && self.limits.until.is_some() {
+                why = Added::ToDecide;
+                added = self.add(session, why, observer)?;
+            }
+            if added == 0 {
+                return Ok(ExecutionEnd::Complete);
+            }
+            observer(Told::Added(added, why));
+        }
+    }
+
+    fn execute_pending(
+        &mut self,
+        session: &mut Session<'_>,
+        observer: Observer<'_>,
+    ) -> Result<ExecutionEnd, SessionError> {
+        for (id, request) in stored_requests(&session.store, &self.key)? {
+            let pending = session.store.unfinished(&id)?.len();
+            if pending == 0 {
+                continue;
+            }
+            if self.time_left() == Some(Duration::ZERO) {
+                return Ok(ExecutionEnd::Budget);
+            }
+            observer(Told::Begins(&request));
+            let header = session.store.run_header(&id)?;
+            let prepared = session.reopen(&header, &self.limits.destroy)?;
+            let until = self.limits.budget.map(|budget| self.began + budget);
+            let testbed = prepared.testbed.as_ref();
+            let ended =
+                session.execute(&id, testbed, until, &mut |event| observer(Told::Run(event)))?;
+            observer(Told::Ends);
+            self.trials_done += pending;
+            if ended == RunEnd::Stopped {
+                return Ok(match session.stopped() {
+                    true => ExecutionEnd::Stopped,
+                    false => ExecutionEnd::Budget,
+                });
+            }
+        }
+        Ok(ExecutionEnd::Complete)
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        Some(self.limits.budget?.saturating_sub(self.began.elapsed()))
+    }
+
+    /// How many trials the rest of the budget has room for, as long as those so far took.
+    fn trials_that_fit(&self) -> usize {
+        match self.time_left() {
+            Some(left) if self.trials_done > 0 => {
+                let each = self.began.elapsed().as_secs_f64() / self.trials_done as f64;
+                (left.as_secs_f64() / each) as usize
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// Puts further seeds into the store; returns how many trials.
+    fn add(
+        &self,
+        session: &mut Session<'_>,
+        why: Added,
+        observer: Observer<'_>,
+    ) -> Result<usize, SessionError> {
+        let runs = stored_runs(&session.store, &self.key)?;
+        let mut room = self.trials_that_fit();
+        let (mut added, mut seen): (usize, Vec<StudyTag>) = (0, Vec::new());
+        for (_, request) in stored_requests(&session.store, &self.key)? {
+            let Some(tag) = request.study.clone() else { continue };
+            if seen.iter().any(|known| is_same_cell(known, &tag)) {
+                continue;
+            }
+            let (study, assumption) = (self.study, tag.assumption.as_deref());
+            let wanted = match (why, self.limits.until) {
+                (Added::ToDecide, Some(half_width)) => {
+                    needs(study, &runs, assumption, tag.size, half_width)
+                }
+                (Added::ToDecide, None) => Vec::new(),
+                (Added::InPlaceOfLost, _) => {
+                    lost(study, &runs, assumption, tag.size, request.repeats as usize)
+                }
+            };
+            seen.push(tag);
+            if let Some(mut prepared) = self.further(session, &runs, request, &wanted, why)? {
+                prepared.retain(|mut trials| {
+                    trials.truncate(room);
+                    trials
+                });
+                if prepared.trials.is_empty() {
+                    continue;
+                }
+                room -= prepared.trials.len();
+                added += prepared.trials.len();
+                session.create(&prepared, &mut |event| observer(Told::Run(event)))?;
+            }
+        }
+        Ok(added)
+    }
+
+    /// The trials of a run that are wanted and not there yet.
+    fn further(
+        &self,
+        session: &Session<'_>,
+        runs: &[PartRun],
+        request: Request,
+        wanted: &[Need],
+        why: Added,
+    ) -> Result<Option<Prepared>, SessionError> {
+        let Some(tag) = request.study.clone() else { return Ok(None) };
+        let Some(part) = self.study.part(&tag.part) else { return Ok(None) };
+        let wanted: Vec<&Need> = wanted.iter().filter(|need| need.part == tag.part).collect();
+        let Some(most) = wanted.iter().map(|need| need.seeds).max() else { return Ok(None) };
+        let of_cell = || runs.iter().filter(|it| is_same_cell(&it.tag, &tag));
+        let own: Vec<&TrialSpec> =
+            of_cell().flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
+        let looked = of_cell().map(|it| it.tag.look).max().unwrap_or(0);
+        let look = looked + u32::from(why == Added::ToDecide);
+        let more = Request {
+            repeats: u32::try_from(most).unwrap_or(u32::MAX),
+            size: own.iter().find_map(|spec| spec.size).or(request.size),
+            study: Some(StudyTag { look, ..tag }),
+            ..request
+        };
+        let mut prepared = session.prepare(more)?;
+        let scale = prepared.request.scale;
+        prepared.retain(|mut trials| {
+            if part.sequence {
+                // What --only left out of a sequence stays out.
+                let length = own.first().map_or(usize::MAX, |spec| spec.workloads.len());
+                trials.iter_mut().for_each(|spec| spec.workloads.truncate(length));
+            }
+            trials.retain(|spec| {
+                wanted.iter().any(|need| is_wanted(need, part, spec, scale)) && !own.contains(&spec)
+            });
+            trials
+        });
+        Ok((!prepared.trials.is_empty()).then_some(prepared))
+    }
+}
+
+/// A part with only the trials that are wanted.
+///
+/// # Errors
+/// When it cannot be prepared.
+pub fn prepared(session: &Session<'_>, planned: &Planned) -> Result<Prepared, SessionError> {
+    let mut prepared = session.prepare(planned.request.clone())?;
+    prepared.retain(|trials| planned.trimmed(trials));
+    Ok(prepared)
+}
+
+/// Whether two runs are of one part, size and assumption.
+fn is_same_cell(a: &StudyTag, b: &StudyTag) -> bool {
+    (&a.part, a.size, &a.assumption) == (&b.part, b.size, &b.assumption)
+}
+
+fn is_wanted(need: &Need, part: &Part, spec: &TrialSpec, scale: f64) -> bool {
+    let does = |known: &NamedWorkload| {
+        let parameters = known.at_scale(scale);
+        spec.workloads.iter().any(|choice| {
+            choice.name == known.request.name && Some(&choice.parameters) == parameters.as_ref()
+        })
+    };
+    let named = part.workloads.iter().find(|known| known.id == need.workload);
+    need.contender == spec.contender.name
+        && (spec.block as usize) < need.seeds
+        && named.is_some_and(does)
+}
+
+/// The runs of an execution by their id, with what was asked for, in the order they were planned.
+///
+/// # Errors
+/// When the store cannot be read.
+fn stored_requests(store: &Store, key: &str) -> Result<Vec<(String, Request)>, SessionError> {
+    let mut found = Vec::new();
+    for header in store.runs()? {
+        if let Ok(request) = serde_json::from_str::<Request>(&store.request(&header.id)?)
+            && request.study.as_ref().is_some_and(|tag| tag.group == key)
+        {
+            found.push((header.id, request));
+        }
+    }
+    found.sort_by_key(|(id, _)| id.trim_start_matches('r').parse::<u64>().ok());
+    Ok(found)
+}
+
+/// The runs of an execution with all their trials.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn stored_runs(store: &Store, key: &str) -> Result<Vec<PartRun>, SessionError> {
+    stored_requests(store, key)?
+        .into_iter()
+        .filter_map(|(id, request)| Some((id, request.study?)))
+        .map(|(id, tag)| Ok(PartRun { tag, run: store.run(&id)? }))
+        .collect()
+}

@@ -1,0 +1,200 @@
+//! Executions of a study on a testbed of a few lines: what is added, when, and for what.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use runner::{Inputs, Places, Session, SessionError, TestbedRequest};
+use stack::Refusal;
+use store::Environment;
+use testbed::{Stop, Stopped, Testbed};
+use trial::{Event, InputFiles, Outcome, TrialSpec};
+use units::{Bytes, Nanos};
+use workload::{InputKind, PhaseEvent, Seed};
+
+use crate::execution::{Added, Execution, ExecutionEnd, Limits, Told, stored_runs};
+use crate::verdict::Verdict::{Holds, Undecided};
+use crate::verdict_tests::{phase, study};
+use crate::{ClaimResults, Part, Study, Wishes, matrix, results};
+
+/// How long a takes, b taking one second, with how much spread; whether a trial dies is
+/// decided by contender and block.
+#[derive(Clone, Copy)]
+struct Fake {
+    a: f64,
+    spread: f64,
+    dies: fn(&str, u32) -> bool,
+}
+
+impl Testbed for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+    fn environment(&self) -> Environment {
+        Environment::default()
+    }
+    fn lab_id(&self) -> Option<String> {
+        None
+    }
+    fn lanes(&self, _: &[TrialSpec]) -> usize {
+        1
+    }
+    fn admit(&self, _: &[TrialSpec]) -> Vec<(usize, Refusal)> {
+        Vec::new()
+    }
+    fn run(&self, spec: &TrialSpec, _: &Stop, sink: &mut dyn FnMut(Event)) -> Result<(), Stopped> {
+        let name = &spec.contender.name;
+        if (self.dies)(name, spec.block) {
+            return Ok(());
+        }
+        let mean = if name == "a" { self.a } else { 1.0 };
+        let noise = Seed(spec.seed.0).derive(name).0 as f64 / u64::MAX as f64 - 0.5;
+        sink(Event::Phase(PhaseEvent::Finished(Box::new(phase(
+            mean * (self.spread * noise).exp(),
+        )))));
+        sink(Event::Ended(Outcome::Done));
+        Ok(())
+    }
+}
+
+struct FakePlaces(Fake);
+
+impl Places for FakePlaces {
+    fn inputs(&self, _: &runner::Request, _: &[InputKind]) -> Result<Inputs, SessionError> {
+        Ok(Inputs::default())
+    }
+    fn testbed(
+        &self,
+        _: &TestbedRequest,
+        _: InputFiles,
+        _: Bytes,
+    ) -> Result<Box<dyn Testbed>, SessionError> {
+        Ok(Box::new(self.0))
+    }
+}
+
+/// What an execution came to.
+struct Came {
+    ended: ExecutionEnd,
+    added: Vec<(usize, Added)>,
+    claim: ClaimResults,
+    trials: usize,
+}
+
+fn session<'a>(directory: &Path, places: &'a FakePlaces) -> Session<'a> {
+    let store = directory.join("results.db");
+    Session::open(&store, places, Stop::default(), "fstrial study run".to_owned()).unwrap()
+}
+
+fn wishes(sizes: &[f64]) -> Wishes {
+    Wishes {
+        sizes: sizes.to_vec(),
+        seeds: Some(4),
+        seed: 1,
+        timeout: Nanos::from_secs(60),
+        ..Wishes::default()
+    }
+}
+
+fn execute(session: &mut Session<'_>, study: &Study, wishes: &Wishes, limits: Limits) -> Came {
+    let place = |_: &Part, _: &BTreeMap<String, String>| TestbedRequest::Device {
+        devices: Vec::new(),
+        destroy: Vec::new(),
+        loop_directory: "/nowhere".into(),
+    };
+    let planned = matrix(study, "tiny", "key", wishes, &place).unwrap();
+    let mut added = Vec::new();
+    let mut observer = |told: Told<'_>| {
+        if let Told::Added(trials, why) = told {
+            added.push((trials, why));
+        }
+    };
+    let mut execution = Execution::new(study, "key", limits);
+    execution.create(session, &planned, &mut observer).unwrap();
+    let ended = execution.execute(session, &mut observer).unwrap();
+    let runs = stored_runs(&session.store, "key").unwrap();
+    let trials = runs.iter().map(|it| it.run.trials.len()).sum();
+    let claim = results(study, &runs).claims.remove(0);
+    Came { ended, added, claim, trials }
+}
+
+fn came(fake: Fake, limits: Limits) -> Came {
+    let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(fake));
+    let mut session = session(directory.path(), &places);
+    execute(&mut session, &study("lower", "1, 1, 1", "a better than b"), &wishes(&[]), limits)
+}
+
+fn until(half_width: f64) -> Limits {
+    Limits { until: Some(half_width), ..Limits::default() }
+}
+
+const ALL_LIVE: fn(&str, u32) -> bool = |_, _| false;
+
+#[test]
+fn what_is_decided_at_once_gets_no_more_seeds() {
+    let fake = Fake { a: 0.5, spread: 0.01, dies: ALL_LIVE };
+    let came = came(fake, until(0.001));
+    assert_eq!((came.ended, came.added.len()), (ExecutionEnd::Complete, 0));
+    assert_eq!((came.claim.measured.verdict, came.trials), (Holds, 12));
+}
+
+#[test]
+fn what_is_not_decided_gets_seeds_until_it_is_and_no_other_cell_does() {
+    let fake = Fake { a: 0.985, spread: 0.03, dies: ALL_LIVE };
+    assert_eq!(came(fake, Limits::default()).claim.measured.verdict, Undecided);
+    let came = came(fake, until(0.001));
+    assert_eq!(came.claim.measured.verdict, Holds);
+    assert!(!came.added.is_empty());
+    assert!(came.added.iter().all(|(_, why)| *why == Added::ToDecide));
+    // Cells of a and b alone: c decides nothing.
+    let more: usize = came.added.iter().map(|(trials, _)| trials).sum();
+    assert_eq!((came.trials, more % 2), (12 + more, 0));
+}
+
+#[test]
+fn twins_end_when_the_interval_is_narrow_enough() {
+    let fake = Fake { a: 1.0, spread: 0.01, dies: ALL_LIVE };
+    let came = came(fake, until(0.02));
+    assert_eq!((came.ended, came.claim.measured.verdict), (ExecutionEnd::Complete, Undecided));
+    assert!(came.claim.measured.reason.unwrap().contains("they differ by less than"));
+    assert_eq!(came.added, []);
+}
+
+#[test]
+fn a_lost_trial_is_replaced_and_what_never_runs_is_not() {
+    let once = Fake { a: 0.5, spread: 0.01, dies: |name, block| name == "b" && block == 1 };
+    let came_once = came(once, Limits::default());
+    assert_eq!(came_once.added, [(1, Added::InPlaceOfLost)]);
+    assert_eq!(came_once.claim.measured.answers[0].n, Some(4));
+    let never = Fake { dies: |name, _| name == "b", ..once };
+    assert_eq!(came(never, Limits::default()).added, []);
+    // Where most are lost, at most as many again are tried.
+    let most = Fake { dies: |name, block| name == "b" && block > 0, ..once };
+    let came_most = came(most, Limits::default());
+    assert_eq!(came_most.trials, 12 + 4);
+}
+
+#[test]
+fn sizes_are_added_to_an_execution_and_what_is_there_is_not_planned_again() {
+    let fake = Fake { a: 0.5, spread: 0.01, dies: ALL_LIVE };
+    let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(fake));
+    let mut session = session(directory.path(), &places);
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let first = execute(&mut session, &study, &wishes(&[0.5]), Limits::default());
+    assert_eq!((first.trials, first.claim.size), (12, Some(0.5)));
+    let second = execute(&mut session, &study, &wishes(&[0.5, 1.0]), Limits::default());
+    assert_eq!((second.trials, second.claim.size), (24, Some(1.0)));
+    assert_eq!(second.claim.sizes.len(), 2);
+}
+
+#[test]
+fn a_spent_budget_leaves_trials_that_a_later_session_runs() {
+    let fake = Fake { a: 0.5, spread: 0.01, dies: ALL_LIVE };
+    let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(fake));
+    let mut session = session(directory.path(), &places);
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let spent = Limits { budget: Some(std::time::Duration::ZERO), ..Limits::default() };
+    let first = execute(&mut session, &study, &wishes(&[]), spent);
+    assert_eq!((first.ended, first.claim.size), (ExecutionEnd::Budget, None));
+    let second = execute(&mut session, &study, &wishes(&[]), Limits::default());
+    assert_eq!((second.ended, second.trials), (ExecutionEnd::Complete, 12));
+}
