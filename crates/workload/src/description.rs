@@ -52,17 +52,6 @@ impl Description {
         self.presets.iter().find(|preset| preset.name == name)
     }
 
-    /// The question that these parameters answer: a preset's, where all it sets is so.
-    pub fn question(&self, parameters: &[(String, String)]) -> &'static str {
-        let is_set = |(name, value): &(&str, &str)| {
-            parameters.iter().any(|(known, given)| {
-                known == name && crate::parameters::same(self, name, given, value)
-            })
-        };
-        let preset = self.presets.iter().find(|preset| preset.set.iter().all(is_set));
-        preset.map_or(self.headline.question, |preset| preset.question)
-    }
-
     /// The programs it runs.
     pub fn programs(&self) -> impl Iterator<Item = Program> {
         self.inputs.iter().filter_map(|input| match input {

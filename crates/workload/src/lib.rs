@@ -15,6 +15,7 @@ mod parameters;
 mod phase;
 mod recorder;
 mod seed;
+mod typed;
 mod workload;
 mod workloads;
 

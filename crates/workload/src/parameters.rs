@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, ParseQuantityError};
 
+use crate::typed::{Typed, Value};
 use crate::{Description, Kind, Parameter};
 
 /// Every parameter of one workload with its value, defaults filled in and scale applied.
@@ -82,60 +83,33 @@ impl Parameters {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The value as text: a `Choice`'s word or a `Text`.
+    /// The value of a parameter, as its own type.
     ///
     /// # Panics
-    /// Like all accessors here: when the workload asks for a parameter it does not declare,
-    /// or of another kind, which every workload's own test would show.
-    pub fn text(&self, name: &str) -> &str {
-        let Some(value) = self.0.get(name) else {
-            panic!("the workload declares no parameter {name}");
-        };
-        value
-    }
-
-    /// A `Count`.
-    pub fn count(&self, name: &str) -> u64 {
-        self.parsed(name)
-    }
-
-    /// A `Size`.
-    pub fn size(&self, name: &str) -> Bytes {
-        self.parsed(name)
-    }
-
-    /// A `Time`.
-    pub fn time(&self, name: &str) -> Nanos {
-        Nanos(self.parsed::<u64>(name))
-    }
-
-    /// A `Fraction`.
-    pub fn fraction(&self, name: &str) -> f64 {
-        self.parsed(name)
-    }
-
-    /// Whether a `Words` has this one.
-    pub fn has_word(&self, name: &str, word: &str) -> bool {
-        let text = self.text(name);
-        text == "all" || text.split('+').any(|given| given == word)
-    }
-
-    /// A `Switch`.
-    pub fn switch(&self, name: &str) -> bool {
-        self.text(name) == "on"
-    }
-
-    fn parsed<T: std::str::FromStr>(&self, name: &str) -> T {
-        let text = self.text(name);
-        match text.parse() {
-            Ok(value) => value,
-            Err(_) => panic!("parameter {name} is not of the kind asked for: {text}"),
+    /// For the constant of another workload: one that the description these were resolved for
+    /// does not list.
+    pub(crate) fn get<V: Value>(&self, parameter: &Typed<V>) -> V::Read<'_> {
+        let name = parameter.row.name;
+        match self.0.get(name).and_then(|text| V::read(text)) {
+            Some(value) => value,
+            None => panic!("the workload does not list the parameter {name}"),
         }
     }
 }
 
+impl Description {
+    /// The question that these parameters answer: a preset's, where all it sets is so.
+    pub fn question(&self, parameters: &[(String, String)]) -> &'static str {
+        let is_set = |(name, value): &(&str, &str)| {
+            parameters.iter().any(|(known, given)| known == name && same(self, name, given, value))
+        };
+        let preset = self.presets.iter().find(|preset| preset.set.iter().all(is_set));
+        preset.map_or(self.headline.question, |preset| preset.question)
+    }
+}
+
 /// Whether `written` says the same as `value`, which is in the notation of [`Parameters`].
-pub(crate) fn same(description: &Description, name: &str, value: &str, written: &str) -> bool {
+fn same(description: &Description, name: &str, value: &str, written: &str) -> bool {
     let parameter = description.parameters.iter().find(|parameter| parameter.name == name);
     parameter
         .is_some_and(|it| canonical(it, written, 1.0).is_ok_and(|canonical| canonical == value))
@@ -201,6 +175,15 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, WordsParameter};
+
+    const OPS: CountParameter = CountParameter::new("ops", "", 10, 1_000_000, "10_000").scaled();
+    const DIRS: CountParameter = CountParameter::new("dirs", "", 0, 10, "3").scaled();
+    const BLOCK: SizeParameter = SizeParameter::new("block", "", "4K");
+    const FSYNC: ChoiceParameter =
+        ChoiceParameter::new("fsync", "", &[("none", ""), ("file", "")], "none");
+    const PARTS: WordsParameter =
+        WordsParameter::new("parts", "", &[("one", ""), ("two", "")], "all");
 
     static SAMPLE: Description = Description {
         name: "sample",
@@ -214,37 +197,7 @@ mod tests {
         },
         presets: &[],
         inputs: &[],
-        parameters: &[
-            Parameter {
-                name: "ops",
-                help: "",
-                kind: Kind::Count { min: 10, max: 1_000_000 },
-                default: "10_000",
-                scales: true,
-            },
-            Parameter {
-                name: "dirs",
-                help: "",
-                kind: Kind::Count { min: 0, max: 10 },
-                default: "3",
-                scales: true,
-            },
-            Parameter { name: "block", help: "", kind: Kind::Size, default: "4K", scales: false },
-            Parameter {
-                name: "fsync",
-                help: "",
-                kind: Kind::Choice(&[("none", ""), ("file", "")]),
-                default: "none",
-                scales: false,
-            },
-            Parameter {
-                name: "parts",
-                help: "",
-                kind: Kind::Words(&[("one", ""), ("two", "")]),
-                default: "all",
-                scales: false,
-            },
-        ],
+        parameters: &[OPS.row, DIRS.row, BLOCK.row, FSYNC.row, PARTS.row],
         phases: &[],
     };
 
@@ -256,12 +209,12 @@ mod tests {
     #[test]
     fn defaults_are_filled_in_and_scale_touches_only_what_scales() {
         let values = resolve(&[], 0.1).unwrap();
-        assert_eq!(values.count("ops"), 1000);
-        assert_eq!(values.size("block"), Bytes(4096));
-        assert_eq!(values.text("fsync"), "none");
-        assert_eq!(resolve(&[], 1e-9).unwrap().count("ops"), 10, "never below the minimum");
-        assert_eq!(resolve(&[], 1e-9).unwrap().count("dirs"), 1, "nor to what means none");
-        assert_eq!(resolve(&[("dirs", "0")], 2.0).unwrap().count("dirs"), 0);
+        assert_eq!(values.get(&OPS), 1000);
+        assert_eq!(values.get(&BLOCK), Bytes(4096));
+        assert_eq!(values.get(&FSYNC), "none");
+        assert_eq!(resolve(&[], 1e-9).unwrap().get(&OPS), 10, "never below the minimum");
+        assert_eq!(resolve(&[], 1e-9).unwrap().get(&DIRS), 1, "nor to what means none");
+        assert_eq!(resolve(&[("dirs", "0")], 2.0).unwrap().get(&DIRS), 0);
     }
 
     #[test]
@@ -277,7 +230,7 @@ mod tests {
         );
         assert!(message(&[("parts", "one+three")]).contains("`three` is none of one, two"));
         let parts = resolve(&[("parts", "two+one")], 1.0).unwrap();
-        assert!(parts.text("parts") == "one+two" && parts.has_word("parts", "two"));
+        assert!(parts.get(&PARTS).have("two") && !parts.get(&PARTS).are_all());
         assert!(message(&[("ops", "3")]).contains("from 10 to 1000000"));
     }
 }

@@ -3,15 +3,14 @@
 use std::os::fd::OwnedFd;
 
 use crate::engine::file_io::open_target;
-use crate::{Context, Failure, Kind, Parameter};
+use crate::typed::SwitchParameter;
+use crate::{Context, Failure};
 
-pub(crate) const COLD: Parameter = Parameter {
-    name: "cold",
-    help: "Whether the ops begin with an empty cache, where the testbed can.",
-    kind: Kind::Switch,
-    default: "off",
-    scales: false,
-};
+pub(crate) const COLD: SwitchParameter = SwitchParameter::new(
+    "cold",
+    "Whether the ops begin with an empty cache, where the testbed can.",
+    "off",
+);
 
 /// Empties the target's cache, for which `opened` is closed, and opens the target anew. It
 /// must be the only descriptor of the target that is left.

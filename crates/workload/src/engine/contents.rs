@@ -1,24 +1,21 @@
 //! What files are filled with, where no original prescribes it: how well it compresses and
 //! how much of it is there twice, in one table for all workloads. By default it does neither.
 
-use crate::{Draw, Kind, Parameter, Parameters, Seed};
+use crate::typed::FractionParameter;
+use crate::{Draw, Parameters, Seed};
 
 /// How well contents compress.
-pub(crate) const COMPRESSIBLE: Parameter = Parameter {
-    name: "compressible",
-    help: "How much of every 4 KiB of contents is zeros; the rest is random.",
-    kind: Kind::Fraction,
-    default: "0",
-    scales: false,
-};
+pub(crate) const COMPRESSIBLE: FractionParameter = FractionParameter::new(
+    "compressible",
+    "How much of every 4 KiB of contents is zeros; the rest is random.",
+    "0",
+);
 /// How much of them occurs again.
-pub(crate) const DUPLICATE: Parameter = Parameter {
-    name: "duplicate",
-    help: "How many of the 4 KiB of contents are the same as others at their place of a block.",
-    kind: Kind::Fraction,
-    default: "0",
-    scales: false,
-};
+pub(crate) const DUPLICATE: FractionParameter = FractionParameter::new(
+    "duplicate",
+    "How many of the 4 KiB of contents are the same as others at their place of a block.",
+    "0",
+);
 
 /// Distance of marks, and what is compressible or duplicate by itself.
 const PAGE: usize = 4096;
@@ -36,14 +33,14 @@ impl Filling {
     /// As asked for by a workload that declares [`COMPRESSIBLE`] and [`DUPLICATE`].
     pub(crate) fn of(parameters: &Parameters) -> Filling {
         Filling {
-            compressible: parameters.fraction("compressible"),
-            duplicate: parameters.fraction("duplicate"),
+            compressible: parameters.get(&COMPRESSIBLE),
+            duplicate: parameters.get(&DUPLICATE),
         }
     }
 
     /// As asked for by one that declares [`COMPRESSIBLE`] alone, since it marks its records.
     pub(crate) fn compressible(parameters: &Parameters) -> Filling {
-        Filling { compressible: parameters.fraction("compressible"), duplicate: 0.0 }
+        Filling { compressible: parameters.get(&COMPRESSIBLE), duplicate: 0.0 }
     }
 
     /// Fills a block: random bytes, and at the end of each page its share of zeros.

@@ -10,9 +10,10 @@ use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use crate::engine::extents::fragments;
 use crate::engine::file_io::{open_target, write_all};
 use crate::engine::path_buffer::PathBuffer;
+use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SizeParameter};
 use crate::{
-    Context, Description, Draw, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Draw, Failure, Headline, InputFacts, Op, OpDescription, OpError,
+    Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -45,6 +46,29 @@ static SCORE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+const FULLNESS: FractionParameter =
+    FractionParameter::new("fullness", "How full the filesystem becomes.", "0.8");
+const OVERWRITES: CountParameter = CountParameter::new(
+    "overwrites",
+    "How many times as much as the files hold is then written anew.",
+    0,
+    10_000,
+    "5",
+);
+const PROFILE: ChoiceParameter = ChoiceParameter::new(
+    "profile",
+    "Which sizes files have.",
+    &[("agrawal", "desktops of 2004"), ("meyer", "desktops of 2009"), ("mail", "one mail a file")],
+    "agrawal",
+);
+const LARGEST: SizeParameter = SizeParameter::new("largest", "No file is larger.", "64M");
+const CAPACITY: SizeParameter = SizeParameter::new(
+    "capacity",
+    "Fill so much instead of the whole filesystem; 0 for the filesystem, which must \
+                   be less than half full before.",
+    "0",
+);
+
 static DESCRIPTION: Description = Description {
     name: "age",
     summary: "makes a filesystem old, for the workloads after it in a --sequence",
@@ -69,48 +93,13 @@ depends on the filesystem's own size unless `capacity` says one.",
     presets: &[],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "fullness",
-            help: "How full the filesystem becomes.",
-            kind: Kind::Fraction,
-            default: "0.8",
-            scales: false,
-        },
-        Parameter {
-            name: "overwrites",
-            help: "How many times as much as the files hold is then written anew.",
-            kind: Kind::Count { min: 0, max: 10_000 },
-            default: "5",
-            scales: false,
-        },
-        Parameter {
-            name: "profile",
-            help: "Which sizes files have.",
-            kind: Kind::Choice(&[
-                ("agrawal", "desktops of 2004"),
-                ("meyer", "desktops of 2009"),
-                ("mail", "one mail a file"),
-            ]),
-            default: "agrawal",
-            scales: false,
-        },
-        Parameter {
-            name: "largest",
-            help: "No file is larger.",
-            kind: Kind::Size,
-            default: "64M",
-            scales: false,
-        },
-        Parameter {
-            name: "capacity",
-            help: "Fill so much instead of the whole filesystem; 0 for the filesystem, which must \
-                   be less than half full before.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        COMPRESSIBLE,
-        DUPLICATE,
+        FULLNESS.row,
+        OVERWRITES.row,
+        PROFILE.row,
+        LARGEST.row,
+        CAPACITY.row,
+        COMPRESSIBLE.row,
+        DUPLICATE.row,
     ],
     phases: &[&FILL, &CHURN, &SCORE],
 };
@@ -131,8 +120,8 @@ impl Workload for Age {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let bytes = parameters.size("capacity").0 as f64 * parameters.fraction("fullness");
-        let files = bytes as u64 / law(parameters.text("profile")).mean() as u64;
+        let bytes = parameters.get(&CAPACITY).0 as f64 * parameters.get(&FULLNESS);
+        let files = bytes as u64 / law(parameters.get(&PROFILE)).mean() as u64;
         Space { bytes: Bytes(bytes as u64), inodes: files + files / FILES_PER_DIRECTORY + 1 }
     }
 
@@ -187,8 +176,8 @@ struct Aging<'t> {
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let (fullness, overwrites) = (parameters.fraction("fullness"), parameters.count("overwrites"));
-    let capacity = parameters.size("capacity").0;
+    let (fullness, overwrites) = (parameters.get(&FULLNESS), parameters.get(&OVERWRITES));
+    let capacity = parameters.get(&CAPACITY).0;
     let target = open_target(context.target())?;
     let outside = |error| Failure::Op { phase: "before the first", error };
     let goal = match capacity {
@@ -214,8 +203,8 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         held: 0,
         written: 0,
         in_vain: 0,
-        law: law(parameters.text("profile")),
-        largest: parameters.size("largest").0,
+        law: law(parameters.get(&PROFILE)),
+        largest: parameters.get(&LARGEST).0,
         draw: context.seed().stream("age"),
         contents: Contents::new(context.seed(), DIRECTORY, BLOCK, filling),
         path: PathBuffer::new(),

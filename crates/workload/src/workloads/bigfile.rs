@@ -11,9 +11,10 @@ use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use crate::engine::file_io::{open_target, read, write_all};
 use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
+use crate::typed::{SizeParameter, SwitchParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, Recorder, Seed,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, Recorder, Seed,
 };
 use crate::{Space, Workload};
 
@@ -64,6 +65,27 @@ static DELETE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+const DD_SIZE: SizeParameter =
+    SizeParameter::new("dd_size", "Size of the file of zeros; 0 leaves the phase out.", "4G")
+        .scaled();
+const DD_FSYNC: SwitchParameter = SwitchParameter::new(
+    "dd_fsync",
+    "As dd's conv=fsync: whether writing the file of zeros ends with fsync.",
+    "off",
+);
+const SIZE: SizeParameter =
+    SizeParameter::new("size", "Size of the other files; 0 leaves their phases out.", "2G")
+        .scaled();
+const BLOCK: SizeParameter =
+    SizeParameter::new("block", "Bytes of a read or write of the other files.", "1M");
+const FSYNC: SwitchParameter =
+    SwitchParameter::new("fsync", "Whether writing the other files ends with fsync.", "on");
+const KEEP: SwitchParameter = SwitchParameter::new(
+    "keep",
+    "Whether the file of zeros stays, for the next workload of a sequence.",
+    "off",
+);
+
 static DESCRIPTION: Description = Description {
     name: "bigfile",
     summary: "large files: create as dd does, write, read, both at once, delete",
@@ -84,50 +106,14 @@ figures are MiB/s of each stream's own time.",
     presets: &[],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "dd_size",
-            help: "Size of the file of zeros; 0 leaves the phase out.",
-            kind: Kind::Size,
-            default: "4G",
-            scales: true,
-        },
-        Parameter {
-            name: "dd_fsync",
-            help: "As dd's conv=fsync: whether writing the file of zeros ends with fsync.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        Parameter {
-            name: "size",
-            help: "Size of the other files; 0 leaves their phases out.",
-            kind: Kind::Size,
-            default: "2G",
-            scales: true,
-        },
-        Parameter {
-            name: "block",
-            help: "Bytes of a read or write of the other files.",
-            kind: Kind::Size,
-            default: "1M",
-            scales: false,
-        },
-        Parameter {
-            name: "fsync",
-            help: "Whether writing the other files ends with fsync.",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "keep",
-            help: "Whether the file of zeros stays, for the next workload of a sequence.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        COMPRESSIBLE,
-        DUPLICATE,
+        DD_SIZE.row,
+        DD_FSYNC.row,
+        SIZE.row,
+        BLOCK.row,
+        FSYNC.row,
+        KEEP.row,
+        COMPRESSIBLE.row,
+        DUPLICATE.row,
     ],
     phases: &[&DD, &WRITE, &READ, &READ_WRITE, &DELETE],
 };
@@ -144,7 +130,7 @@ impl Workload for BigFile {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        Space { bytes: parameters.size("dd_size") + parameters.size("size") * 2, inodes: 3 }
+        Space { bytes: parameters.get(&DD_SIZE) + parameters.get(&SIZE) * 2, inodes: 3 }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -155,19 +141,19 @@ impl Workload for BigFile {
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let mut sequence = KeepGoing::default();
     let parameters = context.parameters();
-    let (zeros, size) = (parameters.size("dd_size").0, parameters.size("size").0);
-    let block = parameters.size("block").0;
+    let (zeros, size) = (parameters.get(&DD_SIZE).0, parameters.get(&SIZE).0);
+    let block = parameters.get(&BLOCK).0;
     if !(512..=256 << 20).contains(&block) {
         return Err(Failure::Input(format!("block={block} is not between 512 bytes and 256 MiB")));
     }
-    let (fsync, keep) = (parameters.switch("fsync"), parameters.switch("keep"));
+    let (fsync, keep) = (parameters.get(&FSYNC), parameters.get(&KEEP));
     if zeros == 0 {
         context.skip(&DD, "not asked for");
     } else {
         let target = open_target(context.target())?;
         let mut buffer = vec![1; DD_BLOCK];
         let blocks = zeros.div_ceil(DD_BLOCK as u64);
-        let wait = parameters.switch("dd_fsync");
+        let wait = parameters.get(&DD_FSYNC);
         let ended = context
             .phase(&DD, blocks, |recorder| dd(target.as_fd(), zeros, &mut buffer, wait, recorder));
         if sequence.take(ended)?.is_none() {

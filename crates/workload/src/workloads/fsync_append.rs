@@ -11,9 +11,10 @@ use crate::engine::file_io::{holds, open_target, write_all};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
 use crate::engine::walk;
+use crate::typed::{ChoiceParameter, CountParameter, SizeParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, PhaseResult, Preset, Recorder, Seed,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, PhaseResult, Preset, Recorder, Seed,
 };
 use crate::{Space, Workload};
 
@@ -46,6 +47,38 @@ const COMMIT: Op = Op(0);
 const WRITE: Op = Op(1);
 const SEGMENT: Op = Op(2);
 
+const RECORDS: CountParameter =
+    CountParameter::new("records", "Records of each writer.", 1, 1_000_000_000, "10_000").scaled();
+const RECORD: SizeParameter = SizeParameter::new("record", "Bytes of a record.", "8K");
+const SYNC: ChoiceParameter = ChoiceParameter::new(
+    "sync",
+    "What makes a record durable.",
+    &[
+        ("fsync", "fsync"),
+        ("fdatasync", "fdatasync, which may leave out times"),
+        ("dsync", "the file is open with O_DSYNC"),
+        ("none", "nothing: for comparison"),
+    ],
+    "fsync",
+);
+const ROOM: ChoiceParameter = ChoiceParameter::new(
+    "room",
+    "What a segment is before its records come.",
+    &[
+        ("none", "it does not exist"),
+        ("fallocate", "reserved blocks"),
+        ("zeros", "blocks of zeros, so that no append changes metadata"),
+    ],
+    "none",
+);
+const SEGMENT_PARAMETER: SizeParameter = SizeParameter::new(
+    "segment",
+    "Size at which a new file is begun, a multiple of the record.",
+    "16M",
+);
+const WRITERS: CountParameter =
+    CountParameter::new("writers", "Threads, each with a log of its own.", 1, 1024, "1");
+
 static DESCRIPTION: Description = Description {
     name: "fsync-append",
     summary: "a database's log: append a record, make it durable, again",
@@ -74,58 +107,13 @@ is that of its sync alone; the write before it has a row of its own.",
     ],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "records",
-            help: "Records of each writer.",
-            kind: Kind::Count { min: 1, max: 1_000_000_000 },
-            default: "10_000",
-            scales: true,
-        },
-        Parameter {
-            name: "record",
-            help: "Bytes of a record.",
-            kind: Kind::Size,
-            default: "8K",
-            scales: false,
-        },
-        Parameter {
-            name: "sync",
-            help: "What makes a record durable.",
-            kind: Kind::Choice(&[
-                ("fsync", "fsync"),
-                ("fdatasync", "fdatasync, which may leave out times"),
-                ("dsync", "the file is open with O_DSYNC"),
-                ("none", "nothing: for comparison"),
-            ]),
-            default: "fsync",
-            scales: false,
-        },
-        Parameter {
-            name: "room",
-            help: "What a segment is before its records come.",
-            kind: Kind::Choice(&[
-                ("none", "it does not exist"),
-                ("fallocate", "reserved blocks"),
-                ("zeros", "blocks of zeros, so that no append changes metadata"),
-            ]),
-            default: "none",
-            scales: false,
-        },
-        Parameter {
-            name: "segment",
-            help: "Size at which a new file is begun, a multiple of the record.",
-            kind: Kind::Size,
-            default: "16M",
-            scales: false,
-        },
-        Parameter {
-            name: "writers",
-            help: "Threads, each with a log of its own.",
-            kind: Kind::Count { min: 1, max: 1024 },
-            default: "1",
-            scales: false,
-        },
-        COMPRESSIBLE,
+        RECORDS.row,
+        RECORD.row,
+        SYNC.row,
+        ROOM.row,
+        SEGMENT_PARAMETER.row,
+        WRITERS.row,
+        COMPRESSIBLE.row,
     ],
     phases: &[&PREPARE, &APPEND],
 };
@@ -138,8 +126,9 @@ impl Workload for FsyncAppend {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let (segment, writers) = (parameters.size("segment").0.max(1), parameters.count("writers"));
-        let bytes = parameters.count("records") * parameters.size("record").0;
+        let (segment, writers) =
+            (parameters.get(&SEGMENT_PARAMETER).0.max(1), parameters.get(&WRITERS));
+        let bytes = parameters.get(&RECORDS) * parameters.get(&RECORD).0;
         let segments = bytes.div_ceil(segment);
         Space { bytes: Bytes(segments * segment) * writers, inodes: (segments + 1) * writers + 1 }
     }
@@ -195,7 +184,7 @@ impl Job<'_> {
 
 fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let (record, segment) = (parameters.size("record").0, parameters.size("segment").0);
+    let (record, segment) = (parameters.get(&RECORD).0, parameters.get(&SEGMENT_PARAMETER).0);
     if record == 0 || record > 64 << 20 || segment == 0 || !segment.is_multiple_of(record) {
         return Err(Failure::Input(format!(
             "segment={segment} is not a multiple of record={record} (up to 64 MiB)"
@@ -203,22 +192,22 @@ fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
     }
     let job = Job {
         target: rustix::fd::AsFd::as_fd(target),
-        records: parameters.count("records"),
+        records: parameters.get(&RECORDS),
         record,
         segment,
-        sync: match parameters.text("sync") {
+        sync: match parameters.get(&SYNC) {
             "fsync" => Sync::Fsync,
             "fdatasync" => Sync::Fdatasync,
             "dsync" => Sync::Dsync,
             _ => Sync::None,
         },
-        room: match parameters.text("room") {
+        room: match parameters.get(&ROOM) {
             "fallocate" => Room::Fallocate,
             "zeros" => Room::Zeros,
             _ => Room::None,
         },
     };
-    let writers = parameters.count("writers");
+    let writers = parameters.get(&WRITERS);
     let outside = |error| Failure::Op { phase: "before the first", error };
     let mut path = PathBuffer::new();
     path.text(DIRECTORY);

@@ -77,15 +77,15 @@ emptied, outside the clock, and empty maildirs are populated first; no Perl.",
     }],
     inputs: &[InputKind::Mail],
     parameters: &[
-        p::MAILS,
-        p::READ_MAILS,
-        p::MAILDIRS,
-        p::MAILDIRS_PER_BASE,
-        p::OPS,
-        p::RELIST_ONCE,
-        p::POOL_WRITE_SRC,
-        p::POPULATE,
-        p::MARK_SEEN,
+        p::MAILS.row,
+        p::READ_MAILS.row,
+        p::MAILDIRS.row,
+        p::MAILDIRS_PER_BASE.row,
+        p::OPS.row,
+        p::RELIST_ONCE.row,
+        p::POOL_WRITE_SRC.row,
+        p::POPULATE.row,
+        p::MARK_SEEN.row,
     ],
     phases: &[&run::UNPACK, &run::SETUP, &POPULATE, &IO],
 };
@@ -97,7 +97,7 @@ impl Workload for MaildirRead {
 
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
         let pool = Pool::of(parameters).sources(parameters);
-        let files = pool.map_or_else(|| parameters.count("populate"), |pool| u64::from(pool.count));
+        let files = pool.map_or_else(|| parameters.get(&p::POPULATE), |pool| u64::from(pool.count));
         run::room(files, inputs.mean_mail, run::directories(tree(parameters)) + 1)
     }
 
@@ -112,7 +112,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let corpus = context.mail()?;
     let (tree, pool) = (tree(parameters), Pool::of(parameters));
     let flat = pool.sources(parameters);
-    let mark_seen = parameters.switch("mark_seen");
+    let mark_seen = parameters.get(&p::MARK_SEEN);
 
     // Every descriptor is closed again before the cache is emptied.
     let found = {
@@ -130,10 +130,10 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let plan = Plan::draw(
         context.seed(),
         Terms {
-            ops: parameters.count("ops"),
+            ops: parameters.get(&p::OPS),
             write_share: 0.0,
             tree,
-            mails: parameters.count("mails") as u32,
+            mails: parameters.get(&p::MAILS) as u32,
             pool,
             pool_mails: flat.map_or(0, |pool| pool.count),
             found: found.len(),
@@ -185,14 +185,14 @@ fn populate(
         }
     }
     let corpus = context.mail()?;
-    let count = context.parameters().count("populate");
+    let count = context.parameters().get(&p::POPULATE);
     let plan = Plan::draw(
         context.seed().derive("populate"),
         Terms {
             ops: count,
             write_share: 1.0,
             tree,
-            mails: context.parameters().count("mails") as u32,
+            mails: context.parameters().get(&p::MAILS) as u32,
             pool: Pool::Maildirs,
             pool_mails: 0,
             found: 0,

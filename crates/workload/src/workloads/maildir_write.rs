@@ -94,21 +94,21 @@ comes before anything was delivered is a delivery.",
     }],
     inputs: &[InputKind::Mail],
     parameters: &[
-        p::MAILS,
-        p::READ_MAILS,
-        p::MAILDIRS,
-        p::MAILDIRS_PER_BASE,
-        p::OPS,
-        p::WRITE_SHARE,
-        p::FLUSH,
-        p::RELIST,
-        p::DELIVERY,
-        p::FSYNC,
-        p::COPY_FROM,
-        p::POOL,
-        p::MARK_SEEN,
-        p::SETTLE,
-        COLD,
+        p::MAILS.row,
+        p::READ_MAILS.row,
+        p::MAILDIRS.row,
+        p::MAILDIRS_PER_BASE.row,
+        p::OPS.row,
+        p::WRITE_SHARE.row,
+        p::FLUSH.row,
+        p::RELIST.row,
+        p::DELIVERY.row,
+        p::FSYNC.row,
+        p::COPY_FROM.row,
+        p::POOL.row,
+        p::MARK_SEEN.row,
+        p::SETTLE.row,
+        COLD.row,
     ],
     phases: &[&run::UNPACK, &run::SETUP, &IO, &run::SYNC],
 };
@@ -116,7 +116,7 @@ comes before anything was delivered is a delivery.",
 /// The flat directories that ops use, each once.
 fn wanted(parameters: &Parameters) -> Vec<Sources> {
     let copied = copied(parameters);
-    let pool = (parameters.fraction("write_share") < 1.0)
+    let pool = (parameters.get(&p::WRITE_SHARE) < 1.0)
         .then(|| Pool::of(parameters).sources(parameters))
         .flatten()
         .filter(|pool| Some(*pool) != copied);
@@ -124,7 +124,7 @@ fn wanted(parameters: &Parameters) -> Vec<Sources> {
 }
 
 fn copied(parameters: &Parameters) -> Option<Sources> {
-    (parameters.text("copy_from") == "write_src").then(|| write_sources(parameters))
+    (parameters.get(&p::COPY_FROM) == "write_src").then(|| write_sources(parameters))
 }
 
 impl Workload for MaildirWrite {
@@ -137,7 +137,7 @@ impl Workload for MaildirWrite {
         let copied: u64 = sources.iter().map(|sources| u64::from(sources.count)).sum();
         // As many deliveries as ops: the share is a probability.
         let directories = run::directories(tree(parameters)) + sources.len() as u64;
-        run::room(copied + parameters.count("ops"), inputs.mean_mail, directories)
+        run::room(copied + parameters.get(&p::OPS), inputs.mean_mail, directories)
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -150,7 +150,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = &parameters;
     let corpus = context.mail()?;
     let (tree, pool) = (tree(parameters), Pool::of(parameters));
-    let mark_seen = parameters.switch("mark_seen");
+    let mark_seen = parameters.get(&p::MARK_SEEN);
 
     let opened = open_target(context.target())?;
     run::unpack(context, opened.as_fd(), &wanted(parameters))?;
@@ -165,10 +165,10 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let plan = Plan::draw(
         context.seed(),
         Terms {
-            ops: parameters.count("ops"),
-            write_share: parameters.fraction("write_share"),
+            ops: parameters.get(&p::OPS),
+            write_share: parameters.get(&p::WRITE_SHARE),
             tree,
-            mails: parameters.count("mails") as u32,
+            mails: parameters.get(&p::MAILS) as u32,
             pool,
             pool_mails: pool.sources(parameters).map_or(0, |pool| pool.count),
             found: found.len(),
@@ -176,10 +176,10 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         },
     );
     let names = unused_names(context, opened.as_fd(), tree, &plan)?;
-    if parameters.switch("settle") {
+    if parameters.get(&p::SETTLE) {
         run::settle(opened.as_fd())?;
     }
-    let opened = if parameters.switch("cold") { reopen_cold(context, opened)? } else { opened };
+    let opened = if parameters.get(&COLD) { reopen_cold(context, opened)? } else { opened };
     let target = opened.as_fd();
     let stored = Stored { tree, names, found: &found, deliveries: &plan.deliveries };
     let copied = copied(parameters);
@@ -191,7 +191,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         plan: &plan,
         stored,
         copied,
-        pool: pool.sources(parameters).filter(|_| parameters.fraction("write_share") < 1.0),
+        pool: pool.sources(parameters).filter(|_| parameters.get(&p::WRITE_SHARE) < 1.0),
         relist: Relist::of(parameters),
         mark_seen,
         kinds: KINDS,

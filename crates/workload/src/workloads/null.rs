@@ -1,9 +1,10 @@
 //! Ops that do nothing: what is left is the cost of fstrial itself. Also the annotated
 //! template for a new workload.
 
+use crate::typed::CountParameter;
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, Parameter,
-    Parameters, PhaseDescription,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, Parameters,
+    PhaseDescription,
 };
 use crate::{Space, Workload};
 
@@ -21,6 +22,9 @@ static SPIN: PhaseDescription = PhaseDescription {
 };
 const NOTHING: Op = Op(0);
 
+const OPS: CountParameter =
+    CountParameter::new("ops", "How many ops to count.", 1, u64::MAX, "1000000").scaled();
+
 static DESCRIPTION: Description = Description {
     name: "null",
     summary: "ops that do nothing: what fstrial itself costs",
@@ -33,13 +37,7 @@ static DESCRIPTION: Description = Description {
     },
     presets: &[],
     inputs: &[],
-    parameters: &[Parameter {
-        name: "ops",
-        help: "How many ops to count.",
-        kind: Kind::Count { min: 1, max: u64::MAX },
-        default: "1000000",
-        scales: true,
-    }],
+    parameters: &[OPS.row],
     phases: &[&SPIN],
 };
 
@@ -53,7 +51,7 @@ impl Workload for Null {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
-        let ops = context.parameters().count("ops");
+        let ops = context.parameters().get(&OPS);
         context.phase(&SPIN, ops, |recorder| {
             for op in 0..ops {
                 recorder.digest(op);

@@ -12,9 +12,10 @@ use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::phase_with_threads;
 use crate::engine::walk;
+use crate::typed::{CountParameter, SizeParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -67,6 +68,25 @@ phases! {
     UNLINK_OWN, RemoveFile, false, "unlink-own", "removes files", "a directory for each thread", "unlink", "one unlink";
 }
 
+const THREADS: CountParameter = CountParameter::new("threads", "Threads.", 1, 1024, "4");
+const ENTRIES: CountParameter = CountParameter::new(
+    "entries",
+    "Directories, and then files, of each thread.",
+    1,
+    100_000_000,
+    "10_000",
+)
+.scaled();
+const BYTES: SizeParameter =
+    SizeParameter::new("bytes", "Size of a file; 0 leaves files empty.", "0");
+const NEIGHBOUR: CountParameter = CountParameter::new(
+    "neighbour",
+    "Distance of the thread whose entries are looked at and removed; 0 for its own.",
+    0,
+    1024,
+    "0",
+);
+
 static DESCRIPTION: Description = Description {
     name: "scale",
     summary: "mdtest-like: directories and files by threads, in one and in separate directories",
@@ -88,36 +108,12 @@ thread so many places after the one that made them.",
     presets: &[],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "threads",
-            help: "Threads.",
-            kind: Kind::Count { min: 1, max: 1024 },
-            default: "4",
-            scales: false,
-        },
-        Parameter {
-            name: "entries",
-            help: "Directories, and then files, of each thread.",
-            kind: Kind::Count { min: 1, max: 100_000_000 },
-            default: "10_000",
-            scales: true,
-        },
-        Parameter {
-            name: "bytes",
-            help: "Size of a file; 0 leaves files empty.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "neighbour",
-            help: "Distance of the thread whose entries are looked at and removed; 0 for its own.",
-            kind: Kind::Count { min: 0, max: 1024 },
-            default: "0",
-            scales: false,
-        },
-        COMPRESSIBLE,
-        DUPLICATE,
+        THREADS.row,
+        ENTRIES.row,
+        BYTES.row,
+        NEIGHBOUR.row,
+        COMPRESSIBLE.row,
+        DUPLICATE.row,
     ],
     phases: DESCRIBED,
 };
@@ -130,10 +126,10 @@ impl Workload for Scale {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let entries = parameters.count("entries") * parameters.count("threads");
+        let entries = parameters.get(&ENTRIES) * parameters.get(&THREADS);
         // A directory takes at least a block.
-        let each = parameters.size("bytes").0.div_ceil(4096).max(1) * 4096;
-        Space { bytes: Bytes(each) * entries, inodes: entries + parameters.count("threads") + 2 }
+        let each = parameters.get(&BYTES).0.div_ceil(4096).max(1) * 4096;
+        Space { bytes: Bytes(each) * entries, inodes: entries + parameters.get(&THREADS) + 2 }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -164,9 +160,9 @@ fn run(
     sequence: &mut KeepGoing,
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let (threads, entries) = (parameters.count("threads"), parameters.count("entries"));
-    let bytes = parameters.size("bytes").0;
-    let neighbour = parameters.count("neighbour");
+    let (threads, entries) = (parameters.get(&THREADS), parameters.get(&ENTRIES));
+    let bytes = parameters.get(&BYTES).0;
+    let neighbour = parameters.get(&NEIGHBOUR);
     if bytes > 64 << 20 {
         return Err(Failure::Input(format!("bytes={bytes} is above 64 MiB")));
     }

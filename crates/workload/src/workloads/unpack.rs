@@ -31,7 +31,7 @@ original does not have.",
     },
     presets: &[],
     inputs: &[InputKind::Mail],
-    parameters: &[parameters::MAILS],
+    parameters: &[parameters::MAILS.row],
     phases: &[&run::UNPACK, &run::SYNC],
 };
 
@@ -41,7 +41,7 @@ impl Workload for Unpack {
     }
 
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
-        run::room(parameters.count("mails"), inputs.mean_mail, 1)
+        run::room(parameters.get(&parameters::MAILS), inputs.mean_mail, 1)
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {

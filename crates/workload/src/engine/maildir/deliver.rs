@@ -7,6 +7,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::names::{Names, Tree};
+use super::parameters;
 use super::sources::Sources;
 use crate::corpora::MailCorpus;
 use crate::engine::file_io::{read, write_all};
@@ -44,14 +45,14 @@ pub(crate) struct Manner {
 
 impl Manner {
     pub(crate) fn of(parameters: &Parameters) -> Manner {
-        let fsync = parameters.text("fsync");
+        let fsync = parameters.get(&parameters::FSYNC);
         Manner {
-            delivery: match parameters.text("delivery") {
+            delivery: match parameters.get(&parameters::DELIVERY) {
                 "classic" => Delivery::Classic,
                 "rename" => Delivery::Rename,
                 _ => Delivery::Simple,
             },
-            per_line: parameters.text("flush") == "per-line",
+            per_line: parameters.get(&parameters::FLUSH) == "per-line",
             fsync_file: fsync != "none",
             fsync_dir: fsync == "file+dir",
         }

@@ -6,6 +6,7 @@ use units::Bytes;
 
 use super::deliver::Courier;
 use super::names::Tree;
+use super::parameters;
 use super::plan::{Plan, Planned};
 use super::retrieve::{Reader, Stored};
 use super::setup;
@@ -128,7 +129,7 @@ pub(crate) enum Relist {
 
 impl Relist {
     pub(crate) fn of(parameters: &Parameters) -> Relist {
-        if parameters.text("relist") == "per-op" { Relist::PerOp } else { Relist::Once }
+        if parameters.get(&parameters::RELIST) == "per-op" { Relist::PerOp } else { Relist::Once }
     }
 }
 

@@ -6,6 +6,7 @@ use units::Nanos;
 
 use super::LARGE_PHASES;
 use super::SMALL_PHASES;
+use super::parameters;
 use crate::{Parameters, PhaseResult, PhaseStatus};
 
 /// Which program's line.
@@ -29,8 +30,8 @@ pub fn bonnie_csv(
     parameters: &Parameters,
     phases: &[PhaseResult],
 ) -> String {
-    let chunk = parameters.size("chunk").0;
-    let size = size_text(parameters.size("size").0);
+    let chunk = parameters.get(&parameters::CHUNK).0;
+    let size = size_text(parameters.get(&super::SIZE).0);
     let mut line = String::new();
     // Writing to a String cannot fail.
     let _ = match format {
@@ -38,7 +39,8 @@ pub fn bonnie_csv(
         BonnieCsv::V103 => write!(line, "{name},{size}:{}", chunk_text(chunk)),
         BonnieCsv::V198 => {
             let chunk = if chunk == 8192 { String::new() } else { chunk_text(chunk) };
-            let (seeks, seekers) = (parameters.count("seeks"), super::seekers(parameters));
+            let (seeks, seekers) =
+                (parameters.get(&super::SEEKS_PARAMETER), super::seekers(parameters));
             write!(line, "1.98,2.00a,{name},1,{seed},{size},{chunk},{seeks},{seekers}")
         }
     };
@@ -48,10 +50,11 @@ pub fn bonnie_csv(
     for phase in LARGE_PHASES {
         pair(&mut line, format, phase.name, find(phase.name));
     }
-    let files = parameters.count("files");
-    let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
-    let directories = parameters.count("directories");
-    let max = match parameters.text("links") {
+    let files = parameters.get(&parameters::FILES);
+    let (min, max) =
+        (parameters.get(&parameters::MIN_SIZE).0, parameters.get(&parameters::MAX_SIZE).0);
+    let directories = parameters.get(&parameters::DIRECTORIES);
+    let max = match parameters.get(&super::LINKS) {
         "hard" => "-1".to_owned(),
         "symbolic" => "-2".to_owned(),
         _ if max == 0 => String::new(),

@@ -17,9 +17,10 @@ use crate::engine::file_io::open_target;
 use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::thread_group::phase_with_threads;
 use crate::engine::walk;
+use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, SwitchParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, OpDescription, OpError, Parameters,
+    PhaseDescription, PhaseResult, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -170,6 +171,37 @@ static SMALL_PHASES: &[&PhaseDescription] = &[
     &DELETE_RANDOM,
 ];
 
+const MANNER: ChoiceParameter = ChoiceParameter::new(
+    "manner",
+    "The version that is followed.",
+    &[
+        ("1.03a", "buffered bytes, no fsync, three seekers"),
+        ("2.00a", "a system call for each byte, fsync, sync, five seekers"),
+    ],
+    "2.00a",
+);
+pub(super) const SIZE: SizeParameter = SizeParameter::new(
+    "size",
+    "Size of the large file, at least twice the memory; 0 leaves its phases out.",
+    "2G",
+)
+.scaled();
+pub(super) const LINKS: ChoiceParameter = ChoiceParameter::new(
+    "links",
+    "Whether small files after the first are links to it.",
+    &[("none", "files of their own"), ("hard", "hard links"), ("symbolic", "symbolic links")],
+    "none",
+);
+pub(super) const FSYNC: SwitchParameter = SwitchParameter::new(
+    "fsync",
+    "As `-b`: fsync at each close, rewritten seek, created and deleted file.",
+    "off",
+);
+pub(super) const SEEKS_PARAMETER: CountParameter =
+    CountParameter::new("seeks", "Seeks of all seekers together.", 1, 100_000_000, "8192");
+pub(super) const SEEKERS: CountParameter =
+    CountParameter::new("seekers", "Seekers; 0 for those of the version (3 or 5).", 0, 1024, "0");
+
 static DESCRIPTION: Description = Description {
     name: "bonnie",
     summary: "Bonnie++ 1.03a or 2.00a: one large file in every manner, then many small ones",
@@ -195,66 +227,23 @@ directory; `-D` is not offered. With `max_size=0` files are empty, as by default
     presets: &[],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "manner",
-            help: "The version that is followed.",
-            kind: Kind::Choice(&[
-                ("1.03a", "buffered bytes, no fsync, three seekers"),
-                ("2.00a", "a system call for each byte, fsync, sync, five seekers"),
-            ]),
-            default: "2.00a",
-            scales: false,
-        },
-        Parameter {
-            name: "size",
-            help: "Size of the large file, at least twice the memory; 0 leaves its phases out.",
-            kind: Kind::Size,
-            default: "2G",
-            scales: true,
-        },
-        parameters::CHUNK,
-        parameters::FAST,
-        parameters::FILES,
-        parameters::MAX_SIZE,
-        parameters::MIN_SIZE,
-        parameters::DIRECTORIES,
-        Parameter {
-            name: "links",
-            help: "Whether small files after the first are links to it.",
-            kind: Kind::Choice(&[
-                ("none", "files of their own"),
-                ("hard", "hard links"),
-                ("symbolic", "symbolic links"),
-            ]),
-            default: "none",
-            scales: false,
-        },
-        Parameter {
-            name: "fsync",
-            help: "As `-b`: fsync at each close, rewritten seek, created and deleted file.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        Parameter {
-            help: "For a large file that memory could hold: whether what writes it ends with \
-                   fsync and what reads it begins with an empty cache, where the testbed can.",
-            ..COLD
-        },
-        Parameter {
-            name: "seeks",
-            help: "Seeks of all seekers together.",
-            kind: Kind::Count { min: 1, max: 100_000_000 },
-            default: "8192",
-            scales: false,
-        },
-        Parameter {
-            name: "seekers",
-            help: "Seekers; 0 for those of the version (3 or 5).",
-            kind: Kind::Count { min: 0, max: 1024 },
-            default: "0",
-            scales: false,
-        },
+        MANNER.row,
+        SIZE.row,
+        parameters::CHUNK.row,
+        parameters::FAST.row,
+        parameters::FILES.row,
+        parameters::MAX_SIZE.row,
+        parameters::MIN_SIZE.row,
+        parameters::DIRECTORIES.row,
+        LINKS.row,
+        FSYNC.row,
+        COLD.with_help(
+            "For a large file that memory could hold: whether what writes it ends with fsync and \
+             what reads it begins with an empty cache, where the testbed can.",
+        )
+        .row,
+        SEEKS_PARAMETER.row,
+        SEEKERS.row,
     ],
     phases: &[
         &WRITE_CHAR,
@@ -281,12 +270,12 @@ impl Workload for Bonnie {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let files = parameters.count("files") * 1024;
-        let each = parameters.size("max_size").0.div_ceil(4096) * 4096;
-        let small = Bytes(each) * files + Bytes(4096) * parameters.count("directories");
+        let files = parameters.get(&parameters::FILES) * 1024;
+        let each = parameters.get(&parameters::MAX_SIZE).0.div_ceil(4096) * 4096;
+        let small = Bytes(each) * files + Bytes(4096) * parameters.get(&parameters::DIRECTORIES);
         Space {
-            bytes: parameters.size("size").max(small),
-            inodes: files + parameters.count("directories") + 2,
+            bytes: parameters.get(&SIZE).max(small),
+            inodes: files + parameters.get(&parameters::DIRECTORIES) + 2,
         }
     }
 
@@ -296,11 +285,11 @@ impl Workload for Bonnie {
 }
 
 fn manner(parameters: &Parameters) -> Manner {
-    if parameters.text("manner") == "1.03a" { Manner::V103a } else { Manner::V200a }
+    if parameters.get(&MANNER) == "1.03a" { Manner::V103a } else { Manner::V200a }
 }
 
 fn seekers(parameters: &Parameters) -> u64 {
-    match (parameters.count("seekers"), manner(parameters)) {
+    match (parameters.get(&SEEKERS), manner(parameters)) {
         (0, Manner::V103a) => 3,
         (0, Manner::V200a) => 5,
         (given, _) => given,
@@ -309,32 +298,33 @@ fn seekers(parameters: &Parameters) -> u64 {
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let chunk = parameters.size("chunk").0;
+    let chunk = parameters.get(&parameters::CHUNK).0;
     if !(256..=1 << 20).contains(&chunk) || !chunk.is_power_of_two() {
         return Err(Failure::Input(format!(
             "chunk={chunk} is not a power of two from 256 bytes to 1 MiB"
         )));
     }
-    let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
+    let (min, max) =
+        (parameters.get(&parameters::MIN_SIZE).0, parameters.get(&parameters::MAX_SIZE).0);
     if min > max || max > 1 << 30 {
         return Err(Failure::Input("min_size is above max_size, or that above 1 GiB".to_owned()));
     }
-    let size = parameters.size("size").0 / chunk * chunk;
+    let size = parameters.get(&SIZE).0 / chunk * chunk;
     let large = Large {
         manner: manner(parameters),
         size,
         chunk: chunk as usize,
-        fsync: parameters.switch("fsync"),
-        cold: parameters.switch("cold"),
+        fsync: parameters.get(&FSYNC),
+        cold: parameters.get(&COLD),
     };
     let small = Small {
         manner: large.manner,
-        files: parameters.count("files") as u32 * 1024,
+        files: parameters.get(&parameters::FILES) as u32 * 1024,
         min: min as u32,
         max: max as u32,
-        directories: parameters.count("directories") as u32,
+        directories: parameters.get(&parameters::DIRECTORIES) as u32,
         chunk: large.chunk,
-        links: match parameters.text("links") {
+        links: match parameters.get(&LINKS) {
             "hard" => Links::Hard,
             "symbolic" => Links::Symbolic,
             _ => Links::None,
@@ -418,7 +408,7 @@ fn large_file(
     };
     let chunks = large.size / large.chunk as u64;
     let chars = char_ops(large);
-    let fast = context.parameters().switch("fast");
+    let fast = context.parameters().get(&parameters::FAST);
     if fast {
         context.skip(&WRITE_CHAR, "not asked for");
     } else {
@@ -476,7 +466,7 @@ fn seek(context: &mut Context<'_>, large: Large) -> Result<(), Failure> {
     let target = begin(context, large, false)?;
     let target = target.as_fd();
     let parameters = context.parameters();
-    let count = parameters.count("seeks");
+    let count = parameters.get(&SEEKS_PARAMETER);
     let seeks = Seeks::draw(context.seed(), count, large, context.verify());
     let mut workers = Vec::new();
     for _ in 0..seekers(parameters) {

@@ -20,9 +20,10 @@ use units::{Bytes, Nanos};
 use self::install::{Installed, install};
 use self::variant::Variant;
 use self::watch::Seen;
+use crate::typed::{ChoiceParameter, TimeParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Op, OpDescription,
-    OpError, Parameter, Parameters, PhaseDescription,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, OpError,
+    Parameters, PhaseDescription,
 };
 use crate::{Space, Workload};
 
@@ -51,6 +52,22 @@ static BOOT: PhaseDescription = PhaseDescription {
 const LOGIN: Op = Op(0);
 const WINDOW: Op = Op(1);
 
+pub(super) const VARIANT: ChoiceParameter = ChoiceParameter::new(
+    "variant",
+    "What is started, and what is read ahead, in the steps of the page of 2005. A \
+                   preload list is what a first boot of the same tree opened, sorted by place on \
+                   the disk, read ahead at idle priority.",
+    &[
+        ("default", "all services, with the preload list of the boot until login"),
+        ("trimmed", "without ssh, avahi and the clipboard manager; preload as default"),
+        ("extra-preload", "trimmed, and the preload list of the desktop after the first"),
+        ("no-preload", "trimmed, and nothing is read ahead"),
+    ],
+    "default",
+);
+pub(super) const LIMIT: TimeParameter =
+    TimeParameter::new("limit", "Time after which a boot that is not ready has failed.", "30min");
+
 static DESCRIPTION: Description = Description {
     name: "boot",
     summary: "boot a Debian system to its login and on to a desktop with its programs",
@@ -77,29 +94,7 @@ the figure, since it does not read the filesystem.",
     },
     presets: &[],
     inputs: &[InputKind::System],
-    parameters: &[
-        Parameter {
-            name: "variant",
-            help: "What is started, and what is read ahead, in the steps of the page of 2005. A \
-                   preload list is what a first boot of the same tree opened, sorted by place on \
-                   the disk, read ahead at idle priority.",
-            kind: Kind::Choice(&[
-                ("default", "all services, with the preload list of the boot until login"),
-                ("trimmed", "without ssh, avahi and the clipboard manager; preload as default"),
-                ("extra-preload", "trimmed, and the preload list of the desktop after the first"),
-                ("no-preload", "trimmed, and nothing is read ahead"),
-            ]),
-            default: "default",
-            scales: false,
-        },
-        Parameter {
-            name: "limit",
-            help: "Time after which a boot that is not ready has failed.",
-            kind: Kind::Time,
-            default: "30min",
-            scales: false,
-        },
-    ],
+    parameters: &[VARIANT.row, LIMIT.row],
     phases: &[&BOOT],
 };
 
@@ -137,7 +132,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     }
     let root = context.target().to_owned();
     let variant = Variant::of(context.parameters());
-    let limit = context.parameters().time("limit");
+    let limit = context.parameters().get(&LIMIT);
     let setup = |error| Failure::Op { phase: "before the first", error };
     let installed = install(context.system()?, &root).map_err(setup)?;
     write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;

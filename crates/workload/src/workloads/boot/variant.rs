@@ -67,7 +67,7 @@ pub(super) struct Variant {
 impl Variant {
     /// As the parameters say.
     pub(super) fn of(parameters: &Parameters) -> Variant {
-        let (trimmed, login_list, desktop_list) = match parameters.text("variant") {
+        let (trimmed, login_list, desktop_list) = match parameters.get(&super::VARIANT) {
             "trimmed" => (true, true, false),
             "extra-preload" => (true, true, true),
             "no-preload" => (true, false, false),

@@ -15,9 +15,10 @@ use crate::engine::file_io::open_target;
 use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::thread_group::phase_with_threads;
 use crate::engine::walk;
+use crate::typed::{CountParameter, DocumentParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, OpDescription, OpError, Parameter,
-    Parameters, PhaseDescription, PhaseResult,
+    Context, Description, Failure, Headline, InputFacts, OpDescription, OpError, Parameters,
+    PhaseDescription, PhaseResult,
 };
 use crate::{Space, Workload};
 
@@ -42,6 +43,17 @@ const OPS: &[OpDescription] = &[
     OpDescription { name: "think", span: "waiting" },
 ];
 
+pub(super) const FILE: DocumentParameter =
+    DocumentParameter::new("file", "The file with the phases.", &[], "");
+const PERMILLE: CountParameter = CountParameter::new(
+    "permille",
+    "Thousandths of each phase's `repeat` that are done.",
+    1,
+    1_000_000,
+    "1000",
+)
+.scaled();
+
 static DESCRIPTION: Description = Description {
     name: "custom",
     summary: "phases and ops of one's own, from a TOML file",
@@ -59,24 +71,7 @@ end, outside the clocks. An op for which no file is there is left out and counte
     },
     presets: &[],
     inputs: &[],
-    parameters: &[
-        Parameter {
-            name: "file",
-            help: "The file with the phases.",
-            kind: Kind::Document(&[]),
-            default: "",
-            scales: false,
-        },
-        Parameter {
-            name: "permille",
-            help: "Thousandths of each phase's `repeat` that are done.",
-            kind: Kind::Count { min: 1, max: 1_000_000 },
-            default: "1000",
-            scales: true,
-        },
-        COMPRESSIBLE,
-        DUPLICATE,
-    ],
+    parameters: &[FILE.row, PERMILLE.row, COMPRESSIBLE.row, DUPLICATE.row],
     // They come from the file.
     phases: &[],
 };
@@ -89,13 +84,11 @@ impl Workload for Custom {
     }
 
     fn check(&self, parameters: &Parameters) -> Result<(), String> {
-        Script::read(parameters.text("file"))
-            .map(drop)
-            .map_err(|problem| format!("file: {problem}"))
+        Script::read(parameters.get(&FILE)).map(drop).map_err(|problem| format!("file: {problem}"))
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let Ok(script) = Script::read(parameters.text("file")) else { return Space::default() };
+        let Ok(script) = Script::read(parameters.get(&FILE)) else { return Space::default() };
         let mut space = Space { bytes: Bytes::ZERO, inodes: 1 };
         for phase in &script.phase {
             let times = phase.threads.saturating_mul(repeat(phase, parameters));
@@ -116,7 +109,7 @@ impl Workload for Custom {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
-        let script = Script::read(context.parameters().text("file")).map_err(Failure::Input)?;
+        let script = Script::read(context.parameters().get(&FILE)).map_err(Failure::Input)?;
         let target = open_target(context.target())?;
         let outside = |error| Failure::Op { phase: "outside the phases", error };
         rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
@@ -130,7 +123,7 @@ impl Workload for Custom {
 }
 
 fn repeat(phase: &Phase, parameters: &Parameters) -> u64 {
-    let permille = u128::from(parameters.count("permille"));
+    let permille = u128::from(parameters.get(&PERMILLE));
     u64::try_from(u128::from(phase.repeat) * permille / 1000).unwrap_or(u64::MAX).max(1)
 }
 

@@ -2,7 +2,11 @@
 
 use crate::engine::cold_cache::COLD;
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
-use crate::{Description, Headline, Kind, OpDescription, Parameter, PhaseDescription};
+use crate::typed::{
+    ChoiceParameter, CountParameter, DocumentParameter, FractionParameter, SizeParameter,
+    SwitchParameter, TextParameter, TimeParameter,
+};
+use crate::{Description, Headline, OpDescription, PhaseDescription};
 
 pub(super) static CREATE: PhaseDescription = PhaseDescription {
     name: "create",
@@ -39,6 +43,85 @@ pub(super) static RUN: PhaseDescription = PhaseDescription {
     disk_bound: true,
 };
 
+pub(super) const PROFILE: DocumentParameter = DocumentParameter::new(
+    "profile",
+    "What the threads do.",
+    &[
+        ("read", "reads of 4 KiB at random places"),
+        ("write", "writes of 4 KiB at random places"),
+        ("mixed", "four reads for each write, 4 KiB at random places"),
+        ("huge", "reads and writes of 1 MiB in blocks of 4 KiB"),
+    ],
+    "mixed",
+);
+pub(super) const WEIGHTS: TextParameter = TextParameter::new(
+    "weights",
+    "Weights of ops instead of the profile's, such as `read=4 write=1`; kinds are \
+                   read, readall, write, create, append, delete, meta.",
+    "",
+);
+pub(super) const OP_SIZE: SizeParameter =
+    SizeParameter::new("op_size", "Bytes of a read, write or append; 0 for the profile's.", "0");
+pub(super) const BLOCK: SizeParameter =
+    SizeParameter::new("block", "Bytes of one call; 0 for the profile's.", "0");
+pub(super) const PLACES: ChoiceParameter = ChoiceParameter::new(
+    "places",
+    "Where the blocks of an op lie.",
+    &[
+        ("profile", "as the profile says"),
+        ("random", "each at a place of its own"),
+        ("sequential", "one after the other from a random start"),
+    ],
+    "profile",
+);
+pub(super) const FILES: CountParameter =
+    CountParameter::new("files", "Files at the beginning.", 1, 10_000_000, "100").scaled();
+pub(super) const DIRECTORIES: CountParameter =
+    CountParameter::new("directories", "Directories they are spread over.", 1, 9999, "10");
+pub(super) const MIN_SIZE: SizeParameter =
+    SizeParameter::new("min_size", "Smallest size of a new file.", "40M");
+pub(super) const MAX_SIZE: SizeParameter =
+    SizeParameter::new("max_size", "Largest size of a new file.", "40M");
+pub(super) const CREATE_BLOCK: SizeParameter =
+    SizeParameter::new("create_block", "Bytes of a write when the set of files is made.", "4096");
+pub(super) const THREADS: CountParameter = CountParameter::new(
+    "threads",
+    "Threads of each group; 0 for the profile's, which is 32 in those shipped.",
+    0,
+    1024,
+    "0",
+);
+pub(super) const TIME: TimeParameter =
+    TimeParameter::new("time", "How long threads begin new ops.", "300s").scaled();
+pub(super) const OPS: CountParameter = CountParameter::new(
+    "ops",
+    "End after so many ops of each thread instead; 0 for the time.",
+    0,
+    u64::MAX,
+    "0",
+);
+pub(super) const DIRECT: SwitchParameter =
+    SwitchParameter::new("direct", "Whether ops go past the cache (O_DIRECT).", "on");
+pub(super) const ALIGN: SwitchParameter = SwitchParameter::new(
+    "align",
+    "Whether places are multiples of 4 KiB; with direct I/O always.",
+    "on",
+);
+pub(super) const FSYNC: SwitchParameter = SwitchParameter::new(
+    "fsync",
+    "Whether fsync follows each write, also where the profile says nothing of it.",
+    "off",
+);
+pub(super) const DELAY: TimeParameter =
+    TimeParameter::new("delay", "How long a thread waits after an op; 0 for the profile's.", "0s");
+pub(super) const AGE_PARAMETER: FractionParameter = FractionParameter::new(
+    "age",
+    "How full the filesystem is made before the ops; 0 leaves it as it is.",
+    "0",
+);
+pub(super) const KEEP: SwitchParameter =
+    SwitchParameter::new("keep", "Whether the files stay, for the next FFSB of a sequence.", "off");
+
 pub(super) static DESCRIPTION: Description = Description {
     name: "ffsb",
     summary: "FFSB 5.2.1: many threads read, write, create, delete by weights",
@@ -68,152 +151,28 @@ is left out; several filesystems are not offered; ageing is done by one thread; 
     presets: &[],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "profile",
-            help: "What the threads do.",
-            kind: Kind::Document(&[
-                ("read", "reads of 4 KiB at random places"),
-                ("write", "writes of 4 KiB at random places"),
-                ("mixed", "four reads for each write, 4 KiB at random places"),
-                ("huge", "reads and writes of 1 MiB in blocks of 4 KiB"),
-            ]),
-            default: "mixed",
-            scales: false,
-        },
-        Parameter {
-            name: "weights",
-            help: "Weights of ops instead of the profile's, such as `read=4 write=1`; kinds are \
-                   read, readall, write, create, append, delete, meta.",
-            kind: Kind::Text,
-            default: "",
-            scales: false,
-        },
-        Parameter {
-            name: "op_size",
-            help: "Bytes of a read, write or append; 0 for the profile's.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "block",
-            help: "Bytes of one call; 0 for the profile's.",
-            kind: Kind::Size,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "places",
-            help: "Where the blocks of an op lie.",
-            kind: Kind::Choice(&[
-                ("profile", "as the profile says"),
-                ("random", "each at a place of its own"),
-                ("sequential", "one after the other from a random start"),
-            ]),
-            default: "profile",
-            scales: false,
-        },
-        Parameter {
-            name: "files",
-            help: "Files at the beginning.",
-            kind: Kind::Count { min: 1, max: 10_000_000 },
-            default: "100",
-            scales: true,
-        },
-        Parameter {
-            name: "directories",
-            help: "Directories they are spread over.",
-            kind: Kind::Count { min: 1, max: 9999 },
-            default: "10",
-            scales: false,
-        },
-        Parameter {
-            name: "min_size",
-            help: "Smallest size of a new file.",
-            kind: Kind::Size,
-            default: "40M",
-            scales: false,
-        },
-        Parameter {
-            name: "max_size",
-            help: "Largest size of a new file.",
-            kind: Kind::Size,
-            default: "40M",
-            scales: false,
-        },
-        Parameter {
-            name: "create_block",
-            help: "Bytes of a write when the set of files is made.",
-            kind: Kind::Size,
-            default: "4096",
-            scales: false,
-        },
-        Parameter {
-            name: "threads",
-            help: "Threads of each group; 0 for the profile's, which is 32 in those shipped.",
-            kind: Kind::Count { min: 0, max: 1024 },
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "time",
-            help: "How long threads begin new ops.",
-            kind: Kind::Time,
-            default: "300s",
-            scales: true,
-        },
-        Parameter {
-            name: "ops",
-            help: "End after so many ops of each thread instead; 0 for the time.",
-            kind: Kind::Count { min: 0, max: u64::MAX },
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "direct",
-            help: "Whether ops go past the cache (O_DIRECT).",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "align",
-            help: "Whether places are multiples of 4 KiB; with direct I/O always.",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "fsync",
-            help: "Whether fsync follows each write, also where the profile says nothing of it.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        Parameter {
-            name: "delay",
-            help: "How long a thread waits after an op; 0 for the profile's.",
-            kind: Kind::Time,
-            default: "0s",
-            scales: false,
-        },
-        Parameter {
-            name: "age",
-            help: "How full the filesystem is made before the ops; 0 leaves it as it is.",
-            kind: Kind::Fraction,
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "keep",
-            help: "Whether the files stay, for the next FFSB of a sequence.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        COLD,
-        COMPRESSIBLE,
-        DUPLICATE,
+        PROFILE.row,
+        WEIGHTS.row,
+        OP_SIZE.row,
+        BLOCK.row,
+        PLACES.row,
+        FILES.row,
+        DIRECTORIES.row,
+        MIN_SIZE.row,
+        MAX_SIZE.row,
+        CREATE_BLOCK.row,
+        THREADS.row,
+        TIME.row,
+        OPS.row,
+        DIRECT.row,
+        ALIGN.row,
+        FSYNC.row,
+        DELAY.row,
+        AGE_PARAMETER.row,
+        KEEP.row,
+        COLD.row,
+        COMPRESSIBLE.row,
+        DUPLICATE.row,
     ],
     phases: &[&CREATE, &AGE, &RUN],
 };

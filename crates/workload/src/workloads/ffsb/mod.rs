@@ -17,7 +17,7 @@ use self::files::{DIRECTORY, Files};
 use self::profile::{Kind as Does, Profile};
 use self::worker::{Job, Worker};
 use super::age::fill_state;
-use crate::engine::cold_cache::reopen_cold;
+use crate::engine::cold_cache::{COLD, reopen_cold};
 use crate::engine::contents::{Contents, Filling};
 use crate::engine::direct_io::open_direct;
 use crate::engine::file_io::open_target;
@@ -42,10 +42,13 @@ impl Workload for Ffsb {
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         // Creates may fill as many places again.
         let creates = Profile::of(parameters).is_ok_and(|profile| profile.has(Does::Create));
-        let files = parameters.count("files") * if creates { 2 } else { 1 };
+        let files = parameters.get(&description::FILES) * if creates { 2 } else { 1 };
         Space {
-            bytes: parameters.size("max_size").max(parameters.size("min_size")) * files,
-            inodes: files + parameters.count("directories") + 1,
+            bytes: parameters
+                .get(&description::MAX_SIZE)
+                .max(parameters.get(&description::MIN_SIZE))
+                * files,
+            inodes: files + parameters.get(&description::DIRECTORIES) + 1,
         }
     }
 
@@ -57,17 +60,18 @@ impl Workload for Ffsb {
 /// The profile, if all parameters fit each other.
 fn checked(parameters: &Parameters) -> Result<Profile, String> {
     let profile = Profile::of(parameters)?;
-    let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
+    let (min, max) =
+        (parameters.get(&description::MIN_SIZE).0, parameters.get(&description::MAX_SIZE).0);
     if min > max || min == 0 {
         return Err("min_size is 0 or above max_size".to_owned());
     }
     let whole = profile.groups.iter().all(|group| group.block.is_multiple_of(512));
-    if parameters.switch("direct") && (!whole || !min.is_multiple_of(4096) || min != max) {
+    if parameters.get(&description::DIRECT) && (!whole || !min.is_multiple_of(4096) || min != max) {
         return Err("direct I/O needs blocks of whole sectors and files of one size, whole \
                     blocks of 4 KiB; or set direct=off"
             .to_owned());
     }
-    if parameters.switch("keep") && parameters.fraction("age") > 0.0 {
+    if parameters.get(&description::KEEP) && parameters.get(&description::AGE_PARAMETER) > 0.0 {
         return Err("what ages the filesystem goes with the files: set keep=off".to_owned());
     }
     Ok(profile)
@@ -76,10 +80,11 @@ fn checked(parameters: &Parameters) -> Result<Profile, String> {
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
     let profile = checked(parameters).map_err(Failure::Input)?;
-    let (min, max) = (parameters.size("min_size").0, parameters.size("max_size").0);
-    let direct = parameters.switch("direct");
-    let directories = parameters.count("directories");
-    let (count, keep) = (parameters.count("files"), parameters.switch("keep"));
+    let (min, max) =
+        (parameters.get(&description::MIN_SIZE).0, parameters.get(&description::MAX_SIZE).0);
+    let direct = parameters.get(&description::DIRECT);
+    let directories = parameters.get(&description::DIRECTORIES);
+    let (count, keep) = (parameters.get(&description::FILES), parameters.get(&description::KEEP));
     let opened = open_target(context.target())?;
     let target = opened.as_fd();
     let outside = |error| Failure::Op { phase: "before the first", error };
@@ -100,7 +105,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     }
     let made = left.is_none();
     let files = left.unwrap_or_else(|| Files::draw(context.seed(), count, min, max, directories));
-    if parameters.fraction("age") > 0.0 {
+    if parameters.get(&description::AGE_PARAMETER) > 0.0 {
         let (size, used) = fill_state(target).map_err(outside)?;
         if used * 2 > size {
             return Err(Failure::Input(format!(
@@ -113,7 +118,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     if made {
         make_directories(target, directories).map_err(outside)?;
     }
-    let cold = parameters.switch("cold");
+    let cold = parameters.get(&COLD);
     let first = job(target, &files, parameters);
     let mut done = prepare(context, &first, &profile, made);
     let opened = if cold && done.is_ok() { reopen_cold(context, opened)? } else { opened };
@@ -132,11 +137,11 @@ fn job<'a>(target: BorrowedFd<'a>, files: &'a Files, parameters: &Parameters) ->
     Job {
         target,
         files,
-        direct: parameters.switch("direct"),
-        align: parameters.switch("align"),
+        direct: parameters.get(&description::DIRECT),
+        align: parameters.get(&description::ALIGN),
         filling: Filling::of(parameters),
-        min: parameters.size("min_size").0,
-        max: parameters.size("max_size").0,
+        min: parameters.get(&description::MIN_SIZE).0,
+        max: parameters.get(&description::MAX_SIZE).0,
     }
 }
 
@@ -161,9 +166,9 @@ fn prepare(
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
-    let age = parameters.fraction("age");
+    let age = parameters.get(&description::AGE_PARAMETER);
     if make {
-        let block = parameters.size("create_block").0.clamp(1, 64 << 20) as usize;
+        let block = parameters.get(&description::CREATE_BLOCK).0.clamp(1, 64 << 20) as usize;
         let mut contents = vec![1; block];
         job.filling.fill(&mut seed.stream("ffsb contents"), &mut contents);
         let mut maker = Worker::new(job, &profile.groups[0], 0, seed, "ffsb maker");
@@ -212,8 +217,8 @@ fn sync(job: &Job<'_>) -> Result<(), OpError> {
 fn perform(context: &mut Context<'_>, job: &Job<'_>, profile: &Profile) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
-    let ops = parameters.count("ops");
-    let time = parameters.time("time");
+    let ops = parameters.get(&description::OPS);
+    let time = parameters.get(&description::TIME);
     if job.direct
         && let Some(place) = job.files.first()
     {

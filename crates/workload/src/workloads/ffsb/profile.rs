@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::description;
 use serde::Deserialize;
 use units::{Bytes, Nanos};
 
 use crate::Parameters;
+use crate::typed::SizeParameter;
 
 /// A kind of op; its number is its place in the phase's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +115,7 @@ impl Profile {
     /// # Errors
     /// With what is wrong and where.
     pub(super) fn of(parameters: &Parameters) -> Result<Profile, String> {
-        let given = parameters.text("profile");
+        let given = parameters.get(&description::PROFILE);
         let shipped = SHIPPED.iter().find(|(name, _)| *name == given);
         let text = shipped.map_or(given, |(_, text)| text);
         let written: Written =
@@ -136,29 +138,33 @@ impl Profile {
 
 impl WrittenGroup {
     fn resolve(self, parameters: &Parameters) -> Result<Group, String> {
-        let size = |name: &str, written: &str| match parameters.size(name).0 {
-            0 => written.parse::<Bytes>().map(|size| size.0).map_err(|e| format!("{name}: {e}")),
+        let size = |asked: &SizeParameter, written: &str| match parameters.get(asked).0 {
+            0 => written
+                .parse::<Bytes>()
+                .map(|size| size.0)
+                .map_err(|error| format!("{}: {error}", asked.row.name)),
             size => Ok(size),
         };
-        let (op_size, block) = (size("op_size", &self.op_size)?, size("block", &self.block)?);
+        let (op_size, block) =
+            (size(&description::OP_SIZE, &self.op_size)?, size(&description::BLOCK, &self.block)?);
         if block == 0 || block > op_size || op_size > 1 << 30 {
             return Err(format!(
                 "op_size={op_size} is smaller than a block of {block}, or above 1 GiB, or the \
                  block is 0"
             ));
         }
-        let weights = match parameters.text("weights") {
+        let weights = match parameters.get(&description::WEIGHTS) {
             "" => by_kind(self.weights.iter().map(|(name, weight)| (&**name, *weight)))?,
             given => weights(given).map_err(|problem| format!("weights={given}: {problem}"))?,
         };
-        let threads = match parameters.count("threads") {
+        let threads = match parameters.get(&description::THREADS) {
             0 => self.threads,
             given => given,
         };
         if !(1..=1024).contains(&threads) {
             return Err(format!("threads={threads} is not from 1 to 1024"));
         }
-        let delay = match parameters.time("delay") {
+        let delay = match parameters.get(&description::DELAY) {
             Nanos::ZERO => {
                 self.delay.parse::<Nanos>().map_err(|error| format!("delay: {error}"))?
             }
@@ -169,12 +175,12 @@ impl WrittenGroup {
             weights,
             size: op_size,
             block: block as usize,
-            random: match parameters.text("places") {
+            random: match parameters.get(&description::PLACES) {
                 "random" => true,
                 "sequential" => false,
                 _ => self.places == Places::Random,
             },
-            fsync: self.fsync || parameters.switch("fsync"),
+            fsync: self.fsync || parameters.get(&description::FSYNC),
             delay: delay.into(),
         })
     }

@@ -7,7 +7,8 @@ mod run;
 mod set;
 
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
-use crate::{Kind, OpDescription, Parameter, PhaseDescription};
+use crate::typed::{CountParameter, FractionParameter, SizeParameter, TimeParameter};
+use crate::{OpDescription, Parameter, PhaseDescription};
 
 /// One entry of a personality's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,19 +67,39 @@ static RUN: PhaseDescription = PhaseDescription {
     disk_bound: true,
 };
 
-const fn count(
-    name: &'static str,
-    help: &'static str,
-    default: &'static str,
-    max: u64,
-    scales: bool,
-) -> Parameter {
-    Parameter { name, help, kind: Kind::Count { min: 1, max }, default, scales }
-}
-
-const fn size(name: &'static str, help: &'static str, default: &'static str) -> Parameter {
-    Parameter { name, help, kind: Kind::Size, default, scales: false }
-}
+const FILES: CountParameter =
+    CountParameter::new("files", "Places for files in the set.", 1, 10_000_000, "1000").scaled();
+const DIRECTORY_WIDTH: CountParameter = CountParameter::new(
+    "directory_width",
+    "Mean number of entries of a directory.",
+    1,
+    10_000_000,
+    "20",
+);
+const MEAN_SIZE: SizeParameter = SizeParameter::new(
+    "mean_size",
+    "Mean size of a file; sizes follow a gamma law of shape 1.5.",
+    "16K",
+);
+const APPEND_SIZE: SizeParameter =
+    SizeParameter::new("append_size", "Appends are of 1 byte to this size.", "16K");
+const IO_SIZE: SizeParameter =
+    SizeParameter::new("io_size", "Bytes of a read or write of a whole file.", "1M");
+const PREALLOCATED: FractionParameter = FractionParameter::new(
+    "preallocated",
+    "Share of the places that hold a file at the beginning.",
+    "1",
+);
+const THREADS: CountParameter = CountParameter::new("threads", "Threads.", 1, 1024, "16");
+const TIME: TimeParameter =
+    TimeParameter::new("time", "How long threads begin the list anew.", "60s").scaled();
+const LOOPS: CountParameter = CountParameter::new(
+    "loops",
+    "End when each thread has gone through the list so often instead; 0 for the time.",
+    0,
+    u64::MAX,
+    "0",
+);
 
 /// The parameters of a personality, with its defaults.
 const fn parameters(
@@ -89,40 +110,16 @@ const fn parameters(
     preallocated: &'static str,
 ) -> [Parameter; 11] {
     [
-        count("files", "Places for files in the set.", files, 10_000_000, true),
-        count(
-            "directory_width",
-            "Mean number of entries of a directory.",
-            width,
-            10_000_000,
-            false,
-        ),
-        size("mean_size", "Mean size of a file; sizes follow a gamma law of shape 1.5.", mean_size),
-        size("append_size", "Appends are of 1 byte to this size.", "16K"),
-        size("io_size", "Bytes of a read or write of a whole file.", "1M"),
-        Parameter {
-            name: "preallocated",
-            help: "Share of the places that hold a file at the beginning.",
-            kind: Kind::Fraction,
-            default: preallocated,
-            scales: false,
-        },
-        count("threads", "Threads.", threads, 1024, false),
-        Parameter {
-            name: "time",
-            help: "How long threads begin the list anew.",
-            kind: Kind::Time,
-            default: "60s",
-            scales: true,
-        },
-        Parameter {
-            name: "loops",
-            help: "End when each thread has gone through the list so often instead; 0 for the time.",
-            kind: Kind::Count { min: 0, max: u64::MAX },
-            default: "0",
-            scales: false,
-        },
-        COMPRESSIBLE,
-        DUPLICATE,
+        FILES.with_default(files).row,
+        DIRECTORY_WIDTH.with_default(width).row,
+        MEAN_SIZE.with_default(mean_size).row,
+        APPEND_SIZE.row,
+        IO_SIZE.row,
+        PREALLOCATED.with_default(preallocated).row,
+        THREADS.with_default(threads).row,
+        TIME.row,
+        LOOPS.row,
+        COMPRESSIBLE.row,
+        DUPLICATE.row,
     ]
 }

@@ -18,9 +18,9 @@ use crate::{Context, Failure, Op, OpError, Parameters, PhaseResult};
 
 /// Room for a personality's set.
 pub(super) fn space(parameters: &Parameters) -> Space {
-    let files = parameters.count("files");
-    let each = parameters.size("mean_size").0 + parameters.size("append_size").0 + 4096;
-    let directories = files / parameters.count("directory_width").max(2) * 2 + 2;
+    let files = parameters.get(&super::FILES);
+    let each = parameters.get(&super::MEAN_SIZE).0 + parameters.get(&super::APPEND_SIZE).0 + 4096;
+    let directories = files / parameters.get(&super::DIRECTORY_WIDTH).max(2) * 2 + 2;
     // Files grow by appends; those that live long reach twice their size.
     Space {
         bytes: Bytes(each * 2) * files + Bytes(4096) * directories,
@@ -49,19 +49,19 @@ fn phases(
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
-    let io = parameters.size("io_size").0.clamp(1, 64 << 20) as usize;
-    let append = parameters.size("append_size").0.max(1);
+    let io = parameters.get(&super::IO_SIZE).0.clamp(1, 64 << 20) as usize;
+    let append = parameters.get(&super::APPEND_SIZE).0.max(1);
     if append > io as u64 {
         return Err(Failure::Input("append_size is above io_size".to_owned()));
     }
-    let (threads, loops) = (parameters.count("threads"), parameters.count("loops"));
-    let time = parameters.time("time");
+    let (threads, loops) = (parameters.get(&super::THREADS), parameters.get(&super::LOOPS));
+    let time = parameters.get(&super::TIME);
     let set = Set::draw(
         seed,
-        parameters.count("files"),
-        parameters.size("mean_size").0,
-        parameters.fraction("preallocated"),
-        parameters.count("directory_width"),
+        parameters.get(&super::FILES),
+        parameters.get(&super::MEAN_SIZE).0,
+        parameters.get(&super::PREALLOCATED),
+        parameters.get(&super::DIRECTORY_WIDTH),
         root,
     );
     let outside = |error| Failure::Op { phase: "before the first", error };

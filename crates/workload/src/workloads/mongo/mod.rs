@@ -16,9 +16,10 @@ use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
 use crate::engine::unsupported::is_unsupported;
 use crate::engine::walk::{self, Walker};
+use crate::typed::CountParameter;
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, PhaseResult, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -79,6 +80,25 @@ static DELETE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+const MEDIAN: CountParameter = CountParameter::new(
+    "median",
+    "Median size of a file in bytes: 100, 1000, 10000.",
+    0,
+    1_000_000,
+    "100",
+);
+pub(super) const FILES: CountParameter =
+    CountParameter::new("files", "Files of a tree.", 1, 100_000_000, "11_500").scaled();
+const REPETITIONS: CountParameter = CountParameter::new(
+    "repetitions",
+    "How often each phase is done, on trees of its own.",
+    1,
+    100,
+    "3",
+);
+const PROCESSES: CountParameter =
+    CountParameter::new("processes", "Threads, each with trees of its own.", 1, 256, "1");
+
 static DESCRIPTION: Description = Description {
     name: "mongo",
     summary: "Namesys Mongo: trees of small files created, copied, linked, read, renamed, deleted",
@@ -103,36 +123,7 @@ start programs is missing; paths are resolved from the target directory; sync is
     },
     presets: &[],
     inputs: &[],
-    parameters: &[
-        Parameter {
-            name: "median",
-            help: "Median size of a file in bytes: 100, 1000, 10000.",
-            kind: Kind::Count { min: 0, max: 1_000_000 },
-            default: "100",
-            scales: false,
-        },
-        Parameter {
-            name: "files",
-            help: "Files of a tree.",
-            kind: Kind::Count { min: 1, max: 100_000_000 },
-            default: "11_500",
-            scales: true,
-        },
-        Parameter {
-            name: "repetitions",
-            help: "How often each phase is done, on trees of its own.",
-            kind: Kind::Count { min: 1, max: 100 },
-            default: "3",
-            scales: false,
-        },
-        Parameter {
-            name: "processes",
-            help: "Threads, each with trees of its own.",
-            kind: Kind::Count { min: 1, max: 256 },
-            default: "1",
-            scales: false,
-        },
-    ],
+    parameters: &[MEDIAN.row, FILES.row, REPETITIONS.row, PROCESSES.row],
     phases: &[&CREATE, &COPY, &SYMLINKS, &READ, &STATS, &RENAME, &DELETE],
 };
 
@@ -149,8 +140,8 @@ impl Workload for Mongo {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let (files, median) = (parameters.count("files"), parameters.count("median"));
-        let trees = parameters.count("repetitions") * parameters.count("processes");
+        let (files, median) = (parameters.get(&FILES), parameters.get(&MEDIAN));
+        let trees = parameters.get(&REPETITIONS) * parameters.get(&PROCESSES);
         let plan = Plan::draw(files, median);
         let entries = files + plan.directories.len() as u64;
         Space {
@@ -187,8 +178,8 @@ type Work<'w> =
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let plan = Plan::draw(parameters.count("files"), parameters.count("median"));
-    let (repetitions, processes) = (parameters.count("repetitions"), parameters.count("processes"));
+    let plan = Plan::draw(parameters.get(&FILES), parameters.get(&MEDIAN));
+    let (repetitions, processes) = (parameters.get(&REPETITIONS), parameters.get(&PROCESSES));
     let trees = repetitions * processes;
     let target: OwnedFd = open_target(context.target())?;
     let target = target.as_fd();

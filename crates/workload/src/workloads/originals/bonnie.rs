@@ -6,9 +6,10 @@ use units::{Bytes, Nanos};
 
 use super::super::bonnie::{figures, parameters};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
+use crate::typed::{SizeParameter, SwitchParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
-    PhaseDescription, Program,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
+    Program,
 };
 use crate::{Space, Workload};
 
@@ -52,6 +53,18 @@ phase!(
 phase!(STAT_RANDOM, "stat-random", "shuffles, then stats and reads each in random order");
 phase!(DELETE_RANDOM, "delete-random", "shuffles, then deletes in another random order");
 
+const SIZE: SizeParameter = SizeParameter::new(
+    "size",
+    "Size of the large file, rounded down to MiB; 0 leaves its phases out.",
+    "2G",
+)
+.scaled();
+const FSYNC: SwitchParameter = SwitchParameter::new(
+    "fsync",
+    "As `-b`: fsync at each rewritten seek, created and deleted file.",
+    "off",
+);
+
 static DESCRIPTION: Description = Description {
     name: "original-bonnie",
     summary: "the installed bonnie++ 2.00a, run as it is",
@@ -70,26 +83,14 @@ reports none. It syncs the whole machine when files have been created or deleted
     presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
-        Parameter {
-            name: "size",
-            help: "Size of the large file, rounded down to MiB; 0 leaves its phases out.",
-            kind: Kind::Size,
-            default: "2G",
-            scales: true,
-        },
-        parameters::CHUNK,
-        parameters::FAST,
-        parameters::FILES,
-        parameters::MAX_SIZE,
-        parameters::MIN_SIZE,
-        parameters::DIRECTORIES,
-        Parameter {
-            name: "fsync",
-            help: "As `-b`: fsync at each rewritten seek, created and deleted file.",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
+        SIZE.row,
+        parameters::CHUNK.row,
+        parameters::FAST.row,
+        parameters::FILES.row,
+        parameters::MAX_SIZE.row,
+        parameters::MIN_SIZE.row,
+        parameters::DIRECTORIES.row,
+        FSYNC.row,
     ],
     phases: &[
         &WRITE_CHAR,
@@ -120,11 +121,11 @@ impl Workload for OriginalBonnie {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let files = parameters.count("files") * 1024;
-        let directories = parameters.count("directories");
-        let each = parameters.size("max_size").0.div_ceil(4096) * 4096;
+        let files = parameters.get(&parameters::FILES) * 1024;
+        let directories = parameters.get(&parameters::DIRECTORIES);
+        let each = parameters.get(&parameters::MAX_SIZE).0.div_ceil(4096) * 4096;
         let small = Bytes(each) * files + Bytes(4096) * directories;
-        let bytes = parameters.size("size").max(small);
+        let bytes = parameters.get(&SIZE).max(small);
         Space { bytes, inodes: files + directories + 2 }
     }
 
@@ -168,16 +169,16 @@ struct Asked {
 impl Asked {
     fn of(parameters: &Parameters) -> Result<Asked, String> {
         let asked = Asked {
-            size: parameters.size("size").0 >> 20 << 20,
-            chunk: parameters.size("chunk").0,
-            fast: parameters.switch("fast"),
-            files: parameters.count("files"),
-            max: parameters.size("max_size").0,
-            min: parameters.size("min_size").0,
-            directories: parameters.count("directories"),
-            fsync: parameters.switch("fsync"),
+            size: parameters.get(&SIZE).0 >> 20 << 20,
+            chunk: parameters.get(&parameters::CHUNK).0,
+            fast: parameters.get(&parameters::FAST),
+            files: parameters.get(&parameters::FILES),
+            max: parameters.get(&parameters::MAX_SIZE).0,
+            min: parameters.get(&parameters::MIN_SIZE).0,
+            directories: parameters.get(&parameters::DIRECTORIES),
+            fsync: parameters.get(&FSYNC),
         };
-        if asked.size == 0 && parameters.size("size").0 > 0 {
+        if asked.size == 0 && parameters.get(&SIZE).0 > 0 {
             return Err("size is below 1 MiB, the unit in which bonnie++ takes it".to_owned());
         }
         if asked.size > 0 && !asked.fast && asked.size < CHARS {

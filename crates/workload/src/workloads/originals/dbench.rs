@@ -3,9 +3,10 @@
 use units::Bytes;
 
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
+use crate::typed::{CountParameter, TimeParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
-    PhaseDescription, PhaseResult, Program,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
+    PhaseResult, Program,
 };
 use crate::{Space, Workload};
 
@@ -26,6 +27,12 @@ static RUN: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+const CLIENTS: CountParameter =
+    CountParameter::new("clients", "Clients, a process each.", 1, 1024, "4");
+const DURATION: TimeParameter =
+    TimeParameter::new("duration", "Time measured, in whole seconds, after the warm-up.", "60s")
+        .scaled();
+
 static DESCRIPTION: Description = Description {
     name: "original-dbench",
     summary: "the installed dbench 4.00: clients of a file server",
@@ -40,22 +47,7 @@ its rates and nothing else.",
     },
     presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
-    parameters: &[
-        Parameter {
-            name: "clients",
-            help: "Clients, a process each.",
-            kind: Kind::Count { min: 1, max: 1024 },
-            default: "4",
-            scales: false,
-        },
-        Parameter {
-            name: "duration",
-            help: "Time measured, in whole seconds, after the warm-up.",
-            kind: Kind::Time,
-            default: "60s",
-            scales: true,
-        },
-    ],
+    parameters: &[CLIENTS.row, DURATION.row],
     phases: &[&RUN],
 };
 
@@ -65,19 +57,19 @@ impl Workload for OriginalDbench {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let clients = parameters.count("clients");
+        let clients = parameters.get(&CLIENTS);
         Space { bytes: EACH_CLIENT * clients, inodes: 4096 * clients }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let parameters = context.parameters();
-        let seconds = (parameters.time("duration").0 / 1_000_000_000).max(1);
+        let seconds = (parameters.get(&DURATION).0 / 1_000_000_000).max(1);
         let arguments = [
             "-D".to_owned(),
             context.target().display().to_string(),
             "-t".to_owned(),
             seconds.to_string(),
-            parameters.count("clients").to_string(),
+            parameters.get(&CLIENTS).to_string(),
         ];
         let invocation = Invocation {
             program: PROGRAM,

@@ -4,9 +4,10 @@ use serde_json::Value;
 use units::Bytes;
 
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
+use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, SwitchParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
-    PhaseDescription, PhaseResult, Program,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
+    PhaseResult, Program,
 };
 use crate::{Space, Workload};
 
@@ -25,6 +26,50 @@ static RUN: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+const RW: ChoiceParameter = ChoiceParameter::new(
+    "rw",
+    "What each job does.",
+    &[
+        ("read", "reads in order"),
+        ("write", "writes in order"),
+        ("randread", "reads at random"),
+        ("randwrite", "writes at random"),
+        ("randrw", "both at random, half each"),
+    ],
+    "randread",
+);
+const SIZE: SizeParameter = SizeParameter::new("size", "Size of each job's file.", "1G").scaled();
+const BLOCK: SizeParameter = SizeParameter::new("block", "Bytes of a read or write.", "4K");
+const JOBS: CountParameter =
+    CountParameter::new("jobs", "Jobs at the same time, a file each.", 1, 1024, "1");
+const ENGINE: ChoiceParameter = ChoiceParameter::new(
+    "engine",
+    "How it asks the kernel.",
+    &[
+        ("psync", "pread and pwrite"),
+        ("sync", "lseek, read and write"),
+        ("libaio", "Linux's older asynchronous calls"),
+        ("io_uring", "Linux's newer ones"),
+    ],
+    "psync",
+);
+const DEPTH: CountParameter = CountParameter::new(
+    "depth",
+    "Requests under way at once, for the asynchronous engines.",
+    1,
+    4096,
+    "1",
+);
+const DIRECT: SwitchParameter =
+    SwitchParameter::new("direct", "Whether the page cache is left out (O_DIRECT).", "off");
+const FSYNC: CountParameter = CountParameter::new(
+    "fsync",
+    "Writes after which a file is synced; 0: never.",
+    0,
+    1_000_000_000,
+    "0",
+);
+
 static DESCRIPTION: Description = Description {
     name: "original-fio",
     summary: "the installed fio: one job of the common kinds",
@@ -34,73 +79,7 @@ those of its report. For what is not offered here, run fio itself.",
     presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
-        Parameter {
-            name: "rw",
-            help: "What each job does.",
-            kind: Kind::Choice(&[
-                ("read", "reads in order"),
-                ("write", "writes in order"),
-                ("randread", "reads at random"),
-                ("randwrite", "writes at random"),
-                ("randrw", "both at random, half each"),
-            ]),
-            default: "randread",
-            scales: false,
-        },
-        Parameter {
-            name: "size",
-            help: "Size of each job's file.",
-            kind: Kind::Size,
-            default: "1G",
-            scales: true,
-        },
-        Parameter {
-            name: "block",
-            help: "Bytes of a read or write.",
-            kind: Kind::Size,
-            default: "4K",
-            scales: false,
-        },
-        Parameter {
-            name: "jobs",
-            help: "Jobs at the same time, a file each.",
-            kind: Kind::Count { min: 1, max: 1024 },
-            default: "1",
-            scales: false,
-        },
-        Parameter {
-            name: "engine",
-            help: "How it asks the kernel.",
-            kind: Kind::Choice(&[
-                ("psync", "pread and pwrite"),
-                ("sync", "lseek, read and write"),
-                ("libaio", "Linux's older asynchronous calls"),
-                ("io_uring", "Linux's newer ones"),
-            ]),
-            default: "psync",
-            scales: false,
-        },
-        Parameter {
-            name: "depth",
-            help: "Requests under way at once, for the asynchronous engines.",
-            kind: Kind::Count { min: 1, max: 4096 },
-            default: "1",
-            scales: false,
-        },
-        Parameter {
-            name: "direct",
-            help: "Whether the page cache is left out (O_DIRECT).",
-            kind: Kind::Switch,
-            default: "off",
-            scales: false,
-        },
-        Parameter {
-            name: "fsync",
-            help: "Writes after which a file is synced; 0: never.",
-            kind: Kind::Count { min: 0, max: 1_000_000_000 },
-            default: "0",
-            scales: false,
-        },
+        RW.row, SIZE.row, BLOCK.row, JOBS.row, ENGINE.row, DEPTH.row, DIRECT.row, FSYNC.row,
     ],
     phases: &[&RUN],
 };
@@ -111,8 +90,8 @@ impl Workload for OriginalFio {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let jobs = parameters.count("jobs");
-        Space { bytes: parameters.size("size") * jobs, inodes: jobs + 1 }
+        let jobs = parameters.get(&JOBS);
+        Space { bytes: parameters.get(&SIZE) * jobs, inodes: jobs + 1 }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -123,14 +102,14 @@ impl Workload for OriginalFio {
             "--group_reporting".to_owned(),
             "--thread".to_owned(),
             format!("--directory={}", context.target().display()),
-            format!("--rw={}", parameters.text("rw")),
-            format!("--size={}", parameters.size("size").0),
-            format!("--bs={}", parameters.size("block").0),
-            format!("--numjobs={}", parameters.count("jobs")),
-            format!("--ioengine={}", parameters.text("engine")),
-            format!("--iodepth={}", parameters.count("depth")),
-            format!("--direct={}", u8::from(parameters.switch("direct"))),
-            format!("--fsync={}", parameters.count("fsync")),
+            format!("--rw={}", parameters.get(&RW)),
+            format!("--size={}", parameters.get(&SIZE).0),
+            format!("--bs={}", parameters.get(&BLOCK).0),
+            format!("--numjobs={}", parameters.get(&JOBS)),
+            format!("--ioengine={}", parameters.get(&ENGINE)),
+            format!("--iodepth={}", parameters.get(&DEPTH)),
+            format!("--direct={}", u8::from(parameters.get(&DIRECT))),
+            format!("--fsync={}", parameters.get(&FSYNC)),
             format!("--randseed={}", context.seed().stream("fio").below(1 << 31)),
         ];
         let invocation = Invocation {
@@ -144,7 +123,7 @@ impl Workload for OriginalFio {
             let Some(Passed { result, .. }) = passed.first_mut() else { return Ok(()) };
             read(said, result)
         })?;
-        (0..context.parameters().count("jobs"))
+        (0..context.parameters().get(&JOBS))
             .try_for_each(|job| sweep(context, &format!("fstrial.{job}.0")))
     }
 }

@@ -3,8 +3,9 @@
 use units::Bytes;
 
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
+use crate::typed::{ChoiceParameter, CountParameter, SizeParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameters,
     PhaseDescription, PhaseResult, Program,
 };
 use crate::{Space, Workload};
@@ -24,6 +25,34 @@ static RUN: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+const FILES: CountParameter =
+    CountParameter::new("files", "Files of each thread and loop.", 1, 100_000_000, "1000").scaled();
+const FILE_SIZE: SizeParameter = SizeParameter::new("file_size", "Size of a file.", "51200");
+const SYNC: ChoiceParameter = ChoiceParameter::new(
+    "sync",
+    "When what is reached for durability.",
+    &[
+        ("none", "no sync at all (-S 0)"),
+        ("file", "fsync before each close (-S 1)"),
+        ("late-sync", "sync, then fsync one file, after all (-S 2)"),
+        ("late-reverse", "fsync of each afterwards, in reverse (-S 3)"),
+        ("late-sync-reverse", "sync, then fsync of each in reverse (-S 4)"),
+        ("late", "fsync of each afterwards, in order (-S 5)"),
+        ("late-sync-order", "sync, then fsync of each in order (-S 6)"),
+    ],
+    "file",
+);
+const THREADS: CountParameter =
+    CountParameter::new("threads", "Processes that do this at the same time.", 1, 1024, "1");
+const DIRECTORIES: CountParameter = CountParameter::new(
+    "directories",
+    "Subdirectories, filled in turn; 0: none.",
+    0,
+    1_000_000,
+    "0",
+);
+const LOOPS: CountParameter = CountParameter::new("loops", "How often.", 1, 1_000_000, "1");
+
 static DESCRIPTION: Description = Description {
     name: "original-fs-mark",
     summary: "the installed fs_mark: files created with a kind of sync",
@@ -37,58 +66,7 @@ files begin with the time, so no two runs do quite the same.",
     },
     presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
-    parameters: &[
-        Parameter {
-            name: "files",
-            help: "Files of each thread and loop.",
-            kind: Kind::Count { min: 1, max: 100_000_000 },
-            default: "1000",
-            scales: true,
-        },
-        Parameter {
-            name: "file_size",
-            help: "Size of a file.",
-            kind: Kind::Size,
-            default: "51200",
-            scales: false,
-        },
-        Parameter {
-            name: "sync",
-            help: "When what is reached for durability.",
-            kind: Kind::Choice(&[
-                ("none", "no sync at all (-S 0)"),
-                ("file", "fsync before each close (-S 1)"),
-                ("late-sync", "sync, then fsync one file, after all (-S 2)"),
-                ("late-reverse", "fsync of each afterwards, in reverse (-S 3)"),
-                ("late-sync-reverse", "sync, then fsync of each in reverse (-S 4)"),
-                ("late", "fsync of each afterwards, in order (-S 5)"),
-                ("late-sync-order", "sync, then fsync of each in order (-S 6)"),
-            ]),
-            default: "file",
-            scales: false,
-        },
-        Parameter {
-            name: "threads",
-            help: "Processes that do this at the same time.",
-            kind: Kind::Count { min: 1, max: 1024 },
-            default: "1",
-            scales: false,
-        },
-        Parameter {
-            name: "directories",
-            help: "Subdirectories, filled in turn; 0: none.",
-            kind: Kind::Count { min: 0, max: 1_000_000 },
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "loops",
-            help: "How often.",
-            kind: Kind::Count { min: 1, max: 1_000_000 },
-            default: "1",
-            scales: false,
-        },
-    ],
+    parameters: &[FILES.row, FILE_SIZE.row, SYNC.row, THREADS.row, DIRECTORIES.row, LOOPS.row],
     phases: &[&RUN],
 };
 
@@ -98,16 +76,15 @@ impl Workload for OriginalFsMark {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let files = parameters.count("files") * parameters.count("threads");
-        let each = parameters.size("file_size").0.div_ceil(4096) * 4096;
-        Space { bytes: Bytes(each) * files, inodes: files + parameters.count("directories") + 1 }
+        let files = parameters.get(&FILES) * parameters.get(&THREADS);
+        let each = parameters.get(&FILE_SIZE).0.div_ceil(4096) * 4096;
+        Space { bytes: Bytes(each) * files, inodes: files + parameters.get(&DIRECTORIES) + 1 }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let parameters = context.parameters();
-        let count = |name: &str| parameters.count(name);
         let Kind::Choice(words) = DESCRIPTION.parameters[2].kind else { return Ok(()) };
-        let method = words.iter().position(|(word, _)| *word == parameters.text("sync"));
+        let method = words.iter().position(|(word, _)| *word == parameters.get(&SYNC));
         // By its name alone, from the target: fs_mark takes no path of 40 bytes or more.
         let mut arguments = vec![
             "-d".to_owned(),
@@ -119,16 +96,16 @@ impl Workload for OriginalFsMark {
         let mut add = |name: &str, value: u64| {
             arguments.extend([name.to_owned(), value.to_string()]);
         };
-        add("-n", count("files"));
-        add("-s", parameters.size("file_size").0);
+        add("-n", parameters.get(&FILES));
+        add("-s", parameters.get(&FILE_SIZE).0);
         add("-S", method.unwrap_or(0) as u64);
-        add("-t", count("threads"));
-        add("-L", count("loops"));
-        if count("directories") > 0 {
-            add("-D", count("directories"));
+        add("-t", parameters.get(&THREADS));
+        add("-L", parameters.get(&LOOPS));
+        if parameters.get(&DIRECTORIES) > 0 {
+            add("-D", parameters.get(&DIRECTORIES));
         }
-        let files = count("files") * count("threads") * count("loops");
-        let bytes = parameters.size("file_size") * files;
+        let files = parameters.get(&FILES) * parameters.get(&THREADS) * parameters.get(&LOOPS);
+        let bytes = parameters.get(&FILE_SIZE) * files;
         let invocation = Invocation {
             program: PROGRAM,
             arguments: arguments.into_iter().map(Into::into).collect(),

@@ -2,9 +2,10 @@
 
 use super::super::postmark::{Totals, space};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
+use crate::typed::{CountParameter, SizeParameter, SwitchParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameter, Parameters,
-    PhaseDescription, Program,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
+    Program,
 };
 use crate::{Space, Workload};
 
@@ -40,6 +41,39 @@ static DELETE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+const NUMBER: CountParameter =
+    CountParameter::new("number", "Files created at the beginning.", 1, 100_000_000, "500")
+        .scaled();
+const TRANSACTION_COUNT: CountParameter =
+    CountParameter::new("transactions", "Transactions, each of two ops.", 1, 100_000_000, "500")
+        .scaled();
+const SUBDIRECTORIES: CountParameter = CountParameter::new(
+    "subdirectories",
+    "Directories over which files are spread.",
+    0,
+    1_000_000,
+    "0",
+);
+const SIZE_LOW: SizeParameter =
+    SizeParameter::new("size_low", "Smallest size of a new file.", "500");
+const SIZE_HIGH: SizeParameter =
+    SizeParameter::new("size_high", "Largest size of a file.", "10000");
+const READ_BLOCK: SizeParameter =
+    SizeParameter::new("read_block", "Size of a read when unbuffered.", "512");
+const WRITE_BLOCK: SizeParameter =
+    SizeParameter::new("write_block", "Size of a write when unbuffered.", "512");
+const BIAS_READ: CountParameter =
+    CountParameter::new("bias_read", "Tenths of the transactions that read.", 0, 10, "5");
+const BIAS_CREATE: CountParameter =
+    CountParameter::new("bias_create", "Tenths of the transactions that create.", 0, 10, "5");
+const PM_SEED: CountParameter =
+    CountParameter::new("pm_seed", "PostMark's own seed.", 1, u32::MAX as u64, "42");
+const BUFFERED: SwitchParameter = SwitchParameter::new(
+    "buffered",
+    "Whether reads and writes go through the C library's buffer.",
+    "on",
+);
+
 static DESCRIPTION: Description = Description {
     name: "original-postmark",
     summary: "the installed PostMark 1.51 (Debian's 1.53), run as it is",
@@ -59,48 +93,20 @@ with what it said. Where the filesystem is full at the end of a phase, the phase
     presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],
     parameters: &[
-        count("number", "Files created at the beginning.", 1, 100_000_000, "500", true),
-        count("transactions", "Transactions, each of two ops.", 1, 100_000_000, "500", true),
-        count(
-            "subdirectories",
-            "Directories over which files are spread.",
-            0,
-            1_000_000,
-            "0",
-            false,
-        ),
-        size("size_low", "Smallest size of a new file.", "500"),
-        size("size_high", "Largest size of a file.", "10000"),
-        size("read_block", "Size of a read when unbuffered.", "512"),
-        size("write_block", "Size of a write when unbuffered.", "512"),
-        count("bias_read", "Tenths of the transactions that read.", 0, 10, "5", false),
-        count("bias_create", "Tenths of the transactions that create.", 0, 10, "5", false),
-        Parameter {
-            name: "buffered",
-            help: "Whether reads and writes go through the C library's buffer.",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        count("pm_seed", "PostMark's own seed.", 1, u32::MAX as u64, "42", false),
+        NUMBER.row,
+        TRANSACTION_COUNT.row,
+        SUBDIRECTORIES.row,
+        SIZE_LOW.row,
+        SIZE_HIGH.row,
+        READ_BLOCK.row,
+        WRITE_BLOCK.row,
+        BIAS_READ.row,
+        BIAS_CREATE.row,
+        BUFFERED.row,
+        PM_SEED.row,
     ],
     phases: &[&CREATE, &TRANSACTIONS, &DELETE],
 };
-
-const fn count(
-    name: &'static str,
-    help: &'static str,
-    min: u64,
-    max: u64,
-    default: &'static str,
-    scales: bool,
-) -> Parameter {
-    Parameter { name, help, kind: Kind::Count { min, max }, default, scales }
-}
-
-const fn size(name: &'static str, help: &'static str, default: &'static str) -> Parameter {
-    Parameter { name, help, kind: Kind::Size, default, scales: false }
-}
 
 impl Workload for OriginalPostMark {
     fn describe(&self) -> &'static Description {
@@ -128,8 +134,8 @@ impl Workload for OriginalPostMark {
             directory: directory.clone(),
             input,
         };
-        let transactions = context.parameters().count("transactions");
-        let number = context.parameters().count("number");
+        let transactions = context.parameters().get(&TRANSACTION_COUNT);
+        let number = context.parameters().get(&NUMBER);
         let begins = |text, phase, ops| Sign { text, meaning: Meaning::Begins(phase, ops) };
         let knowledge = Knowledge {
             signs: &[
@@ -146,21 +152,20 @@ impl Workload for OriginalPostMark {
 }
 
 fn commands(parameters: &Parameters) -> String {
-    let number = |name: &str| parameters.count(name);
-    let bytes = |name: &str| parameters.size(name).0;
+    let bytes = |size: &SizeParameter| parameters.get(size).0;
     let settings = [
-        format!("size {} {}", bytes("size_low"), bytes("size_high")),
-        format!("number {}", number("number")),
-        format!("seed {}", number("pm_seed")),
-        format!("transactions {}", number("transactions")),
-        format!("read {}", bytes("read_block")),
-        format!("write {}", bytes("write_block")),
-        format!("buffering {}", parameters.switch("buffered")),
-        format!("bias read {}", number("bias_read")),
-        format!("bias create {}", number("bias_create")),
+        format!("size {} {}", bytes(&SIZE_LOW), bytes(&SIZE_HIGH)),
+        format!("number {}", parameters.get(&NUMBER)),
+        format!("seed {}", parameters.get(&PM_SEED)),
+        format!("transactions {}", parameters.get(&TRANSACTION_COUNT)),
+        format!("read {}", bytes(&READ_BLOCK)),
+        format!("write {}", bytes(&WRITE_BLOCK)),
+        format!("buffering {}", parameters.get(&BUFFERED)),
+        format!("bias read {}", parameters.get(&BIAS_READ)),
+        format!("bias create {}", parameters.get(&BIAS_CREATE)),
     ];
     // It takes no 0, which is what it begins with.
-    let subdirectories = Some(number("subdirectories"))
+    let subdirectories = Some(parameters.get(&SUBDIRECTORIES))
         .filter(|number| *number > 0)
         .map(|number| format!("subdirectories {number}"));
     let settings = settings.iter().chain(&subdirectories);

@@ -14,9 +14,10 @@ use self::plan::{File, Plan, Settings, Step};
 pub(super) use self::totals::Totals;
 use crate::engine::file_io::{holds, open_target, read, write_all};
 use crate::engine::path_buffer::PathBuffer;
+use crate::typed::{CountParameter, SizeParameter, SwitchParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -55,6 +56,54 @@ static DELETE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+pub(super) const NUMBER: CountParameter =
+    CountParameter::new("number", "Files created at the beginning.", 1, 100_000_000, "500")
+        .scaled();
+const TRANSACTIONS_PARAMETER: CountParameter =
+    CountParameter::new("transactions", "Transactions, each of two ops.", 1, 100_000_000, "500")
+        .scaled();
+pub(super) const SUBDIRECTORIES: CountParameter = CountParameter::new(
+    "subdirectories",
+    "Directories over which files are spread; 0 and 1: none.",
+    0,
+    1_000_000,
+    "0",
+);
+pub(super) const SIZE_LOW: SizeParameter =
+    SizeParameter::new("size_low", "Smallest size of a new file.", "500");
+pub(super) const SIZE_HIGH: SizeParameter =
+    SizeParameter::new("size_high", "Largest size of a file; new ones stay below it.", "10000");
+pub(super) const READ_BLOCK: SizeParameter =
+    SizeParameter::new("read_block", "Size of a read when unbuffered.", "512");
+pub(super) const WRITE_BLOCK: SizeParameter =
+    SizeParameter::new("write_block", "Size of a write when unbuffered.", "512");
+pub(super) const BIAS_READ: CountParameter = CountParameter::new(
+    "bias_read",
+    "Tenths of the transactions that read; the others append.",
+    0,
+    10,
+    "5",
+);
+pub(super) const BIAS_CREATE: CountParameter = CountParameter::new(
+    "bias_create",
+    "Tenths of the transactions that create; the others delete.",
+    0,
+    10,
+    "5",
+);
+pub(super) const BUFFERED: SwitchParameter = SwitchParameter::new(
+    "buffered",
+    "Whether reads and writes go through a buffer as the C library's do.",
+    "on",
+);
+pub(super) const PM_SEED: CountParameter = CountParameter::new(
+    "pm_seed",
+    "PostMark's own seed; 0 takes it from the trial's.",
+    0,
+    u32::MAX as u64,
+    "42",
+);
+
 static DESCRIPTION: Description = Description {
     name: "postmark",
     summary: "PostMark 1.51: many small short-lived files of a mail server",
@@ -80,83 +129,17 @@ PostMark's own and by default the same in every trial; `pm_seed=0` takes it from
     presets: &[],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "number",
-            help: "Files created at the beginning.",
-            kind: Kind::Count { min: 1, max: 100_000_000 },
-            default: "500",
-            scales: true,
-        },
-        Parameter {
-            name: "transactions",
-            help: "Transactions, each of two ops.",
-            kind: Kind::Count { min: 1, max: 100_000_000 },
-            default: "500",
-            scales: true,
-        },
-        Parameter {
-            name: "subdirectories",
-            help: "Directories over which files are spread; 0 and 1: none.",
-            kind: Kind::Count { min: 0, max: 1_000_000 },
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "size_low",
-            help: "Smallest size of a new file.",
-            kind: Kind::Size,
-            default: "500",
-            scales: false,
-        },
-        Parameter {
-            name: "size_high",
-            help: "Largest size of a file; new ones stay below it.",
-            kind: Kind::Size,
-            default: "10000",
-            scales: false,
-        },
-        Parameter {
-            name: "read_block",
-            help: "Size of a read when unbuffered.",
-            kind: Kind::Size,
-            default: "512",
-            scales: false,
-        },
-        Parameter {
-            name: "write_block",
-            help: "Size of a write when unbuffered.",
-            kind: Kind::Size,
-            default: "512",
-            scales: false,
-        },
-        Parameter {
-            name: "bias_read",
-            help: "Tenths of the transactions that read; the others append.",
-            kind: Kind::Count { min: 0, max: 10 },
-            default: "5",
-            scales: false,
-        },
-        Parameter {
-            name: "bias_create",
-            help: "Tenths of the transactions that create; the others delete.",
-            kind: Kind::Count { min: 0, max: 10 },
-            default: "5",
-            scales: false,
-        },
-        Parameter {
-            name: "buffered",
-            help: "Whether reads and writes go through a buffer as the C library's do.",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "pm_seed",
-            help: "PostMark's own seed; 0 takes it from the trial's.",
-            kind: Kind::Count { min: 0, max: u32::MAX as u64 },
-            default: "42",
-            scales: false,
-        },
+        NUMBER.row,
+        TRANSACTIONS_PARAMETER.row,
+        SUBDIRECTORIES.row,
+        SIZE_LOW.row,
+        SIZE_HIGH.row,
+        READ_BLOCK.row,
+        WRITE_BLOCK.row,
+        BIAS_READ.row,
+        BIAS_CREATE.row,
+        BUFFERED.row,
+        PM_SEED.row,
     ],
     phases: &[&CREATE, &TRANSACTIONS, &DELETE],
 };
@@ -182,12 +165,13 @@ impl Workload for PostMark {
 pub(super) fn space(parameters: &Parameters) -> Space {
     // The table has twice as many places as there are files at the beginning, but
     // creates and deletes balance unless they are biased.
-    let number = parameters.count("number");
-    let grown = number + parameters.count("transactions") * parameters.count("bias_create") / 10;
+    let number = parameters.get(&NUMBER);
+    let grown =
+        number + parameters.get(&TRANSACTIONS_PARAMETER) * parameters.get(&BIAS_CREATE) / 10;
     let files = grown.min(2 * number);
-    let directories = parameters.count("subdirectories") + 1;
+    let directories = parameters.get(&SUBDIRECTORIES) + 1;
     Space {
-        bytes: Bytes(parameters.size("size_high").0.div_ceil(4096) * 4096) * files
+        bytes: Bytes(parameters.get(&SIZE_HIGH).0.div_ceil(4096) * 4096) * files
             + Bytes(4096) * directories,
         inodes: files + directories,
     }
@@ -195,30 +179,30 @@ pub(super) fn space(parameters: &Parameters) -> Space {
 
 fn settings(context: &Context<'_>) -> Result<Settings, Failure> {
     let parameters = context.parameters();
-    let size = |name: &str| {
-        let size = parameters.size(name);
+    let size = |parameter: &SizeParameter| {
+        let (name, size) = (parameter.row.name, parameters.get(parameter));
         u32::try_from(size.0)
             .ok()
             .filter(|bytes| (1..1 << 30).contains(bytes))
             .ok_or_else(|| Failure::Input(format!("{name}={size} is not between 1 byte and 1 GiB")))
     };
-    let (size_low, size_high) = (size("size_low")?, size("size_high")?);
+    let (size_low, size_high) = (size(&SIZE_LOW)?, size(&SIZE_HIGH)?);
     if size_low > size_high {
         return Err(Failure::Input("size_low is above size_high".to_owned()));
     }
-    let seed = match parameters.count("pm_seed") {
+    let seed = match parameters.get(&PM_SEED) {
         0 => context.seed().stream("postmark").bits() as u32,
         seed => seed as u32,
     };
     Ok(Settings {
         seed,
-        number: parameters.count("number") as u32,
-        transactions: parameters.count("transactions") as u32,
-        subdirectories: parameters.count("subdirectories") as u32,
+        number: parameters.get(&NUMBER) as u32,
+        transactions: parameters.get(&TRANSACTIONS_PARAMETER) as u32,
+        subdirectories: parameters.get(&SUBDIRECTORIES) as u32,
         size_low,
         size_high,
-        bias_read: parameters.count("bias_read") as u32,
-        bias_create: parameters.count("bias_create") as u32,
+        bias_read: parameters.get(&BIAS_READ) as u32,
+        bias_create: parameters.get(&BIAS_CREATE) as u32,
     })
 }
 
@@ -338,15 +322,16 @@ impl<'a> Runner<'a> {
         target: BorrowedFd<'a>,
         in_subdirectories: bool,
     ) -> Runner<'a> {
-        let block = |name: &str| (parameters.size(name).0 as usize).clamp(1, plan.text.len());
-        let read_block = block("read_block");
+        let block =
+            |size: &SizeParameter| (parameters.get(size).0 as usize).clamp(1, plan.text.len());
+        let read_block = block(&READ_BLOCK);
         Runner {
             target,
             text: &plan.text,
             in_subdirectories,
-            buffered: parameters.switch("buffered"),
+            buffered: parameters.get(&BUFFERED),
             read_block,
-            write_block: block("write_block"),
+            write_block: block(&WRITE_BLOCK),
             buffer: vec![1; read_block.max(STREAM_MAX)],
             path: PathBuffer::new(),
             bytes_read: 0,

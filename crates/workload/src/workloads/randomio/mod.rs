@@ -16,9 +16,13 @@ use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use crate::engine::direct_io::{Aligned, open_direct};
 use crate::engine::file_io::{open_target, write_all};
 use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
+use crate::typed::{
+    ChoiceParameter, CountParameter, FractionParameter, SizeParameter, SwitchParameter,
+    TimeParameter,
+};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, PhaseResult, Preset, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, PhaseResult, Preset, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -48,6 +52,36 @@ static RANDOM: PhaseDescription = PhaseDescription {
 };
 const READ: Op = Op(0);
 const WRITE: Op = Op(1);
+
+pub(super) const SIZE: SizeParameter = SizeParameter::new(
+    "size",
+    "Size of the file, where an earlier workload has not left one.",
+    "4G",
+)
+.scaled();
+pub(super) const THREADS: CountParameter =
+    CountParameter::new("threads", "Threads.", 1, 1024, "10");
+pub(super) const WRITE_SHARE: FractionParameter =
+    FractionParameter::new("write_share", "Share of writes among the I/Os.", "0.25");
+const FSYNC_SHARE: FractionParameter =
+    FractionParameter::new("fsync_share", "Share of the writes that an fsync follows.", "0.01");
+pub(super) const IO_SIZE: SizeParameter =
+    SizeParameter::new("io_size", "Bytes of an I/O, a multiple of 512.", "2048");
+pub(super) const TIME: TimeParameter =
+    TimeParameter::new("time", "How long the threads go on.", "60s").scaled();
+pub(super) const OPS: CountParameter =
+    CountParameter::new("ops", "End after so many I/Os instead; 0 for the time.", 0, u64::MAX, "0");
+pub(super) const DIRECT: SwitchParameter =
+    SwitchParameter::new("direct", "Whether I/Os go past the cache (O_DIRECT).", "on");
+const DRAWS: ChoiceParameter = ChoiceParameter::new(
+    "draws",
+    "Where the sequence comes from.",
+    &[
+        ("original", "the unseeded generator: the same in every trial"),
+        ("seed", "the same generator, begun from the trial's seed"),
+    ],
+    "original",
+);
 
 static DESCRIPTION: Description = Description {
     name: "randomio",
@@ -88,75 +122,18 @@ phase after so many I/Os instead of a time, which a digest then covers.",
     ],
     inputs: &[],
     parameters: &[
-        Parameter {
-            name: "size",
-            help: "Size of the file, where an earlier workload has not left one.",
-            kind: Kind::Size,
-            default: "4G",
-            scales: true,
-        },
-        Parameter {
-            name: "threads",
-            help: "Threads.",
-            kind: Kind::Count { min: 1, max: 1024 },
-            default: "10",
-            scales: false,
-        },
-        Parameter {
-            name: "write_share",
-            help: "Share of writes among the I/Os.",
-            kind: Kind::Fraction,
-            default: "0.25",
-            scales: false,
-        },
-        Parameter {
-            name: "fsync_share",
-            help: "Share of the writes that an fsync follows.",
-            kind: Kind::Fraction,
-            default: "0.01",
-            scales: false,
-        },
-        Parameter {
-            name: "io_size",
-            help: "Bytes of an I/O, a multiple of 512.",
-            kind: Kind::Size,
-            default: "2048",
-            scales: false,
-        },
-        Parameter {
-            name: "time",
-            help: "How long the threads go on.",
-            kind: Kind::Time,
-            default: "60s",
-            scales: true,
-        },
-        Parameter {
-            name: "ops",
-            help: "End after so many I/Os instead; 0 for the time.",
-            kind: Kind::Count { min: 0, max: u64::MAX },
-            default: "0",
-            scales: false,
-        },
-        Parameter {
-            name: "direct",
-            help: "Whether I/Os go past the cache (O_DIRECT).",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "draws",
-            help: "Where the sequence comes from.",
-            kind: Kind::Choice(&[
-                ("original", "the unseeded generator: the same in every trial"),
-                ("seed", "the same generator, begun from the trial's seed"),
-            ]),
-            default: "original",
-            scales: false,
-        },
-        COLD,
-        COMPRESSIBLE,
-        DUPLICATE,
+        SIZE.row,
+        THREADS.row,
+        WRITE_SHARE.row,
+        FSYNC_SHARE.row,
+        IO_SIZE.row,
+        TIME.row,
+        OPS.row,
+        DIRECT.row,
+        DRAWS.row,
+        COLD.row,
+        COMPRESSIBLE.row,
+        DUPLICATE.row,
     ],
     phases: &[&PREPARE, &RANDOM],
 };
@@ -172,7 +149,7 @@ impl Workload for RandomIo {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        Space { bytes: parameters.size("size"), inodes: 1 }
+        Space { bytes: parameters.get(&SIZE), inodes: 1 }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -182,13 +159,13 @@ impl Workload for RandomIo {
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let io = parameters.size("io_size").0;
+    let io = parameters.get(&IO_SIZE).0;
     if io == 0 || !io.is_multiple_of(512) || io > 64 << 20 {
         return Err(Failure::Input(format!("io_size={io} is no multiple of 512 up to 64 MiB")));
     }
     let target = open_target(context.target())?;
     let (path, size) = file(context, target.as_fd())?;
-    let cold = context.parameters().switch("cold");
+    let cold = context.parameters().get(&COLD);
     let target = if cold { reopen_cold(context, target)? } else { target };
     let parameters = context.parameters();
     if size < 2 * io {
@@ -197,11 +174,11 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let terms = Terms {
         size,
         io,
-        write_share: parameters.fraction("write_share"),
-        fsync_share: parameters.fraction("fsync_share"),
-        ops: parameters.count("ops"),
+        write_share: parameters.get(&WRITE_SHARE),
+        fsync_share: parameters.get(&FSYNC_SHARE),
+        ops: parameters.get(&OPS),
     };
-    let generator = match parameters.text("draws") {
+    let generator = match parameters.get(&DRAWS) {
         "original" => Drand48::default(),
         _ => Drand48::from_state(context.seed().stream("drand48").bits()),
     };
@@ -231,7 +208,7 @@ fn file(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(&'static s
             return Err(Failure::Op { phase: "before the first", error });
         }
     }
-    let size = context.parameters().size("size").0;
+    let size = context.parameters().get(&SIZE).0;
     let mut contents = Contents::new(context.seed(), OWN, BLOCK, Filling::of(context.parameters()));
     context.phase(&PREPARE, size.div_ceil(BLOCK as u64), |recorder| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -263,7 +240,7 @@ fn random(
     let parameters = context.parameters();
     let failed =
         |error| Failure::Op { phase: RANDOM.name, error: OpError::new("open", path, error) };
-    let opened = if parameters.switch("direct") {
+    let opened = if parameters.get(&DIRECT) {
         match open_direct(target, path, terms.io as usize).map_err(failed)? {
             Ok(file) => file,
             Err(reason) => {
@@ -275,8 +252,8 @@ fn random(
         rustix::fs::openat(target, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(failed)?
     };
-    let threads = parameters.count("threads");
-    let time = if terms.ops == 0 { Some(parameters.time("time")) } else { None };
+    let threads = parameters.get(&THREADS);
+    let time = if terms.ops == 0 { Some(parameters.get(&TIME)) } else { None };
     let seconds = time.map_or(0, |time| (time.0 / 1_000_000_000) as usize + 2);
     let workers: Vec<Worker> = (0..threads)
         .map(|_| Worker {

@@ -20,9 +20,12 @@ use crate::corpora::{TreeFacts, source_tree};
 use crate::engine::file_io::{open_target, read, write_all};
 use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::walk;
+use crate::typed::{
+    ChoiceParameter, CountParameter, SizeParameter, SwitchParameter, WordsParameter,
+};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Op, OpDescription,
-    OpError, Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, OpError,
+    Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -89,6 +92,39 @@ static REMOVE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+pub(super) const SOURCE: ChoiceParameter = ChoiceParameter::new(
+    "source",
+    "Where the tree comes from (`--source-tree` names it).",
+    &[
+        ("auto", "the trial's source tree, or a synthetic one if it has none"),
+        ("archive", "the trial's source tree"),
+        ("synthetic", "drawn from the seed"),
+    ],
+    "auto",
+);
+pub(super) const FILES: CountParameter =
+    CountParameter::new("files", "Files of a synthetic tree.", 1, 10_000_000, "22_500").scaled();
+pub(super) const BYTES: SizeParameter =
+    SizeParameter::new("bytes", "Size of a synthetic tree.", "250M").scaled();
+pub(super) const COLD: SwitchParameter =
+    SwitchParameter::new("cold", "Whether copy, tar and find begin with an empty cache.", "on");
+pub(super) const PHASES: WordsParameter = WordsParameter::new(
+    "phases",
+    "Which phases run; what an earlier part has left is used, and stays unless \
+                   `remove` is among them.",
+    &[
+        ("copy-archive", "needs nothing"),
+        ("untar", "needs what copy-archive leaves"),
+        ("copy", "needs what untar leaves"),
+        ("tar", "needs what untar leaves"),
+        ("find", "needs what untar leaves"),
+        ("remove", "removes everything that is there"),
+    ],
+    "all",
+);
+const REMOVE_PARAMETER: SwitchParameter =
+    SwitchParameter::new("remove", "Whether everything is removed at the end of all phases.", "on");
+
 static DESCRIPTION: Description = Description {
     name: "tree",
     summary: "a source tree: untar, copy as cpio does, tar, find, remove",
@@ -116,62 +152,7 @@ filesystem does not have are left out, and the phase is marked as not comparable
     },
     presets: &[],
     inputs: &[InputKind::SourceTree],
-    parameters: &[
-        Parameter {
-            name: "source",
-            help: "Where the tree comes from (`--source-tree` names it).",
-            kind: Kind::Choice(&[
-                ("auto", "the trial's source tree, or a synthetic one if it has none"),
-                ("archive", "the trial's source tree"),
-                ("synthetic", "drawn from the seed"),
-            ]),
-            default: "auto",
-            scales: false,
-        },
-        Parameter {
-            name: "files",
-            help: "Files of a synthetic tree.",
-            kind: Kind::Count { min: 1, max: 10_000_000 },
-            default: "22_500",
-            scales: true,
-        },
-        Parameter {
-            name: "bytes",
-            help: "Size of a synthetic tree.",
-            kind: Kind::Size,
-            default: "250M",
-            scales: true,
-        },
-        Parameter {
-            name: "cold",
-            help: "Whether copy, tar and find begin with an empty cache.",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-        Parameter {
-            name: "phases",
-            help: "Which phases run; what an earlier part has left is used, and stays unless \
-                   `remove` is among them.",
-            kind: Kind::Words(&[
-                ("copy-archive", "needs nothing"),
-                ("untar", "needs what copy-archive leaves"),
-                ("copy", "needs what untar leaves"),
-                ("tar", "needs what untar leaves"),
-                ("find", "needs what untar leaves"),
-                ("remove", "removes everything that is there"),
-            ]),
-            default: "all",
-            scales: false,
-        },
-        Parameter {
-            name: "remove",
-            help: "Whether everything is removed at the end of all phases.",
-            kind: Kind::Switch,
-            default: "on",
-            scales: false,
-        },
-    ],
+    parameters: &[SOURCE.row, FILES.row, BYTES.row, COLD.row, PHASES.row, REMOVE_PARAMETER.row],
     phases: &[&COPY_ARCHIVE, &UNTAR, &COPY, &TAR, &FIND, &REMOVE],
 };
 
@@ -190,10 +171,9 @@ impl Workload for Tree {
     }
 
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
-        let given =
-            if parameters.text("source") == "synthetic" { None } else { inputs.source_tree };
+        let given = if parameters.get(&SOURCE) == "synthetic" { None } else { inputs.source_tree };
         let tree = given.unwrap_or_else(|| statistics(parameters));
-        let asked = |phase: &str| u64::from(parameters.has_word("phases", phase));
+        let asked = |phase: &str| u64::from(parameters.get(&PHASES).have(phase));
         // A file of a tree loses half a block, an archive has headers.
         let a_tree = tree.bytes + 2048 * tree.files + 4096 * tree.entries;
         let an_archive = tree.bytes + 768 * tree.entries;
@@ -211,7 +191,7 @@ impl Workload for Tree {
             .phases
             .iter()
             .copied()
-            .filter(|phase| parameters.has_word("phases", phase.name))
+            .filter(|phase| parameters.get(&PHASES).have(phase.name))
             .collect();
         run(context).inspect_err(|_| context.skip_rest_of(&asked, "a phase before it failed"))
     }
@@ -219,7 +199,7 @@ impl Workload for Tree {
 
 /// What a synthetic tree of these parameters holds.
 fn statistics(parameters: &Parameters) -> TreeFacts {
-    let (files, bytes) = (parameters.count("files"), parameters.size("bytes").0);
+    let (files, bytes) = (parameters.get(&FILES), parameters.get(&BYTES).0);
     TreeFacts { entries: files + plan::directory_count(files), files, bytes }
 }
 
@@ -233,9 +213,9 @@ fn fnv(bytes: &[u8]) -> u64 {
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let root = context.target().to_owned();
     let parameters = context.parameters().clone();
-    let asked = |phase: &PhaseDescription| parameters.has_word("phases", phase.name);
-    let whole = parameters.text("phases") == "all";
-    let given = match parameters.text("source") {
+    let asked = |phase: &PhaseDescription| parameters.get(&PHASES).have(phase.name);
+    let whole = parameters.get(&PHASES).are_all();
+    let given = match parameters.get(&SOURCE) {
         "synthetic" => None,
         "archive" => Some(context.source_tree()?),
         _ => context.source_tree().ok(),
@@ -270,7 +250,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
                 return Ok(false);
             }
             needs(open_target(&root)?.as_fd(), phase, UNTARRED, "untar")?;
-            if parameters.switch("cold") {
+            if parameters.get(&COLD) {
                 context.make_cold();
             }
             let target = open_target(&root)?;
@@ -303,7 +283,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         let archives = [made.as_path()];
         verify::verify(target.as_fd(), &archive, &trees, &archives[..packed.into()])?;
     }
-    if asked(&REMOVE) && (!whole || parameters.switch("remove")) {
+    if asked(&REMOVE) && (!whole || parameters.get(&REMOVE_PARAMETER)) {
         remove(context, &mut sequence, target.as_fd(), tree)?;
     } else if whole {
         context.skip(&REMOVE, "not asked for");

@@ -17,9 +17,10 @@ use crate::engine::contents::{COMPRESSIBLE, DUPLICATE, Filling};
 use crate::engine::file_io::{open_target, read};
 use crate::engine::keep_going::{after_failure, not_comparable};
 use crate::engine::walk;
+use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SizeParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Kind, Op, OpDescription, OpError,
-    Parameter, Parameters, PhaseDescription, PhaseResult, Recorder,
+    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
+    PhaseDescription, PhaseResult, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -75,6 +76,23 @@ static DELETE: PhaseDescription = PhaseDescription {
 };
 static PHASES: &[&PhaseDescription] = &[&COPY, &MD5, &REMUX, &MD5_REMUXED, &CUT, &DELETE];
 
+pub(super) const SIZE: SizeParameter =
+    SizeParameter::new("size", "Size of the recording; real ones are up to a clip larger.", "2G")
+        .scaled();
+const MODE: ChoiceParameter = ChoiceParameter::new(
+    "mode",
+    "Who remuxes and cuts.",
+    &[
+        ("emulated", "this program, with the I/O of such tools"),
+        ("real", "ffmpeg, on media of its own; needs memory for the recording"),
+    ],
+    "emulated",
+);
+pub(super) const KEEP: FractionParameter =
+    FractionParameter::new("keep", "How much of the recording the cut keeps.", "0.75");
+const CUTS: CountParameter =
+    CountParameter::new("cuts", "How many parts the cut takes out.", 0, 1000, "4");
+
 static DESCRIPTION: Description = Description {
     name: "video",
     summary: "a recording: copy in, md5, remux, md5, cut by a list, delete",
@@ -98,41 +116,7 @@ of the other. Assumed: 2 GiB, three quarters kept, blocks of 32 KiB as `cp` and 
     },
     presets: &[],
     inputs: &[],
-    parameters: &[
-        Parameter {
-            name: "size",
-            help: "Size of the recording; real ones are up to a clip larger.",
-            kind: Kind::Size,
-            default: "2G",
-            scales: true,
-        },
-        Parameter {
-            name: "mode",
-            help: "Who remuxes and cuts.",
-            kind: Kind::Choice(&[
-                ("emulated", "this program, with the I/O of such tools"),
-                ("real", "ffmpeg, on media of its own; needs memory for the recording"),
-            ]),
-            default: "emulated",
-            scales: false,
-        },
-        Parameter {
-            name: "keep",
-            help: "How much of the recording the cut keeps.",
-            kind: Kind::Fraction,
-            default: "0.75",
-            scales: false,
-        },
-        Parameter {
-            name: "cuts",
-            help: "How many parts the cut takes out.",
-            kind: Kind::Count { min: 0, max: 1000 },
-            default: "4",
-            scales: false,
-        },
-        COMPRESSIBLE,
-        DUPLICATE,
-    ],
+    parameters: &[SIZE.row, MODE.row, KEEP.row, CUTS.row, COMPRESSIBLE.row, DUPLICATE.row],
     phases: PHASES,
 };
 
@@ -151,7 +135,7 @@ impl Workload for Video {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let size = parameters.size("size").max(Bytes(SIZE_MIN));
+        let size = parameters.get(&SIZE).max(Bytes(SIZE_MIN));
         // The last file is removed only after the others, and a clip may come on top.
         Space { bytes: size * 3 + Bytes::from_mib(32), inodes: 4 }
     }
@@ -180,9 +164,9 @@ type Sum = [u8; 16];
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let (size, keep) = (parameters.size("size").0.max(SIZE_MIN), parameters.fraction("keep"));
-    let cuts = Cuts { keep, count: parameters.count("cuts") };
-    let mut maker: Box<dyn Maker> = match parameters.text("mode") {
+    let (size, keep) = (parameters.get(&SIZE).0.max(SIZE_MIN), parameters.get(&KEEP));
+    let cuts = Cuts { keep, count: parameters.get(&CUTS) };
+    let mut maker: Box<dyn Maker> = match parameters.get(&MODE) {
         "real" => Box::new(Real::make(context.target(), size, cuts)?),
         _ => {
             let filling = Filling::of(parameters);
