@@ -5,6 +5,7 @@
 mod arrows;
 mod circles;
 mod dead;
+mod dist;
 mod features;
 mod manifests;
 mod pages;
@@ -29,7 +30,9 @@ usage: cargo xtask WORD
   counts     long functions and files, dead declarations, circles, all of them
   ratchet    lowers the numbers in xtask/ratchet.toml to what is counted
   style      names, headings, holes
-  pages      writes docs/reference";
+  pages      writes docs/reference
+  dist       an archive and a Debian package below target/dist; a second word names a binary
+             that is built already";
 
 fn main() -> Result<()> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -62,6 +65,7 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         "ratchet" => ratchet::lower(&counts(&sources::workspace()?)?).map(|()| nothing),
         "style" => style::check(&sources::workspace()?),
         "pages" => pages::write().map(|()| nothing),
+        "dist" => dist::make(std::env::args_os().nth(2).map(PathBuf::from)).map(|()| nothing),
         "check" => {
             let crates = sources::workspace()?;
             let checks = [
