@@ -16,7 +16,10 @@ use crate::exit::EXIT_CODES;
 const VERIFIED_FILESYSTEMS: &str = "ext2,ext3,ext4,xfs,btrfs,reiserfs,f2fs,nilfs2,jfs";
 
 /// The machine that is simulated when none is named.
-pub(crate) const DEFAULT_PROFILE: &str = "scsi-2004";
+pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
+
+/// The machine of `calibrate`: its phase has to be bound by the disk.
+const CALIBRATED_PROFILE: &str = "today";
 
 /// Which filesystem should I use? Compares filesystems by workloads that people really
 /// run, repeated and interleaved, and says which differences are real.
@@ -65,10 +68,22 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// Reads `0.01` or `1%`.
+fn scale(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number / unit),
+        _ => Err("not a positive number such as 0.1 or 10%".to_owned()),
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Workloads, each with parameters: maildir-write:relist=once:fsync=file
-    #[arg(required_unless_present = "resume", value_name = "WORKLOAD")]
+    #[arg(required_unless_present_any = ["resume", "like"], value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
 
     #[command(flatten)]
@@ -82,9 +97,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Multiplies the workloads' numbers of files and ops: 0.1 is a tenth
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
-    pub(crate) scale: f64,
+    /// Multiplies the workloads' numbers of files and ops: 0.1 or 10% is a tenth [default: 1;
+    /// in the lab 0.1, unless a workload's own numbers are given]
+    #[arg(long, value_name = "X", value_parser = scale)]
+    pub(crate) scale: Option<f64>,
 
     /// Mails: spamassassin, synthetic, synthetic:count=N, own:PATH
     #[arg(long, value_name = "CORPUS", default_value = "synthetic")]
@@ -107,6 +123,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with = "workloads")]
     pub(crate) resume: Option<String>,
+
+    /// Ask the same as this run did, with what else is said here of place, contenders and scale
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["workloads", "resume"])]
+    pub(crate) like: Option<String>,
 
     /// Print the plan, the room it needs and the time it will take; do nothing
     #[arg(long)]
@@ -260,13 +280,18 @@ pub(crate) struct List {
     #[arg(value_enum)]
     pub(crate) what: Listed,
 
+    /// With workloads: this one alone, with its parameters, phases and presets
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
     #[command(flatten)]
     pub(crate) store: StoreArgument,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
 pub(crate) enum Listed {
-    /// What can be done, with parameters
+    /// What can be done, a line each; with a name all of one
+    #[value(alias = "workload")]
     Workloads,
     /// What can be compared, with options
     Filesystems,
@@ -424,7 +449,7 @@ pub(crate) struct LabVerify {
     pub(crate) workload: String,
 
     /// Multiplies the workload's numbers of files and ops
-    #[arg(long, value_name = "X", default_value_t = 0.002)]
+    #[arg(long, value_name = "X", default_value_t = 0.002, value_parser = scale)]
     pub(crate) scale: f64,
 
     /// The seed of all trials but one; another seed must differ
@@ -524,7 +549,7 @@ pub(crate) struct CalibrateTask {
     pub(crate) seed: u64,
 
     /// The machine, as `run` takes it
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
+    #[arg(long, value_name = "NAME", default_value = CALIBRATED_PROFILE)]
     pub(crate) profile: String,
 
     /// Judge these runs of the store and run nothing

@@ -38,5 +38,6 @@ pub const DISKS: &[Shipped] = shipped![
     "samsung-pm883",
     "samsung-870-evo",
     "samsung-pm9a3",
+    "seagate-ironwolf-8tb",
     "seagate-exos-x20-20tb",
 ];

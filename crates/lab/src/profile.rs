@@ -73,6 +73,9 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("today-nvme", include_str!("../profiles/today-nvme.toml")),
     ("server-ssd", include_str!("../profiles/server-ssd.toml")),
     ("server-nvme", include_str!("../profiles/server-nvme.toml")),
+    ("laptop-nvme", include_str!("../profiles/laptop-nvme.toml")),
+    ("home-hdd-8tb", include_str!("../profiles/home-hdd-8tb.toml")),
+    ("nas-raid", include_str!("../profiles/nas-raid.toml")),
 ];
 
 impl MachineProfile {

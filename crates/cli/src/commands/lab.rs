@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use lab::{
-    BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile, Offer, PartDescription,
+    BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile, Offer, PartDescription, Qemu,
 };
 use stack::Contender;
 use testbed::Stop;
@@ -89,7 +89,11 @@ fn show() -> Ended {
     lines.push(format!("kernel     {}", parts.kernel.display()));
     lines.push(format!("modules    {}", parts.modules.display()));
     lines.push(format!("tools      {}", parts.tools.display()));
-    lines.push(format!("emulator   {:?}", parts.qemu));
+    let emulator = match &parts.qemu {
+        Qemu::Host { path } => format!("{} (this machine's own)", path.display()),
+        Qemu::Unpacked { program, .. } => format!("{} (unpacked)", program.display()),
+    };
+    lines.push(format!("emulator   {emulator}"));
     for part in lab::OPTIONAL_PARTS {
         let part = part.describe();
         let built = match software.manifest.with.contains(part.name) {
@@ -197,6 +201,7 @@ pub(crate) fn open(
     let profile = MachineProfile::find(profile).and_then(|profile| profile.with(changes));
     let mut profile = profile.map_err(Failure::from(Exit::Usage))?;
     if let Some(disk) = disk {
+        ::disk::DiskDescription::find(disk).map_err(Failure::from(Exit::Usage))?;
         profile.disk.model = disk.to_owned();
     }
     let parts = there_is(&cache)

@@ -1,5 +1,6 @@
 //! `fstrial list`: what exists, from the tables themselves.
 
+use runner::{Request, TestbedRequest};
 use stack::filesystems::QUEUE_OPTIONS;
 use stack::{FILESYSTEMS, LAYOUTS};
 use store::{RunState, Store};
@@ -13,8 +14,15 @@ use crate::output::print;
 
 /// Prints one catalogue.
 pub(crate) fn list(arguments: &List) -> Ended {
+    if let Some(name) = arguments.name.as_deref().filter(|_| arguments.what != Listed::Workloads) {
+        let message = format!("`{name}`: only `list workload` takes a name");
+        return Err(Failure::new(Exit::Usage, message));
+    }
     let text = match arguments.what {
-        Listed::Workloads => workloads(),
+        Listed::Workloads => match &arguments.name {
+            Some(name) => workload(name)?,
+            None => workloads(),
+        },
         Listed::Filesystems => filesystems(),
         Listed::Capabilities => {
             let tried = Tried::shipped().map_err(|error| Failure::new(Exit::Output, error))?;
@@ -30,45 +38,73 @@ pub(crate) fn list(arguments: &List) -> Ended {
     Ok(Exit::Done)
 }
 
+/// A line each, and the presets.
 fn workloads() -> String {
     let mut text = String::new();
     for workload in catalogue() {
         let description = workload.describe();
-        text += &format!("{}\n    {}\n", description.name, description.summary);
-        let phases: Vec<_> = description.phases.iter().map(|phase| phase.name).collect();
-        text += &format!("    phases: {}\n", phases.join(", "));
-        for parameter in description.parameters {
-            let values = match parameter.kind {
-                Kind::Count { .. } => "N".to_owned(),
-                Kind::Size => "SIZE".to_owned(),
-                Kind::Time => "TIME".to_owned(),
-                Kind::Fraction => "0..1".to_owned(),
-                Kind::Switch => "on|off".to_owned(),
-                Kind::Choice(words) => {
-                    words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join("|")
-                }
-                Kind::Words(words) => {
-                    let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-                    format!("all|{}", words.join("+"))
-                }
-                Kind::Document(shipped) => shipped
-                    .iter()
-                    .map(|(word, _)| *word)
-                    .chain(["PATH"])
-                    .collect::<Vec<_>>()
-                    .join("|"),
-                Kind::Text => "TEXT".to_owned(),
-            };
-            let head = format!("{}={values}", parameter.name);
-            let default = match parameter.default {
-                "" => String::new(),
-                default => format!(" [{default}]"),
-            };
-            text += &described(&head, &format!("{}{default}", parameter.help));
+        text += &described(description.name, description.summary);
+        for preset in description.presets {
+            let name = format!("{}@{}", description.name, preset.name);
+            text += &described(&format!("  {name}"), preset.question);
         }
-        text.push('\n');
     }
-    text
+    text + "\nall of one: fstrial list workload NAME\n"
+}
+
+/// All of one workload.
+fn workload(name: &str) -> Result<String, Failure> {
+    let name = name.split(['@', ':']).next().unwrap_or(name);
+    let found = catalogue().find(|known| known.describe().name.eq_ignore_ascii_case(name));
+    let description = found.map(|workload| workload.describe()).ok_or_else(|| {
+        let message = format!("there is no workload `{name}`; see fstrial list workloads");
+        Failure::new(Exit::Usage, message)
+    })?;
+    let mut text = format!("{}\n    {}\n\nphases\n", description.name, description.summary);
+    for phase in description.phases {
+        text += &described(phase.name, phase.summary);
+    }
+    text += "\nparameters\n";
+    for parameter in description.parameters {
+        let head = format!("{}={}", parameter.name, values(parameter.kind));
+        let default = match parameter.default {
+            "" => String::new(),
+            default => format!(" [{default}]"),
+        };
+        text += &described(&head, &format!("{}{default}", parameter.help));
+    }
+    if !description.presets.is_empty() {
+        text += "\npresets\n";
+    }
+    for preset in description.presets {
+        let set: Vec<_> =
+            preset.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let help = format!("{} ({})", preset.question, set.join(" "));
+        text += &described(&format!("@{}", preset.name), &help);
+    }
+    Ok(text)
+}
+
+/// What a parameter takes.
+fn values(kind: Kind) -> String {
+    let words = |words: &[(&'static str, &'static str)]| -> Vec<&'static str> {
+        words.iter().map(|(word, _)| *word).collect()
+    };
+    match kind {
+        Kind::Count { .. } => "N".to_owned(),
+        Kind::Size => "SIZE".to_owned(),
+        Kind::Time => "TIME".to_owned(),
+        Kind::Fraction => "0..1".to_owned(),
+        Kind::Switch => "on|off".to_owned(),
+        Kind::Choice(known) => words(known).join("|"),
+        Kind::Words(known) => format!("all|{}", words(known).join("+")),
+        Kind::Document(shipped) => {
+            let mut known = words(shipped);
+            known.push("PATH");
+            known.join("|")
+        }
+        Kind::Text => "TEXT".to_owned(),
+    }
 }
 
 /// What the lab has, if there is one.
@@ -188,20 +224,36 @@ fn runs(arguments: &List) -> Result<String, Failure> {
     }
     let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
     let runs = store.runs().map_err(Failure::from(Exit::Store))?;
-    Ok(runs
-        .iter()
-        .map(|run| {
-            let state = match run.state {
-                RunState::Complete => "complete",
-                RunState::Open => "open",
-            };
-            let created = run.created.get(..16).unwrap_or(&run.created).replace('T', " ");
-            format!(
-                "{:<6} {created}  {state:<9} {:<7} {} repeats, scale {}, seed {}\n",
-                run.id, run.testbed, run.repeats, run.scale, run.seed
-            )
-        })
-        .collect())
+    let mut text = String::new();
+    for run in &runs {
+        let state = match run.state {
+            RunState::Complete => "complete",
+            RunState::Open => "open",
+        };
+        let created = run.created.get(..16).unwrap_or(&run.created).replace('T', " ");
+        // A run of another version of fstrial may have been asked for in other words.
+        let asked = store.request(&run.id).map_err(Failure::from(Exit::Store))?;
+        let asked = serde_json::from_str(&asked).map_or_else(|_| run.testbed.clone(), compared);
+        text += &format!("{:<6} {created}  {state:<9} {asked}\n", run.id);
+        text +=
+            &format!("       {} repeats, scale {}, seed {}\n", run.repeats, run.scale, run.seed);
+    }
+    Ok(text)
+}
+
+/// What a run compared, and where.
+fn compared(request: Request) -> String {
+    let contenders: Vec<_> = request.contenders.iter().map(|it| it.name.as_str()).collect();
+    let workloads: Vec<_> = request.workloads.iter().map(|it| it.name.as_str()).collect();
+    let place = match request.testbed {
+        TestbedRequest::Dir { .. } => "directories".to_owned(),
+        TestbedRequest::Device { .. } => "devices".to_owned(),
+        TestbedRequest::Lab { profile, disk, .. } => match disk {
+            Some(disk) => format!("lab {profile} with {disk}"),
+            None => format!("lab {profile}"),
+        },
+    };
+    format!("{} by {} on {place}", contenders.join(","), workloads.join("+"))
 }
 
 /// A name and its help, wrapped below it to stay within 100 columns.

@@ -17,7 +17,7 @@ pub(crate) fn completions(arguments: &Completions) -> Ended {
     Ok(Exit::Done)
 }
 
-/// `fstrial man DIR`: a page for fstrial and one for each command.
+/// `fstrial man DIR`: a page for fstrial and one for each command below it.
 pub(crate) fn man(arguments: &Man) -> Ended {
     let failed = |error: std::io::Error| {
         Failure::new(Exit::Output, format!("{}: {error}", arguments.directory.display()))
@@ -25,15 +25,20 @@ pub(crate) fn man(arguments: &Man) -> Ended {
     std::fs::create_dir_all(&arguments.directory).map_err(failed)?;
     let mut command = Arguments::command();
     command.build();
-    let mut pages = vec![("fstrial".to_owned(), command.clone())];
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
-        let name = format!("fstrial-{}", sub.get_name());
-        pages.push((name.clone(), sub.clone().display_name(name)));
-    }
+    let mut pages = Vec::new();
+    add_pages("fstrial", &command, &mut pages);
     for (name, command) in pages {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
         write_whole(&arguments.directory.join(format!("{name}.1")), &page).map_err(failed)?;
     }
     Ok(Exit::Done)
+}
+
+/// A command's page, and those of all below it: `fstrial-study-run` is one too.
+fn add_pages(name: &str, command: &clap::Command, pages: &mut Vec<(String, clap::Command)>) {
+    pages.push((name.to_owned(), command.clone().display_name(name.to_owned())));
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        add_pages(&format!("{name}-{}", sub.get_name()), sub, pages);
+    }
 }

@@ -141,8 +141,47 @@ fn completions_and_man_pages_come_from_the_help() {
     sandbox.run("man pages").ended_with(0);
     let page = std::fs::read_to_string(sandbox.path("pages/fstrial-run.1")).unwrap();
     assert!(page.contains("random blocks"), "{page}");
+    let page = std::fs::read_to_string(sandbox.path("pages/fstrial-study-run.1")).unwrap();
+    assert!(page.contains("interrupted study"), "{page}");
     let top = std::fs::read_to_string(sandbox.path("pages/fstrial.1")).unwrap();
     assert!(top.contains("refused before anything was begun"), "exit codes are documented");
+}
+
+#[test]
+fn workloads_are_listed_a_line_each_and_one_whole() {
+    let sandbox = Sandbox::new();
+    let all = sandbox.run("list workloads").ended_with(0).stdout;
+    assert!(all.contains("maildir-write@dovecot") && !all.contains("relist="), "{all}");
+    for words in ["list workload maildir-write", "list workloads Maildir-Write@dovecot"] {
+        let one = sandbox.run(words).ended_with(0).stdout;
+        for part in ["relist=", "@dovecot", "delivery=rename", "unpack"] {
+            assert!(one.contains(part), "{words}: no {part} in\n{one}");
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_shows_the_parameters_of_every_workload() {
+    let sandbox = Sandbox::new();
+    let words = "run null:ops=1000 fsync-append:records=7 --dir . --repeats 2 --dry-run";
+    let plan = sandbox.run(words).ended_with(0).stdout;
+    assert_eq!(plan.matches("  null: ops=1000").count(), 1, "{plan}");
+    assert_eq!(plan.matches("records=7").count(), 1, "{plan}");
+}
+
+#[test]
+fn a_list_of_runs_says_what_was_compared() {
+    let sandbox = Sandbox::new();
+    sandbox.run("run null:ops=1000 --dir . --repeats 1 --scale 100% --quiet").ended_with(0);
+    let runs = sandbox.run("list runs").ended_with(0).stdout;
+    assert!(runs.contains("by null on directories"), "{runs}");
+    assert!(runs.contains("1 repeats, scale 1, seed 1"), "{runs}");
+    sandbox.run("run --like r1 --dir . --scale 50% --quiet").ended_with(0);
+    let runs = sandbox.run("list runs").ended_with(0).stdout;
+    assert!(runs.contains("1 repeats, scale 0.5, seed 1"), "asked again: {runs}");
+    let ran = sandbox.run("run --like r1 --testbed device").ended_with(2);
+    assert!(ran.stderr.contains("name filesystems with --fs"), "{}", ran.stderr);
+    sandbox.run("run --like r9 --dir .").ended_with(4);
 }
 
 #[test]

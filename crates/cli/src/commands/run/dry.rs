@@ -40,11 +40,14 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
         );
     }
     text += "\nparameters:\n";
-    for spec in &prepared.trials[..prepared.trials.len().min(1)] {
-        for choice in &spec.workloads {
-            let values: Vec<_> =
-                choice.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            text += &format!("  {}: {}\n", choice.name, values.join(" "));
+    let mut shown: Vec<String> = Vec::new();
+    for choice in prepared.trials.iter().flat_map(|spec| &spec.workloads) {
+        let values: Vec<_> =
+            choice.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let line = format!("  {}: {}\n", choice.name, values.join(" "));
+        if !shown.contains(&line) {
+            text += &line;
+            shown.push(line);
         }
     }
     let room = match (&request.testbed, request.size) {

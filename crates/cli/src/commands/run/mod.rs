@@ -1,6 +1,7 @@
 //! `fstrial run`: from the command line to a stored run and its report.
 
 mod dry;
+mod like;
 pub(crate) mod request;
 
 use std::io::Write;
@@ -26,7 +27,10 @@ pub(crate) fn run(arguments: Box<Run>) -> Ended {
 }
 
 fn begin(arguments: &Run, here: &Here, documents: &Documents) -> Ended {
-    let request = request::from_arguments(arguments)?;
+    let request = match &arguments.like {
+        Some(id) => like::request(arguments, id)?,
+        None => request::from_arguments(arguments)?,
+    };
     let prepared = runner::prepare(here, request)?;
     // A store that cannot be used is found out before hours of work, not after.
     let mut session = here.session(&arguments.store)?;
@@ -67,7 +71,10 @@ fn execute(
     let ended = session.execute(id, testbed, None, &mut |event| watch.show(event))?;
     watch.finish();
     let run = session.store.run(id).map_err(Failure::from(Exit::Store))?;
-    documents.write(&run)?;
+    // Of a run that was stopped before anything had ended there is nothing to report.
+    if ended != RunEnd::Stopped || run.trials.iter().any(|trial| trial.outcome.is_some()) {
+        documents.write(&run)?;
+    }
     if ended == RunEnd::Stopped {
         let left = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
         // A closed terminal takes no more lines.

@@ -27,13 +27,14 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         .iter()
         .map(|text| with_documents(parse_workload(text).map_err(usage)?))
         .collect::<Result<Vec<_>, _>>()?;
+    let scale = arguments.scale.unwrap_or_else(|| default_scale(&testbed, &workloads));
     Ok(Request {
         workloads,
         contenders,
         testbed,
         repeats: arguments.repeats,
         seed: arguments.seed,
-        scale: arguments.scale,
+        scale,
         verify: arguments.verify,
         sequence: arguments.sequence,
         size: arguments.place.size,
@@ -43,6 +44,23 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         least_size: None,
         study: None,
     })
+}
+
+/// The scale where none is given. In the lab a tenth, so that an answer comes within minutes: the
+/// workloads' own sizes are those of the originals. Numbers that were given are meant as they are.
+fn default_scale(testbed: &TestbedRequest, workloads: &[WorkloadRequest]) -> f64 {
+    let has_own_size = |asked: &WorkloadRequest| {
+        let known = workload::find(&asked.name).map_or(&[][..], |it| it.describe().parameters);
+        known.iter().any(|parameter| {
+            let sizes = parameter.scales || matches!(parameter.kind, Kind::Document(_));
+            sizes && asked.parameters.contains_key(parameter.name)
+        })
+    };
+    if !testbed.is_lab() || workloads.iter().any(has_own_size) {
+        return 1.0;
+    }
+    eprintln!("note: a tenth of the workloads' sizes (--scale 0.1); all of them: --scale 1");
+    0.1
 }
 
 /// Where, and who competes there.
@@ -84,15 +102,9 @@ fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure
     Ok(asked)
 }
 
-fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
+/// Refuses what would have no effect on this testbed.
+fn refuse_in_vain(arguments: &Place, name: TestbedName) -> Result<(), Failure> {
     let usage = |message: &str| Err(Failure::new(Exit::Usage, message));
-    let root = rustix::process::geteuid().is_root();
-    let name = match arguments.testbed {
-        Some(name) => name,
-        None if !arguments.dir.is_empty() => TestbedName::Dir,
-        None if !arguments.device.is_empty() => TestbedName::Device,
-        None => TestbedName::Lab,
-    };
     if !arguments.destroy.is_empty() && arguments.device.is_empty() {
         return usage(
             "--destroy only allows what --device names: name the device with --device too",
@@ -101,6 +113,25 @@ fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
     if name != TestbedName::Lab && arguments.request_log.is_some() {
         return usage("--request-log belongs to --testbed lab: only simulated disks keep one");
     }
+    if name != TestbedName::Device && arguments.loop_dir.is_some() {
+        return usage("--loop-dir belongs to --testbed device: only that makes loop files");
+    }
+    if name != TestbedName::Lab && (arguments.disk.is_some() || !arguments.changes.is_empty()) {
+        return usage("--disk and --set belong to --testbed lab: only its disks are simulated");
+    }
+    Ok(())
+}
+
+pub(super) fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
+    let usage = |message: &str| Err(Failure::new(Exit::Usage, message));
+    let root = rustix::process::geteuid().is_root();
+    let name = match arguments.testbed {
+        Some(name) => name,
+        None if !arguments.dir.is_empty() => TestbedName::Dir,
+        None if !arguments.device.is_empty() => TestbedName::Device,
+        None => TestbedName::Lab,
+    };
+    refuse_in_vain(arguments, name)?;
     match name {
         TestbedName::Dir => {
             if !arguments.device.is_empty() || !arguments.destroy.is_empty() {
@@ -153,7 +184,7 @@ fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
     }
 }
 
-fn contenders(arguments: &Place) -> Result<Vec<Contender>, Failure> {
+pub(super) fn contenders(arguments: &Place) -> Result<Vec<Contender>, Failure> {
     let mut contenders = match (&arguments.fs, &arguments.contenders) {
         (Some(list), _) => Contender::parse_list(list).map_err(Failure::from(Exit::Usage))?,
         (None, Some(_)) => Vec::new(),
