@@ -86,9 +86,9 @@ pub enum Word {
     Rebuilding,
     /// Length of what was asked for as a result, from [`STORE_AT`]; written last.
     OutputBytes,
-    /// Processor time a small request takes on its errand to the server and back, in
+    /// Processor time a small request takes on its round trip to the server, in
     /// nanoseconds.
-    Errand,
+    RoundTrip,
     /// Counts virtual seconds while the guest's first process is being scheduled.
     Heartbeat,
 }

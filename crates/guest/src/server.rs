@@ -48,7 +48,7 @@ pub trait FrontEnd {
     fn now(&self) -> Nanos;
 
     /// Takes the time since `began` out of the trial's clock.
-    fn stand_outside_since(&self, began: Nanos);
+    fn exclude_since(&self, began: Nanos);
 
     /// Sends off completions and waits for a request or until `deadline` (on the clock of
     /// [`FrontEnd::now`]); appends what arrived.
@@ -203,7 +203,7 @@ impl<F: FrontEnd> Server<F> {
             }
         }
         self.complete_due(now)?;
-        self.front.stand_outside_since(now);
+        self.front.exclude_since(now);
         Ok(())
     }
 

@@ -71,7 +71,7 @@ impl FrontEnd for FakeKernel {
     fn now(&self) -> Nanos {
         self.0.borrow().now
     }
-    fn stand_outside_since(&self, began: Nanos) {
+    fn exclude_since(&self, began: Nanos) {
         // Its clock stands still but for its waits.
         assert_eq!(began, self.now());
     }

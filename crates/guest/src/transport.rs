@@ -5,7 +5,7 @@
 //! drive would have taken. *Lead* is that time for a request the server has to wait for:
 //! completions are sent off so much earlier. *Floor* is the least a request can take. The
 //! server's own work, copying above all, is taken out of the trial's clock. What remains, in
-//! latency and in processor time, is the *tax* of a phase.
+//! latency and in processor time, is the *overhead* of a phase.
 
 use std::fs::File;
 use std::io;
@@ -58,11 +58,11 @@ pub(crate) fn calibrate(words: &Words, device: &Path, server: ProgramCpu) -> io:
     let floor = mean(Service::Immediate)?;
     let before = inside(server);
     mean(Service::Immediate)?;
-    let errand = Nanos((inside(server) - before).0 / (WARM_UP + READS));
+    let round_trip = Nanos((inside(server) - before).0 / (WARM_UP + READS));
     let lead = mean(Service::Fixed)?.saturating_sub(FIXED);
     words.set(Word::Floor, floor.0);
     words.set(Word::Lead, lead.0);
-    words.set(Word::Errand, errand.0);
+    words.set(Word::RoundTrip, round_trip.0);
     words.set(Word::Service, Service::Models as u64);
     Ok(Cost { lead, floor })
 }
@@ -72,12 +72,12 @@ fn inside(server: ProgramCpu) -> Nanos {
     server.total().unwrap_or(Nanos::ZERO).saturating_sub(measure::time_outside())
 }
 
-/// Readings at a phase's start, for its tax at the end.
+/// Readings at a phase's start, for its overhead at the end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
     excess: u64,
     requests: u64,
-    errand: Nanos,
+    round_trip: Nanos,
     server: Nanos,
     outside: Nanos,
     idle: Nanos,
@@ -89,26 +89,26 @@ impl Reading {
         Reading {
             excess: words.get(Word::Excess),
             requests: words.get(Word::Requests),
-            errand: Nanos(words.get(Word::Errand)),
+            round_trip: Nanos(words.get(Word::RoundTrip)),
             server: server.total().unwrap_or(Nanos::ZERO),
             outside: measure::time_outside(),
             idle: idle_time(),
         }
     }
 
-    /// Adds the tax from `self` to `now` to a phase.
-    pub(crate) fn tax(self, now: Reading, result: &mut PhaseResult) {
+    /// Adds the overhead from `self` to `now` to a phase.
+    pub(crate) fn add_overhead(self, now: Reading, result: &mut PhaseResult) {
         let excess = Nanos(now.excess.saturating_sub(self.excess));
         let busy = now.server.saturating_sub(self.server);
         let requests = now.requests.saturating_sub(self.requests);
-        // Most of it is taken out of the clock. The rest is the kernel's: its errand to the
-        // server and back, and what ends a request, such as giving back each page of a
+        // Most of it is taken out of the clock. The rest is the kernel's: its round trip to the
+        // server, and what ends a request, such as giving back each page of a
         // write, which it would do for a real disk as well.
         let outside = now.outside - self.outside;
-        let errands = busy.saturating_sub(outside).min(Nanos(self.errand.0 * requests));
+        let round_trips = busy.saturating_sub(outside).min(Nanos(self.round_trip.0 * requests));
         // Where the processor stood idle for as long as that, it took nothing from the
         // workload.
-        let displaced = errands.saturating_sub(now.idle - self.idle);
+        let displaced = round_trips.saturating_sub(now.idle - self.idle);
         let share = match result.wall.0 {
             0 => 0.0,
             wall => ((excess + displaced).0 as f64 / wall as f64).min(1.0),

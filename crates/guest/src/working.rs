@@ -1,4 +1,4 @@
-//! The process of the trial: [`trial::execute`], with the transport's tax added to what it
+//! The process of the trial: [`trial::execute`], with the transport's overhead added to what it
 //! tells.
 
 use measure::ProgramCpu;
@@ -90,7 +90,7 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
                 }
                 let now = server.map(|server| Reading::take(&words, server));
                 if let Some((from, to)) = readings.of(&result.phase, now) {
-                    from.tax(to, result);
+                    from.add_overhead(to, result);
                 }
             }
             Event::Phase(PhaseEvent::Started { phase, .. }) => starts = Some(phase.clone()),
@@ -109,7 +109,7 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
                 held = Some(held::all_but(left).unwrap_or_else(|error| given_up(&error)));
                 held::limit_dirty_by_share().unwrap_or_else(|error| given_up(&error));
                 // A program that runs through several phases is within the first already.
-                measure::stand_outside_since(began);
+                measure::exclude_since(began);
             }
             phases += 1;
             words.set(Word::Phase, phases);

@@ -34,7 +34,7 @@ const STILL_MAX: Duration = Duration::from_secs(10);
 /// As much of it as one look can vouch for.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 
-/// What was felt.
+/// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sign {
     /// It lives, or it is too early to say.
@@ -44,7 +44,7 @@ pub(crate) enum Sign {
 }
 
 /// What is asked of an emulator.
-pub(crate) trait Patient {
+pub(crate) trait Probed {
     /// Instructions executed so far.
     fn instructions(&mut self) -> Result<u64, LabError>;
 
@@ -52,7 +52,7 @@ pub(crate) trait Patient {
     fn sleeps(&self) -> bool;
 }
 
-impl Patient for Vm {
+impl Probed for Vm {
     fn instructions(&mut self) -> Result<u64, LabError> {
         Vm::instructions(self)
     }
@@ -97,11 +97,11 @@ impl Pulse {
     }
 
     /// Feels it: `beat` is the guest's own count.
-    pub(crate) fn feel(&mut self, beat: u64, patient: &mut impl Patient) -> Sign {
-        self.feel_at(Instant::now(), beat, patient)
+    pub(crate) fn check(&mut self, beat: u64, probed: &mut impl Probed) -> Sign {
+        self.check_at(Instant::now(), beat, probed)
     }
 
-    fn feel_at(&mut self, now: Instant, beat: u64, patient: &mut impl Patient) -> Sign {
+    fn check_at(&mut self, now: Instant, beat: u64, probed: &mut impl Probed) -> Sign {
         if beat != self.beat {
             (self.beat, self.beaten, self.first) = (beat, now, None);
             return Sign::Life;
@@ -110,9 +110,9 @@ impl Pulse {
             return Sign::Life;
         }
         // An emulator that does not answer has gone, which its end tells better.
-        let Ok(count) = patient.instructions() else { return Sign::Life };
+        let Ok(count) = probed.instructions() else { return Sign::Life };
         let look = now.duration_since(self.looked).min(LOOK_MAX);
-        let stands = count == self.last && patient.sleeps();
+        let stands = count == self.last && probed.sleeps();
         (self.last, self.looked) = (count, now);
         let Some(first) = self.first else {
             (self.first, self.still) = (Some(count), Duration::ZERO);
@@ -142,7 +142,7 @@ mod tests {
         sleeps: bool,
     }
 
-    impl Patient for Guest {
+    impl Probed for Guest {
         fn instructions(&mut self) -> Result<u64, LabError> {
             Ok(self.count)
         }
@@ -154,7 +154,7 @@ mod tests {
 
     fn second(nth: u64, pulse: &mut Pulse, beat: u64, guest: &mut Guest) -> Sign {
         let start = pulse.beaten;
-        let sign = pulse.feel_at(start + Duration::from_secs(nth), beat, guest);
+        let sign = pulse.check_at(start + Duration::from_secs(nth), beat, guest);
         if beat != 0 {
             pulse.beaten = start;
         }

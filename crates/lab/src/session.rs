@@ -205,7 +205,7 @@ fn watch(
             }
             Happening::Nothing => {}
         }
-        if let Sign::None(why) = pulse.feel(words.get(Word::Heartbeat), vm) {
+        if let Sign::None(why) = pulse.check(words.get(Word::Heartbeat), vm) {
             vm.shake();
             let _ = vm.wait(Instant::now() + LAST_WORDS, stop)?;
             return Ok(Some(died(vm, format!("it hung at {}: {why}", passing.step))));

@@ -20,7 +20,7 @@ pub fn now() -> Nanos {
 /// Takes the time since `began` out of this process's clock: it stands at `began` when this
 /// returns. For the only one that can run, on a machine with a single processor: to
 /// whoever else reads the clock, before or after, it never goes back.
-pub fn stand_outside_since(began: Nanos) {
+pub fn exclude_since(began: Nanos) {
     OUTSIDE.fetch_add((now() - began).0, Ordering::Relaxed);
 }
 
@@ -40,7 +40,7 @@ mod tests {
         // Ends only because the clock goes on meanwhile.
         while now() < began + Nanos::from_millis(3) {}
         let outside = time_outside();
-        stand_outside_since(began);
+        exclude_since(began);
         assert!(time_outside() - outside >= Nanos::from_millis(3));
         assert!(now() >= began);
     }

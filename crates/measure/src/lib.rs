@@ -8,7 +8,7 @@ mod device;
 mod latencies;
 mod tally;
 
-pub use clock::{now, stand_outside_since, time_outside};
+pub use clock::{exclude_since, now, time_outside};
 pub use cpu::{CpuTime, MachineCpu, ProcessCpu, ProgramCpu, leave_out};
 pub use device::{DeviceCounters, DeviceId, DeviceUse};
 pub use latencies::{DecodeLatenciesError, Latencies, Percentiles};

@@ -24,7 +24,7 @@ pub use analysis::{
     TrialFigure, Unit, WorkloadAnalysis, analyse, metrics_of,
 };
 pub use crosscheck::{
-    Answer, Crosscheck, Held, HeldCount, HeldPhase, HeldTime, Verdict, crosscheck,
+    Answer, ContenderCheck, CountCheck, Crosscheck, PhaseCheck, TimeCheck, Verdict, crosscheck,
 };
 pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html};
 pub use redaction::redacted;

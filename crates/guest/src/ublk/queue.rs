@@ -85,8 +85,8 @@ impl FrontEnd for Queues {
         measure::now()
     }
 
-    fn stand_outside_since(&self, began: Nanos) {
-        measure::stand_outside_since(began);
+    fn exclude_since(&self, began: Nanos) {
+        measure::exclude_since(began);
     }
 
     fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()> {

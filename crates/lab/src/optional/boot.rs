@@ -19,7 +19,6 @@ use crate::checkpoint::key;
 use crate::error::LabError;
 use crate::profile::MachineProfile;
 
-/// See the module's own words.
 pub(super) struct Boot;
 
 /// The archive of the system, in the part's directory.

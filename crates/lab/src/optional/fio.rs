@@ -7,7 +7,6 @@ use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
 use crate::error::LabError;
 
-/// See the module's own words.
 pub(super) struct Fio;
 
 static DESCRIPTION: PartDescription = PartDescription {

@@ -14,7 +14,6 @@ use crate::cache::unfinished;
 use crate::checkpoint::key;
 use crate::error::LabError;
 
-/// See the module's own words.
 pub(super) struct Zfs;
 
 static DESCRIPTION: PartDescription = PartDescription {

@@ -31,12 +31,12 @@ pub struct Crosscheck {
     /// The ratio is to lie within 1/(1 + margin) and 1 + margin.
     pub margin: f64,
     /// One for each filesystem.
-    pub contenders: Vec<Held>,
+    pub contenders: Vec<ContenderCheck>,
 }
 
 /// Both on one contender.
 #[derive(Debug, Clone, Serialize)]
-pub struct Held {
+pub struct ContenderCheck {
     /// The contender.
     pub name: String,
     /// Pairs of which both ended well.
@@ -44,18 +44,18 @@ pub struct Held {
     /// Trials that did not, with their reasons.
     pub failed: Vec<String>,
     /// The phases both have; the last, `all`, is their sum.
-    pub phases: Vec<HeldPhase>,
+    pub phases: Vec<PhaseCheck>,
 }
 
 /// Both in one phase.
 #[derive(Debug, Clone, Serialize)]
-pub struct HeldPhase {
+pub struct PhaseCheck {
     /// Its name.
     pub name: String,
     /// Times: by our clock, of the processor, by our clock without the program's own code.
-    pub times: Vec<HeldTime>,
+    pub times: Vec<TimeCheck>,
     /// What both count.
-    pub counts: Vec<HeldCount>,
+    pub counts: Vec<CountCheck>,
     /// What follows.
     pub verdict: Verdict,
     /// What was wrong with some of the pairs.
@@ -64,7 +64,7 @@ pub struct HeldPhase {
 
 /// One kind of time.
 #[derive(Debug, Clone, Serialize)]
-pub struct HeldTime {
+pub struct TimeCheck {
     /// Which: `wall`, `cpu`, `outside`.
     pub name: &'static str,
     /// Mean of ours, in seconds.
@@ -99,7 +99,7 @@ pub enum Answer {
 
 /// A count of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct HeldCount {
+pub struct CountCheck {
     /// What is counted.
     pub name: String,
     /// Ours, the same in every pair or the first that differs.
@@ -131,7 +131,7 @@ impl Crosscheck {
     /// Whether nothing departs and nothing is undecided.
     pub fn holds(&self) -> bool {
         let well =
-            |phase: &HeldPhase| matches!(phase.verdict, Verdict::Equivalent | Verdict::OwnCode);
+            |phase: &PhaseCheck| matches!(phase.verdict, Verdict::Equivalent | Verdict::OwnCode);
         !self.contenders.is_empty()
             && self.contenders.iter().all(|held| {
                 held.failed.is_empty() && held.pairs > 0 && held.phases.iter().all(well)
@@ -188,7 +188,7 @@ fn held(
     ours: &BTreeMap<u32, &StoredTrial>,
     originals: &BTreeMap<u32, &StoredTrial>,
     margin: f64,
-) -> Held {
+) -> ContenderCheck {
     let done = |trial: &StoredTrial| trial.outcome.as_ref().is_some_and(|o| o.is_done());
     let failed = ours
         .values()
@@ -210,7 +210,7 @@ fn held(
             (done(ours) && done(original)).then_some(Pair { block: *block, ours, original })
         })
         .collect();
-    let mut phases: Vec<HeldPhase> = Vec::new();
+    let mut phases: Vec<PhaseCheck> = Vec::new();
     let mut together: Vec<PairedPhase> = Vec::new();
     for phase in pairs.first().map_or(&[][..], |pair| &pair.original.phases) {
         let both: Vec<PairedPhase> =
@@ -218,7 +218,7 @@ fn held(
         if both.is_empty() {
             continue;
         }
-        phases.push(held_phase(&phase.phase, &both, margin));
+        phases.push(check_phase(&phase.phase, &both, margin));
         for one in both {
             match together.iter_mut().find(|sum| sum.block == one.block) {
                 Some(sum) => sum.add(&one),
@@ -227,9 +227,9 @@ fn held(
         }
     }
     if phases.len() > 1 {
-        phases.push(held_phase("all", &together, margin));
+        phases.push(check_phase("all", &together, margin));
     }
-    Held { name: name.to_owned(), pairs: pairs.len(), failed, phases }
+    ContenderCheck { name: name.to_owned(), pairs: pairs.len(), failed, phases }
 }
 
 struct Pair<'a> {
@@ -319,13 +319,14 @@ fn counts(ours: &PhaseResult, original: &PhaseResult) -> Vec<(String, f64, f64)>
     counts
 }
 
-fn held_phase(name: &str, both: &[PairedPhase], margin: f64) -> HeldPhase {
-    let times: Vec<HeldTime> = (0..TIMES.len()).map(|kind| held_time(kind, both, margin)).collect();
-    let mut counts: Vec<HeldCount> = Vec::new();
+fn check_phase(name: &str, both: &[PairedPhase], margin: f64) -> PhaseCheck {
+    let times: Vec<TimeCheck> =
+        (0..TIMES.len()).map(|kind| check_time(kind, both, margin)).collect();
+    let mut counts: Vec<CountCheck> = Vec::new();
     for (what, ours, original) in both.iter().flat_map(|pair| &pair.counts) {
         let agrees = usize::from(ours == original);
         match counts.iter_mut().find(|count| count.name == *what) {
-            None => counts.push(HeldCount {
+            None => counts.push(CountCheck {
                 name: what.clone(),
                 ours: *ours,
                 original: *original,
@@ -352,10 +353,10 @@ fn held_phase(name: &str, both: &[PairedPhase], margin: f64) -> HeldPhase {
         (_, Answer::OursLess | Answer::OursMore, _) => Verdict::Departs,
         (_, Answer::Undecided, _) => Verdict::Undecided,
     };
-    HeldPhase { name: name.to_owned(), times, counts, verdict, remarks }
+    PhaseCheck { name: name.to_owned(), times, counts, verdict, remarks }
 }
 
-fn held_time(kind: usize, both: &[PairedPhase], margin: f64) -> HeldTime {
+fn check_time(kind: usize, both: &[PairedPhase], margin: f64) -> TimeCheck {
     let side = |of: fn(&PairedPhase) -> &Times| -> Vec<Observation> {
         both.iter().map(|pair| Observation { block: pair.block, value: of(pair)[kind] }).collect()
     };
@@ -373,7 +374,7 @@ fn held_time(kind: usize, both: &[PairedPhase], margin: f64) -> HeldTime {
         Err(_) => (Answer::Undecided, None),
     };
     let found = compared.as_ref().ok();
-    HeldTime {
+    TimeCheck {
         name: TIMES[kind],
         ours_s: mean(&ours),
         original_s: mean(&original),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Answer, Crosscheck, Held, HeldCount, HeldPhase, HeldTime, Verdict};
+use super::{Answer, ContenderCheck, CountCheck, Crosscheck, PhaseCheck, TimeCheck, Verdict};
 use crate::analysis::Unit;
 use crate::wording;
 
@@ -21,13 +21,13 @@ pub(super) fn table(check: &Crosscheck) -> String {
     text
 }
 
-fn contender(text: &mut String, held: &Held) {
+fn contender(text: &mut String, check: &ContenderCheck) {
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "\n{}, {}", held.name, wording::counted(held.pairs, "pair"));
-    for failed in &held.failed {
+    let _ = writeln!(text, "\n{}, {}", check.name, wording::counted(check.pairs, "pair"));
+    for failed in &check.failed {
         let _ = writeln!(text, "  {failed}");
     }
-    if held.phases.is_empty() {
+    if check.phases.is_empty() {
         return;
     }
     let _ = writeln!(
@@ -35,7 +35,7 @@ fn contender(text: &mut String, held: &Held) {
         "  {:<18} {:<8} {:>11} {:>11}  {:<23} within the margin",
         "phase", "time", "ours", "original", "ratio, 95 %"
     );
-    for phase in &held.phases {
+    for phase in &check.phases {
         for (nth, time) in phase.times.iter().enumerate() {
             let name = if nth == 0 { phase.name.as_str() } else { "" };
             row(text, name, time);
@@ -46,7 +46,7 @@ fn contender(text: &mut String, held: &Held) {
     }
 }
 
-fn row(text: &mut String, name: &str, time: &HeldTime) {
+fn row(text: &mut String, name: &str, time: &TimeCheck) {
     let seconds = |value: Option<f64>| {
         value.map_or("missing".to_owned(), |value| wording::figure(value, Unit::Seconds))
     };
@@ -69,7 +69,7 @@ fn row(text: &mut String, name: &str, time: &HeldTime) {
 }
 
 /// The verdict in words, then the counts, as many to a line as go there.
-fn verdict(phase: &HeldPhase) -> Vec<String> {
+fn verdict(phase: &PhaseCheck) -> Vec<String> {
     const WIDTH: usize = 78;
     let words = match phase.verdict {
         Verdict::Equivalent => "equivalent",
@@ -89,7 +89,7 @@ fn verdict(phase: &HeldPhase) -> Vec<String> {
     lines
 }
 
-fn count(count: &HeldCount) -> String {
+fn count(count: &CountCheck) -> String {
     let name = count.name.replace('_', " ");
     if count.agree == count.pairs {
         format!("{name} equal ({})", wording::number(count.ours))

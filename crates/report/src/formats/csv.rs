@@ -9,7 +9,6 @@ use workload::{PhaseResult, PhaseStatus};
 use super::{Format, Options};
 use crate::{Analysis, Quantile};
 
-/// See the module's own words.
 pub(super) struct Csv;
 
 const HEADER: &str = "run,trial,block,contender,workload,phase,metric,unit,value,status\n";

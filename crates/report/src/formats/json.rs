@@ -22,7 +22,6 @@ use crate::{Analysis, Quantile};
 /// 2: pairs are those with the best of a table, all on request.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// See the module's own words.
 pub(super) struct Json;
 
 impl Format for Json {

@@ -8,7 +8,6 @@ use crate::analysis::{
 };
 use crate::wording::{and, counted, factors, figure, spread};
 
-/// See the module's own words.
 pub(super) struct Markdown;
 
 impl Format for Markdown {

@@ -1,6 +1,6 @@
 //! An original held against ours, with planted differences.
 
-use report::{Answer, Crosscheck, HeldPhase, Verdict, crosscheck};
+use report::{Answer, Crosscheck, PhaseCheck, Verdict, crosscheck};
 use store::StoredRun;
 use trial::{Outcome, Step};
 use units::{Bytes, Nanos};
@@ -31,7 +31,7 @@ fn held(run: &StoredRun) -> Crosscheck {
     crosscheck(run, "original-postmark", "postmark", 0.1)
 }
 
-fn only(check: &Crosscheck) -> &HeldPhase {
+fn only(check: &Crosscheck) -> &PhaseCheck {
     assert_eq!((check.contenders.len(), check.contenders[0].phases.len()), (1, 1));
     &check.contenders[0].phases[0]
 }

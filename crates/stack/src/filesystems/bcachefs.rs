@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{Command, Contender, Durability, Refusal};
 
-/// See the module's own words.
 pub(super) struct Bcachefs;
 
 static DESCRIPTION: Description = Description {

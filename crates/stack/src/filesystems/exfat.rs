@@ -7,7 +7,6 @@ use super::vocabulary::{ATIME, BLOCK_SIZE, SYNC};
 use super::{Description, Filesystem, Mount, Plan, Request, serial_digits};
 use crate::{Command, Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Exfat;
 
 static DESCRIPTION: Description = Description {

@@ -10,7 +10,6 @@ use super::vocabulary::{
 use super::{Description, Filesystem, Plan, Preset, Request, Upkeep, UpkeepRequest};
 use crate::{Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Ext2;
 
 static DESCRIPTION: Description = Description {

@@ -11,7 +11,6 @@ use super::vocabulary::{
 use super::{Description, Filesystem, Plan, Preset, Request, Upkeep, UpkeepRequest};
 use crate::{Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Ext4;
 
 static DESCRIPTION: Description = Description {

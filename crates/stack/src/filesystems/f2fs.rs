@@ -9,7 +9,6 @@ use super::vocabulary::{
 use super::{Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest, upkeep};
 use crate::{Command, Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct F2fs;
 
 static DESCRIPTION: Description = Description {

@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{Command, Contender, Durability, Refusal};
 
-/// See the module's own words.
 pub(super) struct Jfs;
 
 static DESCRIPTION: Description = Description {

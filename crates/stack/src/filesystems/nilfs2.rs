@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{Command, Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Nilfs2;
 
 static DESCRIPTION: Description = Description {

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{Command, Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Ntfs3;
 
 static DESCRIPTION: Description = Description {

@@ -8,7 +8,6 @@ use super::vocabulary::{ATIME, COMPRESSION, DIRECTORY_HASH, SYNC, TAIL_PACKING};
 use super::{Description, Filesystem, Mount, Plan, Request};
 use crate::{Command, Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Reiser4;
 
 static DESCRIPTION: Description = Description {

@@ -7,7 +7,6 @@ use super::vocabulary::{ATIME, SYNC};
 use super::{Change, Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest};
 use crate::{Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Tmpfs;
 
 static DESCRIPTION: Description = Description {

@@ -10,7 +10,6 @@ use super::vocabulary::{
 use super::{Description, Filesystem, Mount, Plan, Preset, Request, Upkeep, UpkeepRequest, upkeep};
 use crate::{Command, Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct Xfs;
 
 static DESCRIPTION: Description = Description {

@@ -16,7 +16,6 @@ use super::{
 };
 use crate::{Command, Contender, Durability, Refusal};
 
-/// See the module's own words.
 pub(super) struct Zfs;
 
 static DESCRIPTION: Description = Description {

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{Command, Contender, Refusal};
 
-/// See the module's own words.
 pub(super) struct ZfsFuse;
 
 static DESCRIPTION: Description = Description {

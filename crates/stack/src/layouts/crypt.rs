@@ -10,7 +10,6 @@ use super::md::text;
 use super::{Description, JOURNAL, Layout, Parameter, Plan, Request, Role, roles, split};
 use crate::{Command, LayoutChoice, Refusal};
 
-/// See the module's own words.
 pub(super) struct Crypt;
 
 static SECTOR: Parameter = Parameter {

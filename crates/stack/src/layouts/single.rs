@@ -3,7 +3,6 @@
 use super::{Description, JOURNAL, Layout, Parameter, Plan, Request, Role, roles, split};
 use crate::{LayoutChoice, Refusal};
 
-/// See the module's own words.
 pub(super) struct Single;
 
 static PARAMETERS: &[&Parameter] = &[&JOURNAL];

@@ -11,7 +11,6 @@ use super::md::text;
 use super::{CHUNK, Description, JOURNAL, Layout, Parameter, Plan, Request, Role, roles, split};
 use crate::{Command, LayoutChoice, Refusal};
 
-/// See the module's own words.
 pub(super) struct Thin;
 
 static SIZE: Parameter = Parameter {

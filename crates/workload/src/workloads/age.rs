@@ -17,7 +17,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Age;
 
 const CREATE_OP: OpDescription =

@@ -18,7 +18,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct BigFile;
 
 const READ_OP: OpDescription = OpDescription { name: "read", span: "one read of a block" };

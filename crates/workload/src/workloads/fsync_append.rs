@@ -18,7 +18,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct FsyncAppend;
 
 static PREPARE: PhaseDescription = PhaseDescription {

@@ -16,7 +16,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct MaildirRead;
 
 static POPULATE: PhaseDescription = PhaseDescription {

@@ -20,7 +20,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct MaildirWrite;
 
 static IO: PhaseDescription = PhaseDescription {

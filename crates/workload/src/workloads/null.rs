@@ -8,7 +8,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Null;
 
 // A phase: its name in tables, what its clock covers, and its kinds of op. An `Op` is the

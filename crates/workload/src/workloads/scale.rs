@@ -19,7 +19,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Scale;
 
 /// What is done with an entry.

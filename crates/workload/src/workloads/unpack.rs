@@ -8,7 +8,6 @@ use crate::engine::maildir::run;
 use crate::{Context, Description, Failure, Headline, InputFacts, InputKind, Parameters};
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Unpack;
 
 static DESCRIPTION: Description = Description {

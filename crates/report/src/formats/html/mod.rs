@@ -19,7 +19,6 @@ use store::StoredRun;
 use super::{Format, Options};
 use crate::{Analysis, PhaseAnalysis, WorkloadAnalysis};
 
-/// See the module's own words.
 pub(super) struct Html;
 
 impl Format for Html {

@@ -16,7 +16,6 @@ use crate::wording::{and, counted};
 use folding::{fitted, folded};
 use rows::{Row, Style, rows, unseen_footnotes};
 
-/// See the module's own words.
 pub(super) struct Terminal;
 
 const WIDTH_MIN: usize = 60;

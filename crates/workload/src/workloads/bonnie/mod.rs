@@ -24,7 +24,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Bonnie;
 
 /// Which version is followed.

@@ -30,7 +30,6 @@ use crate::{Space, Workload};
 pub use self::preload::{PRELOAD_COMMAND, preload_main};
 pub use self::prepare::prepare_system;
 
-/// See the module's own words.
 pub(super) struct Boot;
 
 static BOOT: PhaseDescription = PhaseDescription {

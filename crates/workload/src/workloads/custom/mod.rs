@@ -22,7 +22,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Custom;
 
 /// In the order of [`Do`].

@@ -27,7 +27,6 @@ use crate::engine::walk;
 use crate::{Context, Description, Failure, InputFacts, OpError, Parameters, PhaseResult};
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Ffsb;
 
 impl Workload for Ffsb {

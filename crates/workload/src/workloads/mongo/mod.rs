@@ -23,7 +23,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Mongo;
 
 const MKDIR_OP: OpDescription = OpDescription { name: "mkdir", span: "one mkdir" };

@@ -13,7 +13,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct OriginalBonnie;
 
 const PROGRAM: Program = Program { name: "bonnie++", package: "bonnie++" };

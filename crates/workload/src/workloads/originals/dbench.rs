@@ -10,7 +10,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct OriginalDbench;
 
 const PROGRAM: Program = Program { name: "dbench", package: "dbench" };

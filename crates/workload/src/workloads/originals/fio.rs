@@ -11,7 +11,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct OriginalFio;
 
 const PROGRAM: Program = Program { name: "fio", package: "fio" };

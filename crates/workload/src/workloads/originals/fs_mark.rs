@@ -10,7 +10,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct OriginalFsMark;
 
 const PROGRAM: Program = Program { name: "fs_mark", package: "fsmark" };

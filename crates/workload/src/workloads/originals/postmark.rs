@@ -9,7 +9,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct OriginalPostMark;
 
 const PROGRAM: Program = Program { name: "postmark", package: "postmark" };

@@ -21,7 +21,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct PostMark;
 
 const CREATE_OP: OpDescription =

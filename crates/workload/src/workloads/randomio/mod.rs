@@ -26,7 +26,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct RandomIo;
 
 static PREPARE: PhaseDescription = PhaseDescription {

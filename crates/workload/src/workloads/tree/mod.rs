@@ -29,7 +29,6 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-/// See the module's own words.
 pub(super) struct Tree;
 
 static COPY_ARCHIVE: PhaseDescription = PhaseDescription {
