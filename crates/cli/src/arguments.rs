@@ -162,6 +162,10 @@ pub(crate) struct Place {
     #[arg(long, value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
 
+    /// With lab: which one, a name of `lab list` [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) lab: Option<String>,
+
     /// With lab: the machine, a name of `list profiles` or a TOML file
     #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
     pub(crate) profile: String,
@@ -350,6 +354,10 @@ pub(crate) struct Man {
 pub(crate) struct LabArguments {
     #[command(subcommand)]
     pub(crate) action: LabAction,
+
+    /// Which lab, a name of `lab list` [default: default]
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) lab: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -358,6 +366,14 @@ pub(crate) enum LabAction {
     Build(LabBuild),
     /// Say what the lab is made of
     Show,
+    /// List the labs by name, with their kernels
+    List,
+    /// Remove a lab, and what was downloaded for it alone
+    Remove {
+        /// Its name
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
     /// Repeat one trial of each filesystem, alone, side by side and on a busy machine, and
     /// compare every nanosecond and every disk request
     Verify(LabVerify),
@@ -467,6 +483,10 @@ pub(crate) struct LabVerify {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabBuild {
+    /// The lab's name, for `--lab NAME` later on; others stay as they are [default: default]
+    #[arg(long, value_name = "NAME", conflicts_with = "lab")]
+    pub(crate) name: Option<String>,
+
     /// A kernel of your own: a bzImage, which needs --modules, or a kernel's Debian package.
     /// It is booted once before it becomes the lab
     #[arg(long, value_name = "FILE")]

@@ -51,10 +51,12 @@ impl Places for Here {
                         inputs.facts.source_tree = Some(tree);
                     }
                 }
-                InputKind::System if request.testbed.is_lab() => {
-                    inputs.files.system = crate::commands::lab::system()?;
+                InputKind::System => {
+                    if let TestbedRequest::Lab { name, .. } = &request.testbed {
+                        inputs.files.system = crate::commands::lab::system(name.as_deref())?;
+                    }
                 }
-                InputKind::System | InputKind::Program(_) => {}
+                InputKind::Program(_) => {}
             }
         }
         Ok(inputs)
@@ -82,9 +84,10 @@ impl Places for Here {
             TestbedRequest::Device { devices, destroy, loop_directory } => Box::new(
                 DeviceTestbed::new(ledger, devices, destroy, loop_directory, inputs, tool_path()),
             ),
-            TestbedRequest::Lab { profile, disk, changes, request_log } => {
+            TestbedRequest::Lab { name, profile, disk, changes, request_log } => {
                 let disk = disk.as_deref();
-                let mut lab = crate::commands::lab::open(profile, disk, changes, &inputs)?;
+                let mut lab =
+                    crate::commands::lab::open(name.as_deref(), profile, disk, changes, &inputs)?;
                 if let Some(directory) = request_log {
                     lab.keep_request_logs(directory.clone());
                 }

@@ -33,11 +33,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["export", cache, file] => {
-            lab::export(&lab::current(Path::new(cache))?, Path::new(file))?;
+            lab::export(&lab::find(Path::new(cache), lab::DEFAULT_LAB)?, Path::new(file))?;
             return Ok(());
         }
         ["import", cache, file] => {
-            println!("{}", lab::import(Path::new(cache), Path::new(file))?.directory.display());
+            println!(
+                "{}",
+                lab::import(Path::new(cache), lab::DEFAULT_LAB, Path::new(file))?
+                    .directory
+                    .display()
+            );
             return Ok(());
         }
         _ => {}
@@ -45,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [cache, profile, contender, work, seed, times, rest @ ..] = &arguments[..] else {
         return Err("see the top of lab_dev.rs".into());
     };
-    let parts = lab::current(Path::new(cache))?.parts()?;
+    let parts = lab::find(Path::new(cache), lab::DEFAULT_LAB)?.parts()?;
     let began = Instant::now();
     let profile = MachineProfile::find(profile)?;
     let mails = std::env::var("LAB_DEV_MAILS").unwrap_or_else(|_| "2000".to_owned()).parse()?;

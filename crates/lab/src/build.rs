@@ -13,6 +13,7 @@ use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::lab::Parts;
 use crate::machine::Qemu;
+use crate::names::{self, DEFAULT_LAB};
 use crate::optional::{self, Base, directory_of};
 use crate::own_kernel::{self, Given};
 use crate::packages::Source;
@@ -24,7 +25,6 @@ const QEMU: &str = "qemu-system-x86_64";
 const QEMU_PACKAGE: &str = "qemu-system-x86";
 pub(crate) const MANIFEST: &str = "manifest.toml";
 const MANIFEST_VERSION: u32 = 1;
-const CURRENT: &str = "current";
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +40,8 @@ pub struct BuildOptions {
     pub unpack_qemu: bool,
     /// Builds anew though there is a lab.
     pub refresh: bool,
+    /// The lab's name; [`DEFAULT_LAB`] where `None`.
+    pub name: Option<String>,
     /// Optional parts to build, names of [`crate::OPTIONAL_PARTS`], beside those the lab has.
     pub with: Vec<String>,
 }
@@ -116,27 +118,8 @@ pub struct Software {
     pub manifest: Manifest,
 }
 
-/// The lab in `cache` that was built last.
-///
-/// # Errors
-/// When there is none or it is damaged.
-pub fn current(cache: &Path) -> Result<Software, LabError> {
-    let pointer = cache.join(CURRENT);
-    let name =
-        std::fs::read_to_string(&pointer).map_err(|_| LabError::NotBuilt(cache.to_owned()))?;
-    open_cache(cache)?;
-    let directory = cache.join("software").join(name.trim());
-    if directory.is_dir() {
-        open_cache(&directory)?;
-    }
-    let path = directory.join(MANIFEST);
-    let text = std::fs::read_to_string(&path).map_err(|_| LabError::NotBuilt(cache.to_owned()))?;
-    let manifest = read_manifest(&path, &text)?;
-    Ok(Software { directory, manifest })
-}
-
 /// Reads a manifest, which has to be of this version.
-fn read_manifest(path: &Path, text: &str) -> Result<Manifest, LabError> {
+pub(crate) fn read_manifest(path: &Path, text: &str) -> Result<Manifest, LabError> {
     let manifest: Manifest =
         toml::from_str(text).map_err(|error| LabError::damaged(path, error.to_string()))?;
     match manifest.version {
@@ -149,6 +132,12 @@ fn read_manifest(path: &Path, text: &str) -> Result<Manifest, LabError> {
 }
 
 impl Software {
+    /// Its kernel's release, as its modules' directory is called.
+    pub fn kernel_release(&self) -> String {
+        let name = self.manifest.modules.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
     /// Its parts, ready for [`crate::Lab::open`].
     ///
     /// # Errors
@@ -201,7 +190,8 @@ pub fn build(
     sweep_unfinished(cache);
     sweep_unfinished(&cache.join("built"));
     let own = options.kernel.is_some() || options.tools.is_some() || options.unpack_qemu;
-    let present = current(cache).ok().filter(|software| software.parts().is_ok());
+    let name = options.name.as_deref().unwrap_or(DEFAULT_LAB);
+    let present = names::find(cache, name).ok().filter(|software| software.parts().is_ok());
     let asked = options.with.iter().cloned();
     let with: BTreeSet<String> = match &present {
         Some(present) => asked.chain(present.manifest.with.iter().cloned()).collect(),
@@ -223,7 +213,7 @@ pub fn build(
             .map_err(|error| LabError::value("the manifest", error.to_string()))?;
         let path = work.join(MANIFEST);
         std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
-        adopt(cache, &work, &text)
+        adopt(cache, name, &work, &text)
     };
     let mut software = match present {
         Some(present) => present,
@@ -237,10 +227,10 @@ pub fn build(
         }
     };
     // One at a time: a part takes minutes, and what is finished before it is not lost with it.
-    for name in with {
-        if !software.manifest.with.contains(&name) {
+    for part in with {
+        if !software.manifest.with.contains(&part) {
             let begun = extend(&work, &software);
-            software = finish(begun.and_then(|m| add_part(&work, cache, m, &name, progress)))?;
+            software = finish(begun.and_then(|m| add_part(&work, cache, m, &part, progress)))?;
         }
     }
     Ok(software)
@@ -258,6 +248,7 @@ fn check(options: &BuildOptions) -> Result<(), LabError> {
     if let Some(modules) = &options.modules {
         own_kernel::check_modules(modules)?;
     }
+    options.name.as_deref().map_or(Ok(()), names::check_name)?;
     for name in &options.with {
         optional::part(name)?;
     }
@@ -312,10 +303,15 @@ fn add_part(
     Ok(manifest)
 }
 
-/// Makes a finished directory the current lab.
-pub(crate) fn adopt(cache: &Path, work: &Path, manifest: &str) -> Result<Software, LabError> {
-    let name = key(&[manifest.as_bytes()]);
-    let directory = cache.join("software").join(&name);
+/// Makes a finished directory the lab of this name.
+pub(crate) fn adopt(
+    cache: &Path,
+    name: &str,
+    work: &Path,
+    manifest: &str,
+) -> Result<Software, LabError> {
+    let place = key(&[manifest.as_bytes()]);
+    let directory = cache.join("software").join(&place);
     let digest = tree_digest(work)?;
     if directory.join(MANIFEST).exists() && tree_digest(&directory)? == digest {
         std::fs::remove_dir_all(work).map_err(LabError::at("remove", work))?;
@@ -333,11 +329,8 @@ pub(crate) fn adopt(cache: &Path, work: &Path, manifest: &str) -> Result<Softwar
         std::io::Write::write_all(&mut file, digest.as_bytes())
             .map_err(LabError::at("write", &kept))
     })?;
-    write_whole(&cache.join(CURRENT), |mut file: &std::fs::File| {
-        std::io::Write::write_all(&mut file, name.as_bytes())
-            .map_err(LabError::at("write", &cache.join(CURRENT)))
-    })?;
-    current(cache)
+    names::name(cache, name, &place)?;
+    names::find(cache, name)
 }
 
 fn build_in(
@@ -441,16 +434,16 @@ mod tests {
         };
         let text = toml::to_string(&manifest).unwrap();
         std::fs::write(work.join(MANIFEST), &text).unwrap();
-        let plain = adopt(cache.path(), &work, &text).unwrap();
+        let plain = adopt(cache.path(), DEFAULT_LAB, &work, &text).unwrap();
 
         let grown = store.join("grown");
         let mut manifest = extend(&grown, &plain).unwrap();
         manifest.with.insert("zfs".to_owned());
         let more = toml::to_string(&manifest).unwrap();
         std::fs::write(grown.join(MANIFEST), &more).unwrap();
-        let grown = adopt(cache.path(), &grown, &more).unwrap();
+        let grown = adopt(cache.path(), DEFAULT_LAB, &grown, &more).unwrap();
         assert_ne!(grown.directory, plain.directory);
-        assert_eq!(current(cache.path()).unwrap(), grown);
+        assert_eq!(names::find(cache.path(), DEFAULT_LAB).unwrap(), grown);
         assert_eq!(std::fs::read_to_string(plain.directory.join(MANIFEST)).unwrap(), text);
         assert!(grown.directory.join("modules/6.12/ublk_drv.ko").is_file());
         assert!(grown.directory.join("link").is_symlink());
@@ -466,7 +459,7 @@ mod tests {
     #[test]
     fn no_lab_says_how_to_get_one() {
         let cache = tempfile::tempdir().unwrap();
-        let error = current(cache.path()).unwrap_err().to_string();
+        let error = names::find(cache.path(), DEFAULT_LAB).unwrap_err().to_string();
         assert!(error.contains("fstrial lab build"), "{error}");
     }
 }

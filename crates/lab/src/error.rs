@@ -56,6 +56,17 @@ pub enum LabError {
     /// There is no lab yet.
     #[error("there is no lab in {}; `fstrial lab build` makes one", .0.display())]
     NotBuilt(PathBuf),
+    /// There is no lab of this name.
+    #[error(
+        "there is no lab called `{name}` (there are: {known}); `fstrial lab build --name {name}` \
+         makes one"
+    )]
+    NoSuchLab {
+        /// The name.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
     /// QEMU or the guest did not come up.
     #[error("the guest did not start: {reason}{}", kernel_words(kernel_log))]
     NoStart {

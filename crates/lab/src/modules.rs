@@ -2,6 +2,7 @@
 //! in an order in which each comes after those it depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::elf::Elf;
@@ -110,23 +111,31 @@ impl ModuleTree {
     }
 }
 
+/// What modules' files end with: as they are, or compressed.
+const SUFFIXES: [&str; 4] = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"];
+
 fn module_name(path: &Path) -> Option<String> {
     let file = path.file_name()?.to_str()?;
-    let stem = file.strip_suffix(".ko.xz").or_else(|| file.strip_suffix(".ko"))?;
+    let stem = SUFFIXES.iter().find_map(|suffix| file.strip_suffix(suffix))?;
     Some(stem.replace('-', "_"))
 }
 
 fn read_module(path: &Path) -> Result<Vec<u8>, LabError> {
     let file = std::fs::read(path).map_err(LabError::at("read", path))?;
-    let mut image = if path.extension().is_some_and(|extension| extension == "xz") {
-        let mut image = Vec::new();
-        let mut reader = lzma_rust2::XzReader::new(&file[..], true);
-        std::io::Read::read_to_end(&mut reader, &mut image)
-            .map_err(LabError::at("decompress", path))?;
-        image
-    } else {
-        file
+    let mut image = Vec::new();
+    let compressed = path.extension().and_then(|extension| extension.to_str());
+    let decompressed = match compressed {
+        Some("xz") => lzma_rust2::XzReader::new(&file[..], true).read_to_end(&mut image),
+        Some("gz") => flate2::read::MultiGzDecoder::new(&file[..]).read_to_end(&mut image),
+        Some("zst") => ruzstd::decoding::StreamingDecoder::new(&file[..])
+            .map_err(std::io::Error::other)
+            .and_then(|mut reader| reader.read_to_end(&mut image)),
+        _ => {
+            image = file;
+            Ok(0)
+        }
     };
+    decompressed.map_err(LabError::at("decompress", path))?;
     strip_signature(&mut image);
     Ok(image)
 }
@@ -146,6 +155,7 @@ fn strip_signature(image: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn signatures_go_and_nothing_else() {
@@ -167,5 +177,28 @@ mod tests {
         assert_eq!(name("kernel/crypto/crc32c-intel.ko.xz").as_deref(), Some("crc32c_intel"));
         assert_eq!(name("kernel/fs/ext4/ext4.ko").as_deref(), Some("ext4"));
         assert_eq!(name("modules.order"), None);
+    }
+
+    #[test]
+    fn a_module_is_the_same_however_it_is_compressed() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = |name: &str, bytes: &[u8]| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(module_name(&path).as_deref(), Some("ext4"));
+            read_module(&path)
+        };
+        let module = b"\x7fELF a module".repeat(50);
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&module).unwrap();
+        let level = ruzstd::encoding::CompressionLevel::Fastest;
+        let zst = ruzstd::encoding::compress_to_vec(&module[..], level);
+        assert_eq!(read("ext4.ko", &module).unwrap(), module);
+        assert_eq!(read("ext4.ko.gz", &gz.finish().unwrap()).unwrap(), module);
+        assert_eq!(read("ext4.ko.zst", &zst).unwrap(), module);
+        for cut in ["ext4.ko.gz", "ext4.ko.zst", "ext4.ko.xz"] {
+            let error = read(cut, &zst[..3]).unwrap_err().to_string();
+            assert!(error.contains("cannot decompress") && error.contains(cut), "{error}");
+        }
     }
 }

@@ -15,6 +15,8 @@ use crate::optional::OPTIONAL_PARTS;
 
 /// What several drivers use and none calls its own: `wipefs`, `blockdev`.
 const SHARED_TOOLS: &str = "util-linux";
+/// Below the cache: the packages that were downloaded, by their SHA-256.
+const KEPT: &str = "packages";
 /// Unpacked, packages take about this many times their compressed size.
 const UNPACKED: u64 = 5;
 
@@ -127,7 +129,6 @@ impl<'a> Source<'a> {
         std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
         for file in &fetched {
             unpack(file, &root)?;
-            std::fs::remove_file(file).map_err(LabError::at("remove", file))?;
         }
         files::without_set_id(&root)?;
         for needless in ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"] {
@@ -137,7 +138,7 @@ impl<'a> Source<'a> {
     }
 
     /// Downloads packages, with `closure` all they depend on too, and notes them. Returns
-    /// their files, which are the caller's to remove.
+    /// their files, which stay in the cache: another lab of the same packages fetches nothing.
     pub(crate) fn fetched(
         &mut self,
         what: &'static str,
@@ -145,19 +146,35 @@ impl<'a> Source<'a> {
         closure: bool,
     ) -> Result<Vec<PathBuf>, LabError> {
         let mut planned = self.apt()?.plan(packages, closure)?;
-        let size = planned.iter().map(|package| package.size).sum();
+        let kept = self.cache.join(KEPT);
+        std::fs::create_dir_all(&kept).map_err(LabError::at("create", &kept))?;
+        let is_kept = |package: &Package| {
+            let file = kept.join(&package.sha256);
+            !package.sha256.is_empty()
+                && file.is_file()
+                && check_digest(&file, &mut package.clone()).is_ok()
+        };
+        let lacking: Vec<Package> =
+            planned.iter().filter(|package| !is_kept(package)).cloned().collect();
+        let size = lacking.iter().map(|package| package.size).sum();
         self.check_room(Bytes(size))?;
-        let told = BuildProgress::Download { what, packages: planned.len(), size: Bytes(size) };
-        (self.progress)(told);
+        if !lacking.is_empty() {
+            let packages = lacking.len();
+            (self.progress)(BuildProgress::Download { what, packages, size: Bytes(size) });
+        }
         let apt = self.apt()?;
-        apt.download(&planned)?;
+        apt.download(&lacking)?;
         let archives = apt.archives();
         let mut files = Vec::new();
         for package in &mut planned {
-            let file = find_package(&archives, package)?;
-            check_digest(&file, package)?;
-            check_name(&file, package)?;
-            files.push(file);
+            if lacking.contains(package) {
+                let file = find_package(&archives, package)?;
+                check_digest(&file, package)?;
+                check_name(&file, package)?;
+                let place = kept.join(&package.sha256);
+                std::fs::rename(&file, &place).map_err(LabError::at("rename", &file))?;
+            }
+            files.push(kept.join(&package.sha256));
         }
         self.packages.extend(planned);
         Ok(files)
@@ -177,6 +194,20 @@ impl<'a> Source<'a> {
         }
         Ok(())
     }
+}
+
+/// Removes the packages that are kept and are none of these.
+///
+/// # Errors
+/// When one cannot be removed.
+pub(crate) fn forget_all_but(cache: &Path, packages: &[Package]) -> Result<(), LabError> {
+    for entry in std::fs::read_dir(cache.join(KEPT)).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        if !packages.iter().any(|package| name == package.sha256.as_str()) {
+            std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
+        }
+    }
+    Ok(())
 }
 
 /// Notes a package's digest; one that is not what the package lists say is refused.

@@ -9,6 +9,7 @@ use crate::build::{MANIFEST, Manifest, Software, adopt};
 use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished};
 use crate::contents::tree_digest;
 use crate::error::LabError;
+use crate::names::check_name;
 
 /// Name of the file that holds the digest, first in an exported lab.
 const DIGEST: &str = "digest";
@@ -43,11 +44,12 @@ pub fn export(software: &Software, file: &Path) -> Result<(), LabError> {
     })
 }
 
-/// Reads a lab that was exported and makes it the current one of `cache`.
+/// Reads a lab that was exported and makes it the one of this name in `cache`.
 ///
 /// # Errors
 /// When the file is cut off, changed or no lab, or there is no room. Nothing is left then.
-pub fn import(cache: &Path, file: &Path) -> Result<Software, LabError> {
+pub fn import(cache: &Path, name: &str, file: &Path) -> Result<Software, LabError> {
+    check_name(name)?;
     open_cache(cache)?;
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
@@ -57,7 +59,7 @@ pub fn import(cache: &Path, file: &Path) -> Result<Software, LabError> {
     let unpacked = unpack(file, &work);
     match unpacked {
         Ok((directory, text)) => {
-            let adopted = adopt(cache, &directory, &text);
+            let adopted = adopt(cache, name, &directory, &text);
             let _ = std::fs::remove_dir_all(&work);
             adopted
         }
@@ -102,7 +104,7 @@ fn unpack(file: &Path, work: &Path) -> Result<(PathBuf, String), LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::current;
+    use crate::names::{DEFAULT_LAB, find};
 
     fn lab(cache: &Path) -> Software {
         let work = cache.join("software").join("made");
@@ -122,7 +124,7 @@ mod tests {
         };
         let text = toml::to_string(&manifest).unwrap();
         std::fs::write(work.join(MANIFEST), &text).unwrap();
-        adopt(cache, &work, &text).unwrap()
+        adopt(cache, DEFAULT_LAB, &work, &text).unwrap()
     }
 
     #[test]
@@ -131,16 +133,16 @@ mod tests {
         let software = lab(here.path());
         let file = here.path().join("lab.tar");
         export(&software, &file).unwrap();
-        let arrived = import(there.path(), &file).unwrap();
+        let arrived = import(there.path(), DEFAULT_LAB, &file).unwrap();
         assert_eq!(arrived.manifest, software.manifest);
         assert_eq!(
             tree_digest(&arrived.directory).unwrap(),
             tree_digest(&software.directory).unwrap()
         );
-        assert_eq!(current(there.path()).unwrap(), arrived);
+        assert_eq!(find(there.path(), DEFAULT_LAB).unwrap(), arrived);
         // Once more is no mistake, and mends what was damaged since.
         std::fs::write(arrived.directory.join("kernel"), "damaged").unwrap();
-        assert_eq!(import(there.path(), &file).unwrap(), arrived);
+        assert_eq!(import(there.path(), DEFAULT_LAB, &file).unwrap(), arrived);
         assert_eq!(std::fs::read(arrived.directory.join("kernel")).unwrap(), b"kernel");
         arrived.check_files().unwrap();
     }
@@ -162,9 +164,9 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             software.manifest.kernel = "kernel".into();
             export(&software, &file).unwrap();
-            let error = import(there.path(), &file).unwrap_err().to_string();
+            let error = import(there.path(), DEFAULT_LAB, &file).unwrap_err().to_string();
             assert!(error.contains("names"), "{to}: {error}");
-            assert!(current(there.path()).is_err());
+            assert!(find(there.path(), DEFAULT_LAB).is_err());
             std::fs::remove_dir_all(here.path().join("software")).unwrap();
         }
     }
@@ -178,7 +180,7 @@ mod tests {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o6777)).unwrap();
         let file = here.path().join("lab.tar");
         export(&software, &file).unwrap();
-        let arrived = import(there.path(), &file).unwrap();
+        let arrived = import(there.path(), DEFAULT_LAB, &file).unwrap();
         let mode = arrived.directory.join("kernel").metadata().unwrap().mode();
         assert_eq!(mode & 0o7777, 0o755);
     }
@@ -196,8 +198,8 @@ mod tests {
         changed[contents] = b'M';
         for bad in [&whole[..whole.len() / 2], &changed[..], b"something else"] {
             std::fs::write(&file, bad).unwrap();
-            assert!(import(there.path(), &file).is_err());
-            assert!(current(there.path()).is_err());
+            assert!(import(there.path(), DEFAULT_LAB, &file).is_err());
+            assert!(find(there.path(), DEFAULT_LAB).is_err());
             let left = std::fs::read_dir(there.path().join("software")).unwrap().count();
             assert_eq!(left, 0);
         }

@@ -46,7 +46,7 @@ fn two_boots_repeat(lab: &Lab) {
 
 fn open() -> Option<Lab> {
     let cache = lab::cache_directory().ok()?;
-    let parts = lab::current(&cache).ok()?.parts().ok()?;
+    let parts = lab::find(&cache, lab::DEFAULT_LAB).ok()?.parts().ok()?;
     let files = InputFiles { system: Some(parts.system()?), ..InputFiles::default() };
     let profile = MachineProfile::find("laptop-2005").expect("it is shipped");
     Some(Lab::open(parts, &cache, profile, &files).expect("the lab is whole"))

@@ -131,7 +131,9 @@ fn the_quick_copy_counts_the_same(lab: &Lab, cache: &Path) {
 /// With a clock in quarters of a nanosecond: what ends a budget of instructions early, at a
 /// moment that depends on the host, must not move a timer.
 fn a_fine_clock_repeats(slow: &Lab, cache: &Path) {
-    let parts = lab::current(cache).and_then(|software| software.parts()).expect("it is built");
+    let parts = lab::find(cache, lab::DEFAULT_LAB)
+        .and_then(|software| software.parts())
+        .expect("it is built");
     let profile = MachineProfile::find("server-ssd").expect("it is shipped");
     assert_eq!(profile.instruction_ns, 0.25);
     let lab =
@@ -180,7 +182,9 @@ fn seeds_differ(lab: &Lab, _: &Path) {
 fn a_small_memory_limits_writing(_: &Lab, cache: &Path) {
     let mut profile = MachineProfile::find("scsi-2004").expect("it is shipped");
     profile.available = Some(Bytes::from_mib(32));
-    let parts = lab::current(cache).and_then(|software| software.parts()).expect("it is built");
+    let parts = lab::find(cache, lab::DEFAULT_LAB)
+        .and_then(|software| software.parts())
+        .expect("it is built");
     let lab = Lab::open(parts, cache, profile, &InputFiles::default()).expect("as before");
     let bonnie = workload::find("bonnie").expect("it is in the catalogue").describe();
     let given = [("manner", "1.03a"), ("size", "24M"), ("files", "0"), ("fast", "on")];

@@ -109,6 +109,9 @@ pub enum TestbedRequest {
     },
     /// The lab: a guest with virtual time and simulated disks.
     Lab {
+        /// Which lab, by name; the default one where it is not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
         /// The machine profile.
         profile: String,
         /// The disk model; the profile's own where it is not given.

@@ -259,6 +259,7 @@ mod tests {
     fn planned(study: &str, wishes: &Wishes) -> Vec<Planned> {
         let study = load(&Source::find(study).unwrap()).unwrap();
         let place = |_: &Part, _: &BTreeMap<String, String>| TestbedRequest::Lab {
+            name: None,
             profile: "ideal".to_owned(),
             disk: None,
             changes: BTreeMap::new(),

@@ -63,6 +63,10 @@ pub(crate) struct StudyRun {
     #[arg(long, value_enum)]
     pub(crate) testbed: Option<TestbedName>,
 
+    /// With lab: which one, a name of `lab list` [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) lab: Option<String>,
+
     /// With dir: the directory that stands for a contender
     #[arg(long, value_name = "CONTENDER=PATH")]
     pub(crate) dir: Vec<String>,

@@ -133,6 +133,7 @@ fn request(
         workloads: vec![parse_workload(&task.workload).map_err(usage)?],
         contenders,
         testbed: TestbedRequest::Lab {
+            name: None,
             profile: task.profile.clone(),
             disk: None,
             changes: changes.iter().cloned().collect::<BTreeMap<_, _>>(),

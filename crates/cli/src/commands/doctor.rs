@@ -70,7 +70,7 @@ fn testbed_device(root: bool) -> Finding {
 }
 
 fn testbed_lab() -> Finding {
-    let built = lab::cache_directory().and_then(|cache| lab::current(&cache));
+    let built = lab::cache_directory().and_then(|cache| lab::find(&cache, lab::DEFAULT_LAB));
     let apt = ["apt-get", "dpkg"].iter().all(|program| find_program(program).is_some());
     match (built, apt) {
         (Ok(software), _) => {

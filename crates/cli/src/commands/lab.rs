@@ -3,6 +3,7 @@
 mod agreement;
 mod bench;
 mod capabilities;
+mod names;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -21,30 +22,35 @@ use crate::output::print;
 
 /// Builds or describes.
 pub(crate) fn lab(arguments: LabArguments) -> Ended {
+    let name = arguments.lab.as_deref();
     match arguments.action {
-        LabAction::Build(build) => self::build(build),
-        LabAction::Show => show(),
+        LabAction::Build(build) => self::build(name, build),
+        LabAction::Show => show(name),
+        LabAction::List => names::list(),
+        LabAction::Remove { name } => names::remove(&name),
         LabAction::Agreement(arguments) => agreement::agreement(&arguments),
-        LabAction::Capabilities(arguments) => capabilities::try_them(&arguments),
-        LabAction::Bench(arguments) => bench::bench(&arguments),
-        LabAction::Verify(arguments) => verify::verify(&arguments),
+        LabAction::Capabilities(arguments) => capabilities::try_them(name, &arguments),
+        LabAction::Bench(arguments) => bench::bench(name, &arguments),
+        LabAction::Verify(arguments) => verify::verify(name, &arguments),
         LabAction::Export { file } => {
-            lab::export(&software()?, &file).map_err(Failure::from(Exit::Output))?;
+            lab::export(&software(name)?, &file).map_err(Failure::from(Exit::Output))?;
             eprintln!("the lab is in {}", file.display());
             Ok(Exit::Done)
         }
         LabAction::Import { file } => {
-            let read = lab::import(&cache()?, &file).map_err(Failure::from(Exit::Input))?;
-            eprintln!("the lab is now {}", read.directory.display());
+            let read =
+                lab::import(&cache()?, named(name), &file).map_err(Failure::from(Exit::Input))?;
+            eprintln!("the lab `{}` is now {}", named(name), read.directory.display());
             Ok(Exit::Done)
         }
-        LabAction::Kvm => kvm(),
+        LabAction::Kvm => kvm(name),
     }
 }
 
-fn build(arguments: LabBuild) -> Ended {
+fn build(name: Option<&str>, arguments: LabBuild) -> Ended {
     let cache = cache()?;
     let options = BuildOptions {
+        name: arguments.name.or(name.map(str::to_owned)),
         kernel: arguments.kernel,
         modules: arguments.modules,
         tools: arguments.tools,
@@ -54,7 +60,8 @@ fn build(arguments: LabBuild) -> Ended {
     };
     let built = lab::build(&cache, &options, &mut tell).map_err(Failure::from(Exit::Refused))?;
     eprintln!(
-        "the lab is built: {} packages in {}",
+        "the lab `{}` is built: {} packages in {}",
+        named(options.name.as_deref()),
         built.manifest.packages.len(),
         built.directory.display()
     );
@@ -81,10 +88,11 @@ fn tell(progress: BuildProgress) {
     }
 }
 
-fn show() -> Ended {
+fn show(name: Option<&str>) -> Ended {
     let mut lines: Vec<String> = Vec::new();
-    let software = software()?;
+    let software = software(name)?;
     let parts = software.parts().map_err(Failure::from(Exit::Refused))?;
+    lines.push(format!("name       {}", named(name)));
     lines.push(format!("directory  {}", software.directory.display()));
     lines.push(format!("kernel     {}", parts.kernel.display()));
     lines.push(format!("modules    {}", parts.modules.display()));
@@ -113,13 +121,18 @@ fn cache() -> Result<std::path::PathBuf, Failure> {
     lab::cache_directory().map_err(Failure::from(Exit::Refused))
 }
 
-fn software() -> Result<lab::Software, Failure> {
-    lab::current(&cache()?).map_err(Failure::from(Exit::Refused))
+/// The lab that is meant: the default one where none is named.
+fn named(name: Option<&str>) -> &str {
+    name.unwrap_or(lab::DEFAULT_LAB)
+}
+
+fn software(name: Option<&str>) -> Result<lab::Software, Failure> {
+    lab::find(&cache()?, named(name)).map_err(Failure::from(Exit::Refused))
 }
 
 /// The system that the lab boots, if that part was built.
-pub(crate) fn system() -> Result<Option<std::path::PathBuf>, Failure> {
-    match lab::current(&cache()?) {
+pub(crate) fn system(name: Option<&str>) -> Result<Option<std::path::PathBuf>, Failure> {
+    match lab::find(&cache()?, named(name)) {
         Err(LabError::NotBuilt(_)) => Ok(None),
         found => Ok(found
             .and_then(|software| software.parts())
@@ -129,8 +142,8 @@ pub(crate) fn system() -> Result<Option<std::path::PathBuf>, Failure> {
 }
 
 /// Says whether real time is to be had. Emulation in real time never is a measurement.
-fn kvm() -> Ended {
-    let lab = open(DEFAULT_PROFILE, None, &BTreeMap::new(), &InputFiles::default())?;
+fn kvm(name: Option<&str>) -> Ended {
+    let lab = open(name, DEFAULT_PROFILE, None, &BTreeMap::new(), &InputFiles::default())?;
     match lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused))? {
         Kvm::Works { boot } => {
             print(&format!("KVM works: a guest booted in {:.1} s\n", boot.as_secs_f64()))?
@@ -141,8 +154,8 @@ fn kvm() -> Ended {
 }
 
 /// Refuses `--clock real`, with the reason.
-pub(crate) fn refuse_real_time(profile: &str) -> Failure {
-    let probed = open(profile, None, &BTreeMap::new(), &InputFiles::default())
+pub(crate) fn refuse_real_time(name: Option<&str>, profile: &str) -> Failure {
+    let probed = open(name, profile, None, &BTreeMap::new(), &InputFiles::default())
         .and_then(|lab| lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused)));
     let reason = match probed {
         Ok(Kvm::Unusable { reason }) => reason,
@@ -159,21 +172,29 @@ pub(crate) fn refuse_real_time(profile: &str) -> Failure {
 /// The optional parts these contenders and workloads need and the lab does not have. Builds the
 /// lab itself first where there is none yet.
 pub(crate) fn lacking<'a>(
+    name: Option<&str>,
     contenders: impl IntoIterator<Item = &'a Contender>,
     workloads: impl IntoIterator<Item = &'a str>,
 ) -> Result<Vec<&'static PartDescription>, Failure> {
-    let parts = there_is(&cache()?).and_then(|software| software.parts());
+    let parts = there_is(&cache()?, name).and_then(|software| software.parts());
     let offer = parts.and_then(|parts| Offer::of(&parts)).map_err(Failure::from(Exit::Refused))?;
     Ok(offer.parts_for(contenders, workloads).into_values().collect())
 }
 
 /// Builds optional parts into the lab. Without one that cannot be built, what needs it is
 /// refused with its reason when its turn comes, and the rest runs.
-pub(crate) fn complete(parts: &[&'static PartDescription]) -> Result<(), Failure> {
+pub(crate) fn complete(
+    name: Option<&str>,
+    parts: &[&'static PartDescription],
+) -> Result<(), Failure> {
     let cache = cache()?;
     for part in parts {
         eprintln!("lab: building its part `{}`, which is needed here: {}", part.name, part.summary);
-        let options = BuildOptions { with: vec![part.name.to_owned()], ..BuildOptions::default() };
+        let options = BuildOptions {
+            name: name.map(str::to_owned),
+            with: vec![part.name.to_owned()],
+            ..BuildOptions::default()
+        };
         if let Err(error) = lab::build(&cache, &options, &mut tell) {
             eprintln!("lab: going without its part `{}`: {error}", part.name);
         }
@@ -182,8 +203,8 @@ pub(crate) fn complete(parts: &[&'static PartDescription]) -> Result<(), Failure
 }
 
 /// The lab's software, built first where there is none yet.
-fn there_is(cache: &Path) -> Result<lab::Software, LabError> {
-    match lab::current(cache) {
+fn there_is(cache: &Path, name: Option<&str>) -> Result<lab::Software, LabError> {
+    match lab::find(cache, named(name)) {
         Err(LabError::NotBuilt(_)) => lab::build(cache, &BuildOptions::default(), &mut tell),
         found => found,
     }
@@ -192,6 +213,7 @@ fn there_is(cache: &Path) -> Result<lab::Software, LabError> {
 /// The lab with this machine, built first where there is none yet.
 /// `disk` takes the place of the profile's own, `changes` that of other values in its file.
 pub(crate) fn open(
+    name: Option<&str>,
     profile: &str,
     disk: Option<&str>,
     changes: &BTreeMap<String, String>,
@@ -204,7 +226,7 @@ pub(crate) fn open(
         ::disk::DiskDescription::find(disk).map_err(Failure::from(Exit::Usage))?;
         profile.disk.model = disk.to_owned();
     }
-    let parts = there_is(&cache)
+    let parts = there_is(&cache, name)
         .and_then(|software| software.parts())
         .map_err(Failure::from(Exit::Refused))?;
     Lab::open(parts, &cache, profile, inputs).map_err(Failure::from(Exit::Refused))

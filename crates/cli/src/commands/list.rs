@@ -109,7 +109,7 @@ fn values(kind: Kind) -> String {
 
 /// What the lab has, if there is one.
 fn lab_offer() -> Option<lab::Offer> {
-    let software = lab::current(&lab::cache_directory().ok()?).ok()?;
+    let software = lab::find(&lab::cache_directory().ok()?, lab::DEFAULT_LAB).ok()?;
     lab::Offer::of(&software.parts().ok()?).ok()
 }
 

@@ -107,11 +107,8 @@ impl OptionalPart for Boot {
 
     fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError> {
         let packages = workshop.packages(PACKAGES)?;
-        let made = made(workshop, &packages);
-        for package in &packages {
-            std::fs::remove_file(package).map_err(LabError::at("remove", package))?;
-        }
-        let (from, to) = (made?.join(SYSTEM), workshop.directory().join(SYSTEM));
+        let made = made(workshop, &packages)?;
+        let (from, to) = (made.join(SYSTEM), workshop.directory().join(SYSTEM));
         std::fs::hard_link(&from, &to).map_err(LabError::at("link", &to))
     }
 }

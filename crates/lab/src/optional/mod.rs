@@ -184,8 +184,8 @@ impl Workshop<'_> {
         Ok(kept)
     }
 
-    /// Downloads packages, with all they depend on, and returns their files, which are in
-    /// the cache and the caller's to remove.
+    /// Downloads packages, with all they depend on, and returns their files, which stay
+    /// in the cache.
     ///
     /// # Errors
     /// No such package, no network, no room.

@@ -12,8 +12,9 @@ use crate::exit::{Ended, Exit, Failure};
 use crate::output::print;
 
 /// Measures and prints.
-pub(super) fn bench(arguments: &LabBench) -> Ended {
-    let lab = super::open(&arguments.profile, None, &BTreeMap::new(), &InputFiles::default())?;
+pub(super) fn bench(name: Option<&str>, arguments: &LabBench) -> Ended {
+    let lab =
+        super::open(name, &arguments.profile, None, &BTreeMap::new(), &InputFiles::default())?;
     eprintln!("lab {}: making its checkpoint if need be, then a minute or two", lab.id());
     let heading = format!("lab {}, ext4 on {}", lab.id(), lab.profile().name);
     let bench = lab::bench(lab, arguments.starts.max(1), &Stop::new())

@@ -13,8 +13,9 @@ use crate::exit::{Ended, Exit, Failure};
 use crate::output::print;
 
 /// Tries and prints.
-pub(super) fn try_them(arguments: &LabCapabilities) -> Ended {
-    let lab = super::open(&arguments.profile, None, &BTreeMap::new(), &InputFiles::default())?;
+pub(super) fn try_them(name: Option<&str>, arguments: &LabCapabilities) -> Ended {
+    let lab =
+        super::open(name, &arguments.profile, None, &BTreeMap::new(), &InputFiles::default())?;
     let contenders = match &arguments.fs {
         Some(list) => Contender::parse_list(list).map_err(Failure::from(Exit::Input))?,
         None => {

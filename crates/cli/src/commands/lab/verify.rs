@@ -18,9 +18,9 @@ use crate::output::print;
 const CORPUS: &str = "synthetic:count=100";
 
 /// Runs and compares.
-pub(super) fn verify(arguments: &LabVerify) -> Ended {
+pub(super) fn verify(name: Option<&str>, arguments: &LabVerify) -> Ended {
     if arguments.files {
-        let software = super::software()?;
+        let software = super::software(name)?;
         software.check_files().map_err(Failure::from(Exit::Input))?;
         print(&format!("{}: every file is as it was built\n", software.directory.display()))?;
         return Ok(Exit::Done);
@@ -30,7 +30,15 @@ pub(super) fn verify(arguments: &LabVerify) -> Ended {
     let (mail, _) = crate::commands::corpus::open(CORPUS)?;
     let inputs = InputFiles { mail: Some(mail), ..InputFiles::default() };
     let changes = arguments.changes.iter().cloned().collect();
-    let lab = super::open(&arguments.profile, None, &changes, &inputs)?;
+    let lab = super::open(name, &arguments.profile, None, &changes, &inputs)?;
+    // What the lab lacks is no difference.
+    for contender in &contenders {
+        let filesystem = stack::filesystems::find(&contender.filesystem);
+        let refusal = filesystem.and_then(|it| lab.offer().refusal(&contender.name, it.describe()));
+        if let Some(refusal) = refusal {
+            return Err(Failure::new(Exit::Refused, refusal.to_string()));
+        }
+    }
     print(&format!("lab {}\n", lab.id()))?;
     let mut all_hold = true;
     for contender in contenders {

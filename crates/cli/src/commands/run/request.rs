@@ -172,15 +172,24 @@ pub(super) fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failu
                 );
             }
             if arguments.clock == Clock::Real {
-                return Err(crate::commands::lab::refuse_real_time(&arguments.profile));
+                return Err(crate::commands::lab::refuse_real_time(
+                    arguments.lab.as_deref(),
+                    &arguments.profile,
+                ));
             }
-            Ok(TestbedRequest::Lab {
-                profile: arguments.profile.clone(),
-                disk: arguments.disk.clone(),
-                changes: arguments.changes.iter().cloned().collect(),
-                request_log: arguments.request_log.clone(),
-            })
+            Ok(in_lab(arguments))
         }
+    }
+}
+
+/// The lab as asked for.
+fn in_lab(arguments: &Place) -> TestbedRequest {
+    TestbedRequest::Lab {
+        name: arguments.lab.clone(),
+        profile: arguments.profile.clone(),
+        disk: arguments.disk.clone(),
+        changes: arguments.changes.iter().cloned().collect(),
+        request_log: arguments.request_log.clone(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::files::cache_directory;
 /// The testbed as asked for.
 pub(super) enum Place {
     /// The study's hardware, simulated: a profile for each part.
-    Lab { profiles: BTreeMap<String, String> },
+    Lab { name: Option<String>, profiles: BTreeMap<String, String> },
     /// The user's disks, or loop files.
     Device { devices: Vec<PathBuf>, destroy: Vec<PathBuf>, loop_directory: PathBuf },
     /// A directory for each contender.
@@ -51,7 +51,7 @@ pub(super) fn of(arguments: &StudyRun, _source: &Source, study: &Study) -> Resul
                 };
                 profiles.insert(part.id.clone(), profile);
             }
-            Ok(Place::Lab { profiles })
+            Ok(Place::Lab { name: arguments.lab.clone(), profiles })
         }
         TestbedName::Device => Ok(Place::Device {
             devices: arguments.device.clone(),
@@ -88,7 +88,8 @@ impl Place {
         changes: &BTreeMap<String, String>,
     ) -> TestbedRequest {
         match self {
-            Place::Lab { profiles } => TestbedRequest::Lab {
+            Place::Lab { name, profiles } => TestbedRequest::Lab {
+                name: name.clone(),
                 profile: profiles.get(&part.id).cloned().unwrap_or_default(),
                 disk: None,
                 changes: changes.clone(),

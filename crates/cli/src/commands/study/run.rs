@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
             return asked.describe(&planned, &session);
         }
         // Before any run is created: a run belongs to the lab that it began in.
-        crate::commands::lab::complete(&asked.lacking(&planned)?)?;
+        crate::commands::lab::complete(arguments.lab.as_deref(), &asked.lacking(&planned)?)?;
         let execution = asked.execution();
         execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
     }
@@ -147,7 +147,11 @@ impl Asked<'_> {
             return Ok(Vec::new());
         }
         let contenders = in_lab.iter().flat_map(|one| one.contenders());
-        crate::commands::lab::lacking(contenders, in_lab.iter().flat_map(|one| one.workloads()))
+        crate::commands::lab::lacking(
+            self.arguments.lab.as_deref(),
+            contenders,
+            in_lab.iter().flat_map(|one| one.workloads()),
+        )
     }
 
     fn describe(&self, planned: &[Planned], session: &Session<'_>) -> Ended {

@@ -1,0 +1,37 @@
+//! `fstrial lab list` and `fstrial lab remove`: labs side by side, by name.
+
+use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
+
+/// Lists the labs: name, kernel's release, optional parts.
+pub(super) fn list() -> Ended {
+    let cache = super::cache()?;
+    let names = lab::names(&cache).map_err(Failure::from(Exit::Refused))?;
+    let mut text = String::new();
+    for name in &names {
+        let said = match lab::find(&cache, name) {
+            Ok(software) => {
+                let parts: Vec<&str> = software.manifest.with.iter().map(String::as_str).collect();
+                let with = match parts.is_empty() {
+                    true => String::new(),
+                    false => format!(", with {}", parts.join(", ")),
+                };
+                format!("Linux {}{with}", software.kernel_release())
+            }
+            Err(error) => error.to_string(),
+        };
+        text += &format!("{name:<16}  {said}\n");
+    }
+    if names.is_empty() {
+        text = "there is no lab yet: `fstrial lab build` makes one\n".to_owned();
+    }
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Removes one.
+pub(super) fn remove(name: &str) -> Ended {
+    lab::remove(&super::cache()?, name).map_err(Failure::from(Exit::Refused))?;
+    eprintln!("the lab `{name}` is removed");
+    Ok(Exit::Done)
+}

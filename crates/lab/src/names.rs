@@ -1,0 +1,197 @@
+//! Several labs side by side: one small table says which software each name stands for.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::build::{MANIFEST, Software, read_manifest};
+use crate::cache::{Lock, open_cache, write_whole};
+use crate::error::LabError;
+use crate::packages;
+
+/// The lab that is meant where none is named.
+pub const DEFAULT_LAB: &str = "default";
+const TABLE: &str = "labs.toml";
+/// Held the default lab's directory before labs had names.
+const UNNAMED: &str = "current";
+const NAME_MAX: usize = 64;
+
+/// The table: directories below `software` by the labs' names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    labs: BTreeMap<String, String>,
+}
+
+impl Table {
+    fn read(cache: &Path) -> Result<Table, LabError> {
+        let path = cache.join(TABLE);
+        let mut table = match std::fs::read_to_string(&path) {
+            Ok(text) => toml::from_str::<Table>(&text)
+                .map_err(|error| LabError::damaged(&path, error.to_string()))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Table::default(),
+            Err(error) => return Err(LabError::at("read", &path)(error)),
+        };
+        if let Some(directory) = table.labs.values().find(|name| !is_plain(name)) {
+            return Err(LabError::damaged(&path, format!("it names a lab at `{directory}`")));
+        }
+        if let Ok(name) = std::fs::read_to_string(cache.join(UNNAMED))
+            && is_plain(name.trim())
+        {
+            table.labs.entry(DEFAULT_LAB.to_owned()).or_insert_with(|| name.trim().to_owned());
+        }
+        Ok(table)
+    }
+
+    fn write(&self, cache: &Path) -> Result<(), LabError> {
+        let path = cache.join(TABLE);
+        let text = toml::to_string(self)
+            .map_err(|error| LabError::value("the table of labs", error.to_string()))?;
+        write_whole(&path, |mut file| {
+            file.write_all(text.as_bytes()).map_err(LabError::at("write", &path))
+        })?;
+        // The table has it now.
+        let _ = std::fs::remove_file(cache.join(UNNAMED));
+        Ok(())
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+    !name.is_empty() && name.len() <= NAME_MAX && !name.starts_with('.') && name.chars().all(plain)
+}
+
+/// Refuses what cannot be a lab's name.
+///
+/// # Errors
+/// When it is empty, too long, or has other characters than letters, digits and `-_.+`.
+pub(crate) fn check_name(name: &str) -> Result<(), LabError> {
+    if is_plain(name) {
+        return Ok(());
+    }
+    let problem = format!(
+        "no name of a lab: it has 1 to {NAME_MAX} letters, digits and -_.+, and begins with no dot"
+    );
+    Err(LabError::value(format!("`{name}`"), problem))
+}
+
+/// The lab in `cache` that has this name.
+///
+/// # Errors
+/// When there is none or it is damaged.
+pub fn find(cache: &Path, name: &str) -> Result<Software, LabError> {
+    check_name(name)?;
+    let table = match cache.is_dir() {
+        true => Table::read(cache)?,
+        false => Table::default(),
+    };
+    let missing = || match name {
+        DEFAULT_LAB => LabError::NotBuilt(cache.to_owned()),
+        _ => LabError::NoSuchLab {
+            name: name.to_owned(),
+            known: table.labs.keys().cloned().collect::<Vec<_>>().join(", "),
+        },
+    };
+    let directory = cache.join("software").join(table.labs.get(name).ok_or_else(missing)?);
+    open_cache(cache)?;
+    if directory.is_dir() {
+        open_cache(&directory)?;
+    }
+    let path = directory.join(MANIFEST);
+    let text = std::fs::read_to_string(&path).map_err(|_| missing())?;
+    Ok(Software { manifest: read_manifest(&path, &text)?, directory })
+}
+
+/// The names of all labs in `cache`, in order.
+///
+/// # Errors
+/// When their table is damaged.
+pub fn names(cache: &Path) -> Result<Vec<String>, LabError> {
+    Ok(Table::read(cache)?.labs.into_keys().collect())
+}
+
+/// Has this name stand for a directory below `software`. Whoever calls this holds the lock of
+/// builds.
+pub(crate) fn name(cache: &Path, name: &str, directory: &str) -> Result<(), LabError> {
+    check_name(name)?;
+    let mut table = Table::read(cache)?;
+    table.labs.insert(name.to_owned(), directory.to_owned());
+    table.write(cache)
+}
+
+/// Removes a lab: its name, and its software unless another lab is made of the same. Labs that
+/// have no name any more, and packages that none is made of, go too.
+///
+/// # Errors
+/// When there is none of this name, or something cannot be removed.
+pub fn remove(cache: &Path, name: &str) -> Result<(), LabError> {
+    find(cache, name).map(drop).or_else(|error| match error {
+        LabError::Damaged { .. } => Ok(()),
+        error => Err(error),
+    })?;
+    let _lock = Lock::take(&cache.join("build.lock"))?;
+    let mut table = Table::read(cache)?;
+    table.labs.remove(name);
+    table.write(cache)?;
+    let software = cache.join("software");
+    for entry in std::fs::read_dir(&software).map_err(LabError::at("read", &software))?.flatten() {
+        let left = entry.file_name();
+        if !table.labs.values().any(|kept| left == kept.as_str()) {
+            let path = entry.path();
+            std::fs::remove_dir_all(&path).map_err(LabError::at("remove", &path))?;
+            let _ = std::fs::remove_file(Software::digest_file(&path));
+        }
+    }
+    let kept = table.labs.keys().filter_map(|name| find(cache, name).ok());
+    let kept: Vec<_> = kept.flat_map(|software| software.manifest.packages).collect();
+    packages::forget_all_but(cache, &kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lab(cache: &Path, directory: &str) {
+        let place = cache.join("software").join(directory);
+        std::fs::create_dir_all(&place).unwrap();
+        let text = "version = 1\nkernel = \"k\"\nmodules = \"m\"\ntools = \"t\"\n";
+        std::fs::write(place.join(MANIFEST), text).unwrap();
+    }
+
+    #[test]
+    fn labs_stand_side_by_side_and_one_is_removed_without_the_others() {
+        let cache = tempfile::tempdir().unwrap();
+        let cache = cache.path();
+        for directory in ["one", "two"] {
+            lab(cache, directory);
+        }
+        std::fs::write(cache.join(UNNAMED), "one").unwrap();
+        assert!(find(cache, DEFAULT_LAB).unwrap().directory.ends_with("one"));
+        name(cache, "own", "two").unwrap();
+        name(cache, "same", "two").unwrap();
+        assert_eq!(names(cache).unwrap(), ["default", "own", "same"]);
+        assert!(find(cache, DEFAULT_LAB).unwrap().directory.ends_with("one"));
+
+        remove(cache, "own").unwrap();
+        assert!(find(cache, "same").is_ok(), "another name stands for it");
+        let error = find(cache, "own").unwrap_err().to_string();
+        assert!(error.contains("own") && error.contains("default, same"), "{error}");
+        assert!(error.contains("lab build --name own"), "{error}");
+        remove(cache, "same").unwrap();
+        assert!(!cache.join("software/two").exists() && cache.join("software/one").exists());
+        assert!(remove(cache, "same").is_err());
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_refused() {
+        let cache = tempfile::tempdir().unwrap();
+        for bad in ["", "..", "../x", "a/b", "a b", ".hidden", "a\nb"] {
+            assert!(name(cache.path(), bad, "x").is_err(), "{bad}");
+            assert!(find(cache.path(), bad).is_err(), "{bad}");
+        }
+        std::fs::write(cache.path().join(TABLE), "[labs]\ndefault = \"../../etc\"\n").unwrap();
+        assert!(matches!(find(cache.path(), DEFAULT_LAB), Err(LabError::Damaged { .. })));
+    }
+}
