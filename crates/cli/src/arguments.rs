@@ -1,5 +1,6 @@
 //! The command line. Help, man pages and completions are generated from these types.
 
+mod cluster;
 mod crosscheck;
 mod study;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
+pub(crate) use self::cluster::{ClusterArguments, SlurmTask};
 pub(crate) use self::crosscheck::Crosscheck;
 pub(crate) use self::study::{StudyAction, StudyArguments, StudyOutputs, StudyReport, StudyRun};
 use crate::exit::EXIT_CODES;
@@ -60,6 +62,9 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write the man pages into a directory.
     Man(Man),
+    /// One trial of a run on a node of a cluster: begun by Slurm
+    #[command(hide = true)]
+    SlurmTask(SlurmTask),
 }
 
 /// Reads `KEY=VALUE`.
@@ -135,6 +140,9 @@ pub(crate) struct Run {
     /// No progress on standard error
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
 
     #[command(flatten)]
     pub(crate) store: StoreArgument,

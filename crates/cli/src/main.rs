@@ -2,6 +2,7 @@
 //! standard error and one document on standard output, ends with a documented exit code.
 
 mod arguments;
+mod cluster;
 mod commands;
 mod exit;
 mod files;
@@ -34,6 +35,7 @@ fn main() -> std::process::ExitCode {
         Command::Clean => commands::clean::clean(),
         Command::Completions(completions) => commands::manual::completions(&completions),
         Command::Man(man) => commands::manual::man(&man),
+        Command::SlurmTask(task) => commands::slurm_task::run(&task),
     };
     match result {
         Ok(exit) => exit.into(),

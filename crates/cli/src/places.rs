@@ -98,7 +98,7 @@ impl Places for Here {
 }
 
 /// Asked to stop by Ctrl-C, a termination signal, or a terminal that was closed.
-fn stop_on_signals() -> Result<Stop, Failure> {
+pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
     let stop = Stop::new();
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -91,7 +91,7 @@ fn run_one(
     if ended.is_err() {
         return;
     }
-    record.host = Some(began.elapsed());
+    record.host.get_or_insert_with(|| began.elapsed());
     let outcome = record.outcome.get_or_insert_with(|| Outcome::GuestDied {
         reason: "the testbed reported no end".to_owned(),
         kernel_log: String::new(),

@@ -71,6 +71,10 @@ pub struct Prepared {
     pub trials: Vec<TrialSpec>,
     /// Which of them cannot run there, and why.
     pub refused: Vec<(usize, Refusal)>,
+    /// What the workloads read.
+    pub inputs: InputFiles,
+    /// What the hungriest trial writes.
+    pub room: Bytes,
     /// Which source tree, and what it holds.
     source_tree: String,
 }
@@ -189,6 +193,7 @@ impl<'a> Session<'a> {
         observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
     ) -> Result<RunEnd, SessionError> {
         let pending = self.store.unfinished(id)?;
+        testbed.begin(&pending).map_err(|refusal| SessionError::Refused(refusal.to_string()))?;
         let remain: Vec<TrialSpec> = pending.into_iter().map(|(_, spec)| spec).collect();
         observer(RunEvent::Began {
             run: id,
@@ -299,7 +304,7 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
     }
     let trials = planned(&request, request.size.filter(|_| needs_size))?;
     let room = room(&groups, &inputs.facts);
-    let testbed = places.testbed(&request.testbed, inputs.files, room)?;
+    let testbed = places.testbed(&request.testbed, inputs.files.clone(), room)?;
     let refused = testbed.admit(&trials);
     // A path of the user's own stays out of it: it is in the command line.
     let name = request.source_tree.split(':').next().unwrap_or_default();
@@ -307,7 +312,7 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
         None => name.to_owned(),
         Some(tree) => format!("{name}: {} files, {}", tree.files, Bytes(tree.bytes)),
     };
-    Ok(Prepared { request, testbed, trials, refused, source_tree })
+    Ok(Prepared { request, testbed, trials, refused, inputs: inputs.files, room, source_tree })
 }
 
 /// Every kind of input that some workload of the request reads, once.

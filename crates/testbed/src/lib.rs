@@ -43,6 +43,15 @@ pub trait Testbed: Sync {
     /// sizes, room. One refusal per trial index that cannot.
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, stack::Refusal)>;
 
+    /// These trials of a run, each with its place in it, are about to be run: for a testbed that
+    /// hands them on all at once.
+    ///
+    /// # Errors
+    /// When that cannot be done; none of them runs then.
+    fn begin(&self, _pending: &[(u32, TrialSpec)]) -> Result<(), stack::Refusal> {
+        Ok(())
+    }
+
     /// Runs one trial; `sink` receives its events, [`Event::Ended`] last and exactly once.
     ///
     /// # Errors

@@ -25,6 +25,9 @@ pub enum Event {
     Space(SpaceUse),
     /// What was found while capabilities were tried.
     Found(Found),
+    /// What it took of the machine that ran it, where that is not the one that keeps the
+    /// results.
+    Took(std::time::Duration),
     /// The trial is over. Always the last event, exactly once.
     Ended(Outcome),
 }

@@ -39,6 +39,7 @@ impl TrialRecord {
             Event::Made(made) => self.made = Some(*made),
             Event::Space(space) => self.space = Some(space),
             Event::Phase(PhaseEvent::Finished(result)) => self.phases.push(*result),
+            Event::Took(host) => self.host = Some(host),
             Event::Note(note) => self.notes.push(note),
             Event::Ended(outcome) => self.outcome = Some(outcome),
             Event::Step(_) | Event::Phase(_) | Event::Found(_) => {}

@@ -117,6 +117,16 @@ fn show(name: Option<&str>) -> Ended {
     Ok(Exit::Done)
 }
 
+/// Writes the lab to a file for other machines; the name of its software by content.
+pub(crate) fn export_to(file: &Path) -> Result<String, Failure> {
+    let software = software()?;
+    if !file.exists() {
+        lab::export(&software, file).map_err(Failure::from(Exit::Output))?;
+    }
+    let name = software.directory.file_name().unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
+}
+
 fn cache() -> Result<std::path::PathBuf, Failure> {
     lab::cache_directory().map_err(Failure::from(Exit::Refused))
 }

@@ -12,4 +12,5 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod slurm_task;
 pub(crate) mod study;

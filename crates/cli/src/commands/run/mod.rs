@@ -11,6 +11,7 @@ use store::{RunState, StoredRun};
 use trial::Outcome;
 
 use crate::arguments::Run;
+use crate::cluster::Spread;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{Documents, print};
 use crate::places::Here;
@@ -20,18 +21,21 @@ use crate::progress::Watch;
 pub(crate) fn run(arguments: Box<Run>) -> Ended {
     let here = Here::open()?;
     let documents = Documents::new(&arguments.outputs)?;
+    let store = arguments.store.path.clone().unwrap_or_else(store::Store::default_path);
+    let spread = Spread::new(&arguments.cluster, &store)?;
     match arguments.resume.clone() {
-        Some(id) => resume(&arguments, here.session(&arguments.store)?, &id, &documents),
-        None => begin(&arguments, &here, &documents),
+        Some(id) => resume(&arguments, here.session(&arguments.store)?, &id, &spread, &documents),
+        None => begin(&arguments, &here, &spread, &documents),
     }
 }
 
-fn begin(arguments: &Run, here: &Here, documents: &Documents) -> Ended {
+fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -> Ended {
     let request = match &arguments.like {
         Some(id) => like::request(arguments, id)?,
         None => request::from_arguments(arguments)?,
     };
     let prepared = runner::prepare(here, request)?;
+    spread.check(&prepared)?;
     // A store that cannot be used is found out before hours of work, not after.
     let mut session = here.session(&arguments.store)?;
     dry::warn_about_power(&prepared);
@@ -41,10 +45,16 @@ fn begin(arguments: &Run, here: &Here, documents: &Documents) -> Ended {
     }
     let mut watch = Watch::new(arguments.quiet);
     let id = session.create(&prepared, &mut |event| watch.show(event))?;
-    execute(session, &id, &prepared, watch, documents)
+    execute(session, &id, prepared, watch, spread, documents)
 }
 
-fn resume(arguments: &Run, session: Session<'_>, id: &str, documents: &Documents) -> Ended {
+fn resume(
+    arguments: &Run,
+    session: Session<'_>,
+    id: &str,
+    spread: &Spread,
+    documents: &Documents,
+) -> Ended {
     let header = match id {
         "latest" => {
             let (newest, state) = session.newest()?;
@@ -57,16 +67,18 @@ fn resume(arguments: &Run, session: Session<'_>, id: &str, documents: &Documents
         _ => session.store.run_header(id).map_err(Failure::from(Exit::Store))?,
     };
     let prepared = session.reopen(&header, &arguments.place.destroy)?;
-    execute(session, &header.id, &prepared, Watch::new(arguments.quiet), documents)
+    execute(session, &header.id, prepared, Watch::new(arguments.quiet), spread, documents)
 }
 
 fn execute(
     mut session: Session<'_>,
     id: &str,
-    prepared: &Prepared,
+    prepared: Prepared,
     mut watch: Watch,
+    spread: &Spread,
     documents: &Documents,
 ) -> Ended {
+    let prepared = spread.over(prepared, id)?;
     let testbed = prepared.testbed.as_ref();
     let ended = session.execute(id, testbed, None, &mut |event| watch.show(event))?;
     watch.finish();
@@ -85,6 +97,7 @@ fn execute(
         );
         return Ok(Exit::Stopped);
     }
+    spread.done(id);
     Ok(exit_of(&run))
 }
 

@@ -1,0 +1,80 @@
+//! `fstrial slurm-task`: one trial of a run, begun by Slurm on a node.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use runner::{Places, TestbedRequest};
+use slurm::Task;
+use units::Bytes;
+
+use crate::arguments::SlurmTask;
+use crate::exit::{Ended, Exit, Failure};
+use crate::files::private_cache;
+use crate::places::{Here, stop_on_signals};
+
+/// Set once the node has the run's lab, in a cache of its own.
+const PREPARED: &str = "FSTRIAL_SLURM_LAB";
+
+/// Runs the trial; its events go into the spool. What went wrong before it began does too:
+/// another attempt on this node would end likewise.
+pub(crate) fn run(arguments: &SlurmTask) -> Ended {
+    let task = Task::read(&arguments.spool, arguments.first).map_err(Failure::from(Exit::Input))?;
+    if task.is_done() {
+        return Ok(Exit::Done);
+    }
+    if let Some(name) = &task.order.lab_software
+        && std::env::var_os(PREPARED).is_none()
+    {
+        return Err(with_lab(name, &task.spool().lab()));
+    }
+    let node = std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| "this node".to_owned());
+    let failed = |reason: String| {
+        task.fail(format!("on {node}: {reason}")).map_err(Failure::from(Exit::Output))
+    };
+    let request: TestbedRequest = match serde_json::from_value(task.order.testbed.clone()) {
+        Ok(request) => request,
+        Err(error) => return failed(error.to_string()).map(|()| Exit::SomeFailed),
+    };
+    let here = Here::open()?;
+    let stop = stop_on_signals()?;
+    let room = Bytes(task.order.room);
+    let testbed = match here.testbed(&request, task.order.inputs.clone(), room) {
+        Ok(testbed) => testbed,
+        Err(error) => return failed(error.to_string()).map(|()| Exit::SomeFailed),
+    };
+    if let Some((_, refusal)) = testbed.admit(std::slice::from_ref(&task.spec)).first() {
+        return failed(refusal.to_string()).map(|()| Exit::SomeFailed);
+    }
+    task.run(testbed.as_ref(), &stop).map_err(Failure::from(Exit::Output))?;
+    Ok(if stop.asked() { Exit::Stopped } else { Exit::Done })
+}
+
+/// Imports the lab into a cache of its own, once on a node, and starts this program again with
+/// that cache. Returns only what went wrong.
+fn with_lab(name: &str, archive: &Path) -> Failure {
+    let prepare = || -> Result<std::path::PathBuf, Failure> {
+        let failed = Failure::from::<std::io::Error>(Exit::Refused);
+        let home = private_cache()?.join("slurm").join(name);
+        let cache = home.join("fstrial").join("lab");
+        ::files::private_directory(&cache).map_err(Failure::from(Exit::Refused))?;
+        // Tasks that begin at the same time on one node: the first imports, the others wait.
+        let lock = File::create(home.join("import.lock")).map_err(&failed)?;
+        lock.lock().map_err(&failed)?;
+        if lab::current(&cache).is_err() {
+            lab::import(&cache, archive).map_err(Failure::from(Exit::Input))?;
+        }
+        Ok(home)
+    };
+    let home = match prepare() {
+        Ok(home) => home,
+        Err(failure) => return failure,
+    };
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return Failure::new(Exit::Refused, error.to_string()),
+    };
+    let mut again = std::process::Command::new(program);
+    again.args(std::env::args_os().skip(1)).env("XDG_CACHE_HOME", &home).env(PREPARED, name);
+    Failure::new(Exit::Refused, again.exec().to_string())
+}
