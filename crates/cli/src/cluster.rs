@@ -102,9 +102,9 @@ impl Spread {
         spool.take(&program, "fstrial").map_err(failed)?;
         let inputs = spool.take_inputs(&prepared.inputs).map_err(failed)?;
         let lab_software = match &prepared.request.testbed {
-            TestbedRequest::Lab { .. } => {
+            TestbedRequest::Lab { name, .. } => {
                 eprintln!("slurm: packing the lab for the nodes");
-                Some(crate::commands::lab::export_to(&spool.lab())?)
+                Some(crate::commands::lab::export_to(name.as_deref(), &spool.lab())?)
             }
             _ => None,
         };

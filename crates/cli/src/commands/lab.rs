@@ -118,8 +118,8 @@ fn show(name: Option<&str>) -> Ended {
 }
 
 /// Writes the lab to a file for other machines; the name of its software by content.
-pub(crate) fn export_to(file: &Path) -> Result<String, Failure> {
-    let software = software()?;
+pub(crate) fn export_to(name: Option<&str>, file: &Path) -> Result<String, Failure> {
+    let software = software(name)?;
     if !file.exists() {
         lab::export(&software, file).map_err(Failure::from(Exit::Output))?;
     }

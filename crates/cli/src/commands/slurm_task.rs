@@ -23,18 +23,17 @@ pub(crate) fn run(arguments: &SlurmTask) -> Ended {
     if task.is_done() {
         return Ok(Exit::Done);
     }
-    if let Some(name) = &task.order.lab_software
+    let request = serde_json::from_value::<TestbedRequest>(task.order.testbed.clone())
+        .map_err(Failure::from(Exit::Input))?;
+    if let (Some(software), TestbedRequest::Lab { name, .. }) = (&task.order.lab_software, &request)
         && std::env::var_os(PREPARED).is_none()
     {
-        return Err(with_lab(name, &task.spool().lab()));
+        let name = name.as_deref().unwrap_or(lab::DEFAULT_LAB);
+        return Err(with_lab(software, name, &task.spool().lab()));
     }
     let node = std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| "this node".to_owned());
     let failed = |reason: String| {
         task.fail(format!("on {node}: {reason}")).map_err(Failure::from(Exit::Output))
-    };
-    let request: TestbedRequest = match serde_json::from_value(task.order.testbed.clone()) {
-        Ok(request) => request,
-        Err(error) => return failed(error.to_string()).map(|()| Exit::SomeFailed),
     };
     let here = Here::open()?;
     let stop = stop_on_signals()?;
@@ -50,19 +49,19 @@ pub(crate) fn run(arguments: &SlurmTask) -> Ended {
     Ok(if stop.asked() { Exit::Stopped } else { Exit::Done })
 }
 
-/// Imports the lab into a cache of its own, once on a node, and starts this program again with
-/// that cache. Returns only what went wrong.
-fn with_lab(name: &str, archive: &Path) -> Failure {
+/// Imports the lab into a cache of its own, by the name that the run knows it by, once on a node,
+/// and starts this program again with that cache. Returns only what went wrong.
+fn with_lab(software: &str, name: &str, archive: &Path) -> Failure {
     let prepare = || -> Result<std::path::PathBuf, Failure> {
         let failed = Failure::from::<std::io::Error>(Exit::Refused);
-        let home = private_cache()?.join("slurm").join(name);
+        let home = private_cache()?.join("slurm").join(software);
         let cache = home.join("fstrial").join("lab");
         ::files::private_directory(&cache).map_err(Failure::from(Exit::Refused))?;
         // Tasks that begin at the same time on one node: the first imports, the others wait.
         let lock = File::create(home.join("import.lock")).map_err(&failed)?;
         lock.lock().map_err(&failed)?;
-        if lab::current(&cache).is_err() {
-            lab::import(&cache, archive).map_err(Failure::from(Exit::Input))?;
+        if lab::find(&cache, name).is_err() {
+            lab::import(&cache, name, archive).map_err(Failure::from(Exit::Input))?;
         }
         Ok(home)
     };
@@ -75,6 +74,6 @@ fn with_lab(name: &str, archive: &Path) -> Failure {
         Err(error) => return Failure::new(Exit::Refused, error.to_string()),
     };
     let mut again = std::process::Command::new(program);
-    again.args(std::env::args_os().skip(1)).env("XDG_CACHE_HOME", &home).env(PREPARED, name);
+    again.args(std::env::args_os().skip(1)).env("XDG_CACHE_HOME", &home).env(PREPARED, software);
     Failure::new(Exit::Refused, again.exec().to_string())
 }
