@@ -271,6 +271,10 @@ pub(crate) struct Outputs {
     /// Leave out names, paths and serials
     #[arg(long)]
     pub(crate) redact: bool,
+
+    /// Show every figure, not the answer on one screen alone
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ pub(crate) struct Documents {
     files: Vec<(&'static str, PathBuf)>,
     redact: bool,
     all_pairs: bool,
+    full: bool,
 }
 
 /// Columns when standard output is not a terminal.
@@ -29,7 +30,8 @@ impl Documents {
             ("markdown", &outputs.markdown),
             ("csv", &outputs.csv),
         ];
-        Documents::wished(&wishes, outputs.redact, outputs.all_pairs)
+        let documents = Documents::wished(&wishes, outputs.redact, outputs.all_pairs)?;
+        Ok(Documents { full: outputs.full, ..documents })
     }
 
     /// The same for the report of a study.
@@ -63,7 +65,7 @@ impl Documents {
                 ::files::check_output(path).map_err(Failure::from(Exit::Output))?;
             }
         }
-        Ok(Documents { files, redact, all_pairs })
+        Ok(Documents { files, redact, all_pairs, full: false })
     }
 
     /// Writes everything asked for; the terminal table goes to standard output unless
@@ -121,10 +123,21 @@ impl Documents {
             Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
         })?;
         let color = color && wants_color();
-        let options =
-            report::Options { redact: self.redact, color, width: WIDTH, all_pairs: self.all_pairs };
+        let options = report::Options {
+            redact: self.redact,
+            color,
+            full: self.full,
+            width: width(),
+            all_pairs: self.all_pairs,
+        };
         Ok(format.render(analysis, run, &options))
     }
+}
+
+/// Columns of the user's terminal, up to those of a report.
+fn width() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .map_or(WIDTH, |size| usize::from(size.ws_col).clamp(60, WIDTH))
 }
 
 /// Whether the user's terminal takes colours and the user wants them: `NO_COLOR` counts where

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     let options = report::Options {
         redact: std::env::args().any(|argument| argument == "--redact"),
         color: std::env::args().any(|argument| argument == "--color"),
+        full: std::env::args().any(|argument| argument == "--full"),
         ..report::Options::default()
     };
     print!("{}", format.render(&report::analyse(&run), &run, &options));

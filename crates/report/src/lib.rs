@@ -7,6 +7,7 @@
 
 mod agreement;
 mod analysis;
+mod answer;
 mod charts;
 mod crosscheck;
 mod formats;

@@ -96,7 +96,7 @@ pub(crate) fn factors(low: f64, high: f64) -> String {
 
 /// Each end with so many digits, or as many as it takes not to read as 1, up to four; both
 /// with more where they read the same.
-fn range(low: f64, high: f64, least: usize) -> String {
+pub(crate) fn range(low: f64, high: f64, least: usize) -> String {
     let digits_of = |end: f64| {
         let reads_as_one = |digits: usize| factor(end, digits) == factor(1.0, digits);
         (least..4).find(|digits| end == 1.0 || !reads_as_one(*digits)).unwrap_or(4)

@@ -70,7 +70,7 @@ fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() {
     let sandbox = Sandbox::new();
     // xfs needs 300 MB; the others go on.
     let ran = sandbox
-        .run("run null:ops=1000 --testbed device --fs ext4,xfs --repeats 1 --size 64M --quiet")
+        .run("run null:ops=1000 --testbed device --fs ext4,xfs --repeats 1 --size 64M --quiet --full")
         .ended_with(1);
     assert!(ran.stdout.contains("300 MiB"), "{}", ran.stdout);
     assert!(ran.stdout.contains("1 of 2 trials done"), "{}", ran.stdout);

@@ -72,7 +72,7 @@ fn a_study_is_run_and_every_claim_judged() {
     assert_eq!(json(&again.stdout), results, "the store has all that the report needs");
     let terminal = sandbox.run("study report").ended_with(0).stdout;
     assert!(terminal.lines().all(|line| line.chars().count() <= 100), "{terminal}");
-    let single = sandbox.run("report r1").ended_with(0);
+    let single = sandbox.run("report r1 --full").ended_with(0);
     assert!(single.stdout.contains("maildir-write"), "each part is a run like any other");
 }
 

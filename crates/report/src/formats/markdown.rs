@@ -6,6 +6,7 @@ use super::{Format, Options};
 use crate::analysis::{
     Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
 };
+use crate::answer::{Answer, answer};
 use crate::wording::{and, counted, factors, figure, spread};
 
 pub(super) struct Markdown;
@@ -26,6 +27,7 @@ impl Format for Markdown {
     fn write(&self, analysis: &Analysis, run: &StoredRun, _: &Options) -> String {
         let header = &run.header;
         let mut text = format!("# fstrial run {}\n\n", plain(&header.id));
+        text += &answered(&answer(analysis, run));
         for sentence in analysis.workloads.iter().flat_map(|workload| &workload.verdict) {
             text += &format!("- {}\n", plain(sentence));
         }
@@ -65,6 +67,37 @@ impl Format for Markdown {
         );
         text
     }
+}
+
+/// The answer: sentences, the contenders at what matters, why, and what limits it.
+fn answered(answer: &Answer) -> String {
+    let mut text = String::new();
+    for asked in &answer.workloads {
+        text += &format!("**{}**\n\n", plain(&asked.sentence));
+        let heads = asked.columns.len().max(1);
+        if !asked.rows.is_empty() {
+            let mut names: Vec<String> = asked.columns.iter().map(|head| plain(head)).collect();
+            names.resize(heads, String::new());
+            text += &format!("| rank | | {} |\n", names.join(" | "));
+            text += &format!("|---|---|{}\n", "--:|".repeat(heads));
+        }
+        for row in &asked.rows {
+            let mut cells: Vec<String> = match &row.missing {
+                Some(why) => vec![plain(&format!("– {why}"))],
+                None => row.cells.iter().map(|cell| plain(cell)).collect(),
+            };
+            cells.resize(heads, String::new());
+            text += &format!("| {} | {} | {} |\n", row.rank, plain(&row.name), cells.join(" | "));
+        }
+        text += "\n";
+        if let Some(why) = &asked.why {
+            text += &format!("Why: {}.\n\n", plain(why));
+        }
+    }
+    if !answer.limits.is_empty() {
+        text += &format!("Limits: {}\n\n", plain(&answer.limits.join(" ")));
+    }
+    text
 }
 
 fn section(workload: &WorkloadAnalysis, contenders: &[Conditions]) -> String {

@@ -29,6 +29,8 @@ pub struct Options {
     pub redact: bool,
     /// Mark best and worst with colours, for terminals.
     pub color: bool,
+    /// Every figure, where a format otherwise answers on one screen.
+    pub full: bool,
     /// Columns to stay within, for terminals; below 60 it is taken as 60.
     pub width: usize,
     /// Every pair of contenders, where a format otherwise compares each with the best: as many
@@ -38,7 +40,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { redact: false, color: false, width: 100, all_pairs: false }
+        Options { redact: false, color: false, full: false, width: 100, all_pairs: false }
     }
 }
 

@@ -4,6 +4,7 @@
 mod synthetic;
 
 mod analysis;
+mod answer;
 mod crosscheck;
 mod html;
 mod machine_formats;

@@ -44,10 +44,14 @@ const PRIVATE: [&str; 6] = ["anna", "S3Z9NB0K", "/dev/", "/home/", "/run/", "&#x
 fn nothing_private_is_left_in_any_format() {
     let run = private_run();
     for format in FORMATS {
-        let open = rendered(format.name(), &run, Options::default());
+        let open = rendered(format.name(), &run, Options { full: true, ..Options::default() });
         let quotes = format.name() != "csv";
         assert_eq!(open.contains("anna"), quotes, "{} without redaction", format.name());
-        let text = rendered(format.name(), &run, Options { redact: true, ..Options::default() });
+        let text = rendered(
+            format.name(),
+            &run,
+            Options { full: true, redact: true, ..Options { full: true, ..Options::default() } },
+        );
         for word in PRIVATE {
             let found = text.lines().find(|line| line.contains(word));
             assert_eq!(found, None, "{}: {word}", format.name());
@@ -58,7 +62,8 @@ fn nothing_private_is_left_in_any_format() {
 #[test]
 fn figures_and_what_they_rest_on_stay() {
     let run = private_run();
-    let text = rendered("terminal", &run, Options { redact: true, ..Options::default() });
+    let text =
+        rendered("terminal", &run, Options { full: true, redact: true, ..Options::default() });
     for kept in ["wall time", "ext4.ko", "6.18.5-amd64", "block device [path]", "trial refused: on"]
     {
         assert!(text.contains(kept), "{kept}\n{text}");
@@ -79,6 +84,7 @@ fn the_words_of_a_command_line_are_not_secrets() {
     {
         run.header.environment.0.insert(key.to_owned(), value.to_owned());
     }
-    let text = rendered("terminal", &run, Options { redact: true, ..Options::default() });
-    assert_eq!(text, rendered("terminal", &run, Options::default()));
+    let text =
+        rendered("terminal", &run, Options { full: true, redact: true, ..Options::default() });
+    assert_eq!(text, rendered("terminal", &run, Options { full: true, ..Options::default() }));
 }

@@ -6,7 +6,7 @@ use crate::synthetic::{Synthetic, fail, planted};
 use crate::{odd_runs, rendered};
 
 fn shown(run: &store::StoredRun) -> String {
-    rendered("terminal", run, Options::default())
+    rendered("terminal", run, Options { full: true, ..Options::default() })
 }
 
 #[test]
@@ -39,7 +39,8 @@ fn lines_stay_within_the_width() {
     runs.push(("twelve contenders", Synthetic { contenders: many, ..Synthetic::small() }.run()));
     for (what, run) in runs {
         for width in [60, 80, 100, 140] {
-            let text = rendered("terminal", &run, Options { width, ..Options::default() });
+            let text =
+                rendered("terminal", &run, Options { width, full: true, ..Options::default() });
             for line in text.lines() {
                 assert!(line.width() <= width, "{what}, {width}: {} {line:?}", line.width());
             }
@@ -63,7 +64,8 @@ fn many_contenders_wrap_into_several_tables_with_all_of_them() {
 #[test]
 fn colour_is_only_added() {
     let run = Synthetic::small().run();
-    let coloured = rendered("terminal", &run, Options { color: true, ..Options::default() });
+    let coloured =
+        rendered("terminal", &run, Options { full: true, color: true, ..Options::default() });
     assert!(coloured.contains("\x1b[1;32m▲"), "the best is green");
     assert!(coloured.contains("\x1b[31m▼"), "the worst is red");
     let mut bare = coloured;
@@ -100,7 +102,7 @@ fn what_the_labs_transport_cost_is_left_to_the_other_formats() {
         trial.phases[0].figures.insert("transport_tax_fraction".to_owned(), 0.01);
         trial.phases[0].figures.insert("disk_requests".to_owned(), 7.0);
     }
-    let text = rendered("terminal", &run, Options::default());
+    let text = rendered("terminal", &run, Options { full: true, ..Options::default() });
     assert!(!text.contains("transport"), "{text}");
     assert!(text.contains("disk requests"), "{text}");
     for format in ["html", "json"] {

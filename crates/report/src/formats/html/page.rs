@@ -6,6 +6,7 @@ use store::StoredRun;
 use super::phases::{self, Workload};
 use super::trials::{self, Trial};
 use crate::analysis::{Analysis, Conditions, Mark, simulated_machine};
+use crate::answer::{Answer, answer};
 use crate::charts::colour;
 use crate::wording::{and, counted, factor};
 
@@ -16,6 +17,7 @@ pub(super) struct Page {
     id: String,
     lead: String,
     warnings: Vec<String>,
+    answer: Answer,
     facts: Vec<(String, String)>,
     environment: Vec<(String, String)>,
     overview: Option<Overview>,
@@ -78,6 +80,7 @@ pub(super) fn page(analysis: &Analysis, run: &StoredRun) -> Page {
         (false, count) => format!("{} on {count} contenders", and(&titles)),
     };
     Page {
+        answer: answer(analysis, run),
         title,
         id: header.id.clone(),
         lead: lead(analysis, run),

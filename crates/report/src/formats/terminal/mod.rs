@@ -6,12 +6,14 @@
 
 mod folding;
 mod rows;
+mod screen;
 
 use store::StoredRun;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Format, Options};
 use crate::analysis::{Analysis, Conditions, PhaseAnalysis, WorkloadAnalysis};
+use crate::answer::answer;
 use crate::wording::{and, counted};
 use folding::{fitted, folded};
 use rows::{Row, Style, rows, unseen_footnotes};
@@ -39,6 +41,11 @@ impl Format for Terminal {
             Page { text: String::new(), width: options.width.max(WIDTH_MIN), color: options.color };
         if analysis.workloads.is_empty() {
             page.line("Nothing was planned, so nothing was measured.");
+        }
+        if !options.full && !analysis.workloads.is_empty() {
+            let answer = answer(analysis, run);
+            let paint = |text: &str, style: Style| page.paint(text, style);
+            return screen::screen(&answer, page.width, &paint);
         }
         for workload in &analysis.workloads {
             page.workload(workload, &analysis.contenders);
@@ -257,8 +264,8 @@ impl Page {
             "",
             &format!(
                 "Figures: geometric mean and half its {:.0} % interval. ▲ best, ▼ worst, by \
-                 significance over all pairs of a row (Holm, {:.0} %); who cannot be told apart \
-                 shares a rank. – is missing, see [n].",
+                 significance over all pairs of a row (Holm, {:.0} %); contenders that cannot be \
+                 told apart share a rank. – is missing, see [n].",
                 analysis.confidence * 100.0,
                 analysis.alpha * 100.0
             ),

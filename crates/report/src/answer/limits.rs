@@ -1,0 +1,116 @@
+//! What limits an answer, and what to do about it.
+
+use store::StoredRun;
+
+use super::WorkloadAnswer;
+use crate::analysis::{Analysis, PhaseAnalysis, TrialCounts};
+use crate::wording::counted;
+
+/// A machine with more work waiting than this share of a processor was busy.
+const BUSY: f64 = 0.5;
+
+/// Fewer repeats than this say little about chance.
+const REPEATS_MIN: u32 = 3;
+
+/// Sentences, the gravest first.
+pub(super) fn of_run(
+    analysis: &Analysis,
+    run: &StoredRun,
+    workloads: &[WorkloadAnswer],
+) -> Vec<String> {
+    let mut limits: Vec<String> = Vec::new();
+    limits.extend(lost(&analysis.trials));
+    if run.header.repeats < REPEATS_MIN {
+        let repeats = counted(run.header.repeats as usize, "repeat");
+        limits.push(format!("With {repeats} chance cannot be told from a difference."));
+    }
+    limits.extend(busy(run));
+    for (answer, workload) in workloads.iter().zip(&analysis.workloads) {
+        let Some(phase) = workload.phases.iter().find(|phase| phase.name == answer.phase) else {
+            continue;
+        };
+        if answer.rows.iter().any(|row| row.missing.is_none()) && reads_nothing(phase) {
+            let what = match workloads.len() {
+                1 => "Nothing".to_owned(),
+                _ => format!("In {} nothing", answer.title),
+            };
+            limits.push(format!(
+                "{what} was read from the disk: what is worked on fits into memory, and a \
+                 colder or larger set may rank otherwise."
+            ));
+        }
+    }
+    if run.header.testbed == "lab" {
+        limits.push(
+            "Simulated: one processor, a fixed time an instruction; nothing is said of threads."
+                .to_owned(),
+        );
+    }
+    limits
+}
+
+/// Trials without figures, by how they ended.
+fn lost(counts: &TrialCounts) -> Option<String> {
+    let kinds = [
+        (counts.refused, "refused"),
+        (counts.failed, "failed"),
+        (counts.timed_out, "timed out"),
+        (counts.died, "died"),
+        (counts.outstanding, "not run yet"),
+    ];
+    let said: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let planned = counted(counts.planned, "trial");
+    (!said.is_empty()).then(|| format!("{} of {planned} done, {}.", counts.done, said.join(", ")))
+}
+
+/// Whether a real machine had other work to do when the run began.
+fn busy(run: &StoredRun) -> Option<String> {
+    if run.header.testbed == "lab" {
+        return None;
+    }
+    let fact = |name: &str| run.header.environment.0.get(name)?.parse::<f64>().ok();
+    let load = fact("load_at_start")?;
+    let processors = fact("processors").or_else(|| fact("cpus")).unwrap_or(1.0);
+    (load > BUSY * processors).then(|| {
+        format!("The machine was busy when it began (load {load}): run it again when it is idle.")
+    })
+}
+
+/// Whether reads of the disk were counted and there were none, for nobody.
+fn reads_nothing(phase: &PhaseAnalysis) -> bool {
+    let Some(table) = phase.table("device_read_bytes") else { return false };
+    let written = phase.table("device_write_bytes").is_some_and(|table| {
+        table.cells.iter().filter_map(|cell| cell.mean).any(|mean| mean > 0.0)
+    });
+    let mut means = table.cells.iter().filter_map(|cell| cell.mean).peekable();
+    written && means.peek().is_some() && means.all(|mean| mean == 0.0)
+}
+
+/// What to type next: why, and the command.
+pub(super) fn next(
+    analysis: &Analysis,
+    run: &StoredRun,
+    workloads: &[WorkloadAnswer],
+) -> Vec<(String, String)> {
+    let id = &run.header.id;
+    let mut next: Vec<(String, String)> = Vec::new();
+    let mut add = |why: &str, command: String| next.push((why.to_owned(), command));
+    if analysis.trials.outstanding > 0 {
+        add("go on", format!("fstrial run --resume {id}"));
+    }
+    let open = workloads.iter().any(|answer| answer.verdict.starts_with("undecided"));
+    if open && analysis.trials.outstanding == 0 {
+        let repeats = (run.header.repeats * 2).max(5);
+        add("more repeats", format!("fstrial run --like {id} --repeats {repeats}"));
+    }
+    if run.header.testbed == "lab" && !open && analysis.trials.done > 0 {
+        let command = format!("fstrial run --like {id} --testbed device --loop-dir DIRECTORY");
+        add("on your disk", command);
+    }
+    add("all figures", format!("fstrial report {id} --full"));
+    next
+}

@@ -1,0 +1,277 @@
+//! The answer to the question that a run asked, on one screen: who is best at what matters,
+//! by how much, why, what limits it, and what to do next.
+
+mod limits;
+mod table;
+mod why;
+
+use serde::Serialize;
+use store::StoredRun;
+
+use crate::analysis::{Analysis, Conditions, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis};
+use crate::wording::and;
+
+/// What a reader wants to know first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Answer {
+    /// One for each workload, in the order of the report.
+    pub(crate) workloads: Vec<WorkloadAnswer>,
+    /// What limits them, each a sentence or two.
+    pub(crate) limits: Vec<String>,
+    /// What to type next: why, and the command.
+    pub(crate) next: Vec<(String, String)>,
+}
+
+/// A workload's answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct WorkloadAnswer {
+    /// `For delivering mail on server-ssd (simulated): xfs.`
+    pub(crate) sentence: String,
+    /// The same without the question: `xfs.`
+    pub(crate) verdict: String,
+    /// Its name in the report.
+    pub(crate) title: String,
+    /// The phase it is about; empty where nothing was measured.
+    pub(crate) phase: String,
+    /// Heads of the columns after rank and name.
+    pub(crate) columns: Vec<String>,
+    /// The contenders in the order of rank, those without a figure last.
+    pub(crate) rows: Vec<Row>,
+    /// What causes the difference, by what was counted.
+    pub(crate) why: Option<String>,
+    /// The other phases: name, and who is ahead of whom.
+    pub(crate) others: Vec<(String, String)>,
+}
+
+/// A contender's row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Row {
+    /// `1`, or `1–2` of those that cannot be told apart.
+    pub(crate) rank: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// A word where an fsync promises less than usual.
+    pub(crate) flag: Option<&'static str>,
+    /// Its figure as a share of the largest one, in percent, for a bar.
+    pub(crate) share: Option<f64>,
+    /// A text for each column; empty where there is no figure.
+    pub(crate) cells: Vec<String>,
+    /// Best or worst, by significance.
+    pub(crate) mark: Option<Mark>,
+    /// Why there is no figure, where there is none.
+    pub(crate) missing: Option<String>,
+}
+
+/// What a workload's answer rests on.
+struct Headline<'a> {
+    phase: &'a PhaseAnalysis,
+    table: &'a MetricTable,
+    /// What is counted; empty for a time.
+    things: &'static str,
+}
+
+impl<'a> Headline<'a> {
+    /// The phase and metric that the workload declares, where they were measured; else the
+    /// wall time of its first phase that has one.
+    fn of(workload: &'a WorkloadAnalysis) -> Option<Headline<'a>> {
+        let declared = workload::find(&workload.name).map(|known| known.describe().headline);
+        let has_figures = |table: &&MetricTable| table.cells.iter().any(|cell| cell.mean.is_some());
+        let of_declared = declared.and_then(|headline| {
+            let named = workload.phases.iter().find(|phase| phase.name == headline.phase);
+            let phase = match headline.phase {
+                "" => workload.phases.first(),
+                _ => named,
+            }?;
+            let table = phase.table(headline.metric).filter(has_figures)?;
+            Some(Headline { phase, table, things: headline.things })
+        });
+        of_declared.or_else(|| {
+            workload.phases.iter().find_map(|phase| {
+                let table = phase.table("wall").filter(has_figures)?;
+                Some(Headline { phase, table, things: "" })
+            })
+        })
+    }
+}
+
+/// Puts an analysed run into an answer.
+pub(crate) fn answer(analysis: &Analysis, run: &StoredRun) -> Answer {
+    let on = place(analysis, run);
+    let workloads: Vec<WorkloadAnswer> = analysis
+        .workloads
+        .iter()
+        .map(|workload| of_workload(workload, analysis, run, &on))
+        .collect();
+    Answer {
+        limits: limits::of_run(analysis, run, &workloads),
+        next: limits::next(analysis, run, &workloads),
+        workloads,
+    }
+}
+
+/// `on server-ssd (simulated)`, `on this machine's disk`.
+fn place(analysis: &Analysis, run: &StoredRun) -> String {
+    if let Some(profile) = run.header.environment.0.get("lab_profile") {
+        return format!(" on {profile} (simulated)");
+    }
+    match run.header.testbed.as_str() {
+        "dir" => match analysis.contenders.len() {
+            1 => " in this directory".to_owned(),
+            _ => " in these directories".to_owned(),
+        },
+        "device" => " on this machine".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn of_workload(
+    workload: &WorkloadAnalysis,
+    analysis: &Analysis,
+    run: &StoredRun,
+    on: &str,
+) -> WorkloadAnswer {
+    let contenders = &analysis.contenders;
+    let known = workload::find(&workload.name).map(|known| known.describe());
+    let question = known.map_or(workload.title.as_str(), |it| it.question(&workload.parameters));
+    // What sets it apart, where the same workload occurs several times.
+    let apart = workload.title.strip_prefix(&workload.name).map(str::trim).unwrap_or_default();
+    let apart = if apart.is_empty() { String::new() } else { format!(" ({apart})") };
+    // A question that has a comma of its own ends with one.
+    let comma = if question.contains(", ") && !on.is_empty() { "," } else { "" };
+    let headline = Headline::of(workload);
+    let verdict = match &headline {
+        Some(headline) => verdict(headline, contenders),
+        None => nothing(analysis),
+    };
+    let (columns, rows) = table::of(headline.as_ref(), workload, contenders, run);
+    WorkloadAnswer {
+        sentence: format!("For {question}{apart}{comma}{on}: {verdict}"),
+        verdict,
+        title: workload.title.clone(),
+        phase: headline.as_ref().map(|it| it.phase.name.clone()).unwrap_or_default(),
+        columns,
+        rows,
+        why: headline.as_ref().and_then(|headline| why::of(headline, contenders)),
+        others: others(workload, headline.as_ref(), contenders),
+    }
+}
+
+fn nothing(analysis: &Analysis) -> String {
+    match analysis.trials.outstanding {
+        0 => "no contender has a figure that can be compared.".to_owned(),
+        _ => "nothing was measured yet.".to_owned(),
+    }
+}
+
+/// The answer itself, with a full stop.
+fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
+    let (phase, table) = (headline.phase, headline.table);
+    let order = table.order();
+    let names = |indices: &[usize]| {
+        let names: Vec<&str> = indices.iter().map(|at| contenders[*at].name.as_str()).collect();
+        names
+    };
+    let leaders: Vec<usize> = order
+        .iter()
+        .copied()
+        .filter(|at| table.cells[*at].rank.is_some_and(|rank| rank.best == 1))
+        .collect();
+    let found = match order[..] {
+        [] => return "no contender has a figure that can be compared.".to_owned(),
+        [only] if contenders.len() > 1 => {
+            return format!("only {} has figures that can be compared.", contenders[only].name);
+        }
+        [_] => return "one contender, nothing to compare it with.".to_owned(),
+        _ if order.iter().all(|at| table.cells[*at].figures.len() < 2) => {
+            return "undecided: one repeat decides nothing.".to_owned();
+        }
+        _ if table.pairs.iter().all(|pair| !pair.separated) => {
+            undecided(table, phase, &order, &names)
+        }
+        _ => match leaders[..] {
+            [leader] => contenders[leader].name.clone() + little(table, &order),
+            _ => format!("{}, which cannot be told apart", names(&leaders).join(" or ")),
+        },
+    };
+    match untouched(phase) {
+        true => format!(
+            "not decided by the disk, which nothing reached. Processors were compared: {found}."
+        ),
+        false => format!("{found}."),
+    }
+}
+
+/// A remark where even the last is hardly behind.
+fn little(table: &MetricTable, order: &[usize]) -> &'static str {
+    let near = |at: &usize| {
+        table.cells[*at].against_best.is_none_or(|against| against.separated && against.equivalent)
+    };
+    if order.iter().all(near) { ", by less than 5 %" } else { "" }
+}
+
+fn undecided<'n>(
+    table: &MetricTable,
+    phase: &PhaseAnalysis,
+    order: &[usize],
+    names: &dyn Fn(&[usize]) -> Vec<&'n str>,
+) -> String {
+    let all = and(&names(order));
+    let pairs = order.len() * (order.len() - 1) / 2;
+    if table.pairs.len() == pairs && table.pairs.iter().all(|pair| pair.equivalent) {
+        return format!("no difference, {all} are equal within 5 %");
+    }
+    let shown = phase.smallest_difference.map(|difference| {
+        format!(
+            "; these repeats would show a difference of {}",
+            crate::wording::percent_up(difference)
+        )
+    });
+    format!("undecided, {all} cannot be told apart{}", shown.unwrap_or_default())
+}
+
+/// Whether the target's requests were counted and there was none, for nobody.
+fn untouched(phase: &PhaseAnalysis) -> bool {
+    let counted = ["device_write_bytes", "device_read_bytes", "device_flushes"]
+        .iter()
+        .filter_map(|id| phase.table(id))
+        .flat_map(|table| &table.cells)
+        .filter_map(|cell| cell.mean);
+    let mut any = false;
+    let none = counted.inspect(|_| any = true).all(|mean| mean == 0.0);
+    none && any
+}
+
+/// A line for each phase that is not the headline's.
+fn others(
+    workload: &WorkloadAnalysis,
+    headline: Option<&Headline<'_>>,
+    contenders: &[Conditions],
+) -> Vec<(String, String)> {
+    let is_headline = |phase: &&PhaseAnalysis| {
+        headline.is_none_or(|headline| !std::ptr::eq(headline.phase, *phase))
+    };
+    workload
+        .phases
+        .iter()
+        .filter(is_headline)
+        .filter_map(|phase| Some((phase.name.clone(), ahead(phase, contenders)?)))
+        .collect()
+}
+
+/// `xfs 1, ext4 1.32, btrfs 4.2–4.3`, or that nobody is.
+fn ahead(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
+    let table = phase.table("wall")?;
+    let order = table.order();
+    if order.is_empty() {
+        return None;
+    }
+    let disk = if untouched(phase) { " (nothing reached the disk)" } else { "" };
+    if order.len() > 1 && table.pairs.iter().all(|pair| !pair.separated) {
+        return Some(format!("no difference shown{disk}"));
+    }
+    let parts: Vec<String> = order
+        .iter()
+        .map(|at| format!("{} {}", contenders[*at].name, table::factor(&table.cells[*at])))
+        .collect();
+    Some(parts.join(", ") + disk)
+}

@@ -1,0 +1,77 @@
+//! The answer that a report begins with.
+
+use report::Options;
+use trial::Step;
+use unicode_width::UnicodeWidthStr;
+
+use crate::synthetic::{Synthetic, fail, planted};
+use crate::{odd_runs, rendered};
+
+fn screen(run: &store::StoredRun, width: usize) -> String {
+    rendered("terminal", run, Options { width, ..Options::default() })
+}
+
+#[test]
+fn a_screen_has_at_most_forty_lines_within_its_width_whatever_was_compared() {
+    let mut runs = odd_runs();
+    let many = (0..60)
+        .map(|at| planted(&format!("ext4:journal_size={at}M"), "ext4", 1.0 + f64::from(at), 0.02))
+        .collect();
+    runs.push(("sixty contenders", Synthetic { contenders: many, ..Synthetic::small() }.run()));
+    for (what, run) in runs {
+        for width in [60, 80, 100] {
+            let text = screen(&run, width);
+            assert!(text.lines().count() <= 40, "{what}, {width}:\n{text}");
+            // Commands are for copying: they stay whole.
+            for line in text.lines().filter(|line| !line.contains("fstrial run")) {
+                assert!(line.width() <= width, "{what}, {width}: {line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_contenders_stand_in_the_order_of_rank_and_the_missing_last_with_the_reason() {
+    let contenders = vec![
+        planted("slow", "ext4", 3.0, 0.01),
+        planted("gone", "jfs", 1.0, 0.01),
+        planted("fast", "xfs", 1.0, 0.01),
+    ];
+    let mut run = Synthetic { contenders, ..Synthetic::small() }.run();
+    fail(&mut run, "gone", Step::Mkfs, "mkfs.jfs: not found");
+    let text = screen(&run, 100);
+    let at = |name: &str| {
+        let row = |line: &str| line.split_whitespace().any(|word| word == name);
+        text.lines().skip(1).position(row).unwrap_or_else(|| panic!("{name}: {text}"))
+    };
+    assert!(at("fast") < at("slow") && at("slow") < at("gone"), "{text}");
+    assert!(text.lines().next().unwrap().ends_with(": fast."), "{text}");
+    assert!(text.contains("– ") && text.contains("mkfs.jfs: not found"), "{text}");
+    assert!(text.contains("5 failed"), "{text}");
+}
+
+#[test]
+fn no_winner_is_named_where_there_is_none() {
+    let twins = || vec![planted("a", "ext4", 1.0, 0.3), planted("b", "xfs", 1.0, 0.3)];
+    let two = Synthetic { contenders: twins(), repeats: 2, ..Synthetic::small() };
+    let tied = screen(&two.run(), 100);
+    let sentence = tied.lines().next().unwrap();
+    assert!(!sentence.ends_with(": a.") && !sentence.ends_with(": b."), "{tied}");
+    let contenders = vec![planted("a", "ext4", 9.0, 0.01), planted("b", "xfs", 1.0, 0.01)];
+    let once = Synthetic { contenders, repeats: 1, ..Synthetic::small() };
+    let text = screen(&once.run(), 100);
+    assert!(text.contains("one repeat decides nothing"), "{text}");
+    assert!(text.contains("--repeats 5"), "it says what to do: {text}");
+}
+
+#[test]
+fn pages_begin_with_the_same_sentence() {
+    let contenders = vec![planted("slow", "ext4", 3.0, 0.01), planted("fast", "xfs", 1.0, 0.01)];
+    let run = Synthetic { contenders, ..Synthetic::small() }.run();
+    let text = screen(&run, 400);
+    let sentence = text.lines().next().unwrap();
+    for format in ["html", "markdown"] {
+        let page = rendered(format, &run, Options::default());
+        assert!(page.contains(sentence), "{format}: {sentence}");
+    }
+}
