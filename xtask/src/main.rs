@@ -2,6 +2,7 @@
 //! manifests and sizes and circles in the sources, rules of style, generated pages against the
 //! tables they come from.
 
+mod around;
 mod arrows;
 mod circles;
 mod dead;
@@ -25,6 +26,7 @@ const USAGE: &str = "\
 usage: cargo xtask WORD
   check      all that follow, but writes nothing
   arrows     the crates' dependencies against the table in ARCHITECTURE.md
+  around     changes of files that go around crates/files
   features   third-party features that differ between one crate and the whole workspace
   manifests  dependencies that are not used
   counts     long functions and files, dead declarations, circles, all of them
@@ -55,6 +57,7 @@ fn main() -> Result<()> {
 fn carry_out(word: &str) -> Result<Vec<String>> {
     let nothing = Vec::new();
     match word {
+        "around" => around::check(&sources::workspace()?),
         "arrows" => arrows::check(),
         "features" => features::check(&sources::workspace()?),
         "manifests" => manifests::check(&sources::workspace()?),
@@ -70,6 +73,7 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
             let crates = sources::workspace()?;
             let checks = [
                 arrows::check()?,
+                around::check(&crates)?,
                 features::check(&crates)?,
                 manifests::check(&crates)?,
                 ratchet::check(&counts(&crates)?)?,

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use store::Store;
+
+use crate::exit::{Exit, Failure};
+
 fn user_directory(variable: &str, below_home: &str, fallback: &str) -> PathBuf {
     let absolute = |variable: &str| {
         std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
@@ -19,9 +23,36 @@ pub(crate) fn cache_directory() -> PathBuf {
 
 /// The same, made if it is missing, and refused where another user could have put something
 /// into it: what lies there is believed.
-pub(crate) fn private_cache() -> Result<PathBuf, crate::exit::Failure> {
-    ::files::private_directory(&cache_directory())
-        .map_err(crate::exit::Failure::from(crate::exit::Exit::Refused))
+pub(crate) fn private_cache() -> Result<PathBuf, Failure> {
+    ::files::private_directory(&cache_directory()).map_err(Failure::from(Exit::Refused))
+}
+
+/// Opens a store where nobody could have led it elsewhere.
+pub(crate) fn open_store(path: &Path) -> Result<Store, Failure> {
+    check_store(path)?;
+    Store::open(path).map_err(Failure::from(Exit::Store))
+}
+
+/// Refuses root a store in a directory that another user can change: its database makes
+/// files beside the store by their names.
+pub(crate) fn check_store(path: &Path) -> Result<(), Failure> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| {
+        Failure::new(Exit::Store, format!("the store {}: {error}", path.display()))
+    };
+    // A directory that is missing will be made by root, in the nearest one that is there.
+    let absolute = std::path::absolute(path).map_err(failed)?;
+    let there = absolute.ancestors().skip(1).find(|above| above.exists());
+    ::files::beyond_others(there.unwrap_or(Path::new("/"))).map_err(|error| {
+        let (store, directory) = (path.display(), error.path.display());
+        let message = format!(
+            "the store {store}: another user can change {directory}; name one in a directory of \
+             root's with --store, or run fstrial as that user"
+        );
+        Failure::new(Exit::Refused, message)
+    })
 }
 
 /// Directories in which tools are looked up: `FSTRIAL_TOOL_PATH` and nothing else where it

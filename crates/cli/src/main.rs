@@ -13,6 +13,7 @@ mod progress;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
+use crate::output::say;
 
 fn main() -> std::process::ExitCode {
     // Hidden entry: this binary executing one trial in a process of its own.
@@ -40,7 +41,7 @@ fn main() -> std::process::ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("fstrial: {}", failure.message);
+            say!("fstrial: {}", failure.message);
             failure.exit.into()
         }
     }

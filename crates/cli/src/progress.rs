@@ -9,6 +9,8 @@ use runner::{Durations, Remaining, RunEvent};
 use trial::{Event, Outcome, TrialSpec};
 use workload::PhaseEvent;
 
+use crate::output::say;
+
 /// Shows what a session tells, run after run.
 pub(crate) struct Watch {
     quiet: bool,
@@ -24,11 +26,11 @@ impl Watch {
     /// Takes one event.
     pub(crate) fn show(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::LeftOut { refusal } => eprintln!("left out: {refusal}"),
+            RunEvent::LeftOut { refusal } => say!("left out: {refusal}"),
             RunEvent::Began { run, store, remain, lanes, durations } => {
                 self.finish();
                 if !self.quiet {
-                    eprintln!("run {run}: {} trials, results in {}", remain.len(), store.display());
+                    say!("run {run}: {} trials, results in {}", remain.len(), store.display());
                 }
                 self.progress = Some(Progress::new(remain, lanes, durations, self.quiet));
             }
@@ -171,7 +173,8 @@ impl Progress {
     fn draw(&mut self, ordinal: u32) {
         self.shown = Instant::now();
         if let Some(running) = self.running.get(&ordinal) {
-            self.bar.set_message(format!("{}: {}", running.title, running.at));
+            let message = format!("{}: {}", running.title, running.at);
+            self.bar.set_message(text::line(&message));
         }
         let text = match self.left {
             None => "time left unknown until more trials have ended".to_owned(),
@@ -194,9 +197,9 @@ impl Progress {
         let took = rounded(took);
         let line = format!("{}: {outcome} ({took})", title(spec));
         if self.lines {
-            eprintln!("{line}");
+            say!("{line}");
         } else if !outcome.is_done() {
-            self.bar.suspend(|| eprintln!("{line}"));
+            self.bar.suspend(|| say!("{line}"));
         }
     }
 }

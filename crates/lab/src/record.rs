@@ -1,10 +1,13 @@
 //! Request logs of trials as files: `fstrial run --request-log DIR`.
 
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use disk::RequestLog;
+use files::Directory;
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
 use trial::TrialSpec;
 
 use crate::error::LabError;
@@ -23,11 +26,12 @@ pub(crate) fn write(
     logs: &[RequestLog],
     phases: &[String],
 ) -> Result<Vec<PathBuf>, LabError> {
-    std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;
+    let held = Directory::hold_or_make(directory)
+        .map_err(|error| LabError::at(error.step, directory)(error.source))?;
     logs.iter()
         .enumerate()
         .map(|(nth, log)| {
-            let (path, file) = new_file(directory, &format!("{}-disk{nth}", name(spec)))?;
+            let (path, file) = new_file(&held, &format!("{}-disk{nth}", name(spec)))?;
             let mut out = BufWriter::new(file);
             log.write_table(&mut out, phases)
                 .and_then(|()| out.flush())
@@ -45,18 +49,20 @@ fn name(spec: &TrialSpec) -> String {
     name.chars().map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
-fn new_file(directory: &Path, name: &str) -> Result<(PathBuf, File), LabError> {
+fn new_file(directory: &Directory, name: &str) -> Result<(PathBuf, File), LabError> {
     for nth in 1..SAME_NAME_MAX {
         let again = if nth == 1 { String::new() } else { format!("-{nth}") };
-        let path = directory.join(format!("{name}{again}.csv"));
-        match File::create_new(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(LabError::at("create", &path)(error)),
+        let file = format!("{name}{again}.csv");
+        let path = directory.path().join(&file);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        match openat(directory, &file, flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) => return Ok((path, file.into())),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(LabError::at("create", &path)(error.into())),
         }
     }
     let problem = format!("it has {SAME_NAME_MAX} request logs called {name}; name another");
-    Err(LabError::value(directory.display().to_string(), problem))
+    Err(LabError::value(directory.path().display().to_string(), problem))
 }
 
 #[cfg(test)]

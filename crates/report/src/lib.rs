@@ -27,6 +27,8 @@ pub use analysis::{
 pub use crosscheck::{
     Answer, ContenderCheck, CountCheck, Crosscheck, PhaseCheck, TimeCheck, Verdict, crosscheck,
 };
-pub use formats::{FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html};
+pub use formats::{
+    FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html, write_escaped,
+};
 pub use redaction::redacted;
 pub use wording::counted;

@@ -263,7 +263,13 @@ struct Scratch {
 
 impl Scratch {
     fn make(directory: &Path) -> Result<Scratch, Failure> {
+        use std::os::unix::fs::DirBuilderExt;
         let path = directory.join(format!("fstrial-overhead-{}", std::process::id()));
+        // Made anew, never taken over: what stands there may be another user's, and lead on.
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(|source| Failure::Op {
+            phase: "overhead",
+            error: OpError::new("create", path.clone(), source),
+        })?;
         let side = |name: &str| {
             let path = path.join(name);
             let failed = |op: &'static str| {
@@ -303,6 +309,18 @@ mod tests {
         assert_eq!(ops, ["create", "stat", "pread", "unlink"]);
         assert!(figures.iter().all(|figure| figure.bare_ns > 0.0 && figure.engine_ns > 0.0));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_another_put_there_is_not_taken_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let planted = dir.path().join(format!("fstrial-overhead-{}", std::process::id()));
+        fs::create_dir(&planted).unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), planted.join("bare")).unwrap();
+        assert!(measure(dir.path(), 1).unwrap_err().to_string().contains("exists"));
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert!(planted.join("bare").is_symlink(), "it is not ours to remove");
     }
 
     #[test]

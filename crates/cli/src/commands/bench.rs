@@ -5,7 +5,7 @@ use std::path::Path;
 use workload::overhead;
 
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Alternating rounds of engine and bare loop.
 const ROUNDS: usize = 60;
@@ -16,7 +16,7 @@ const RATIO_MIN: f64 = 0.95;
 /// Measures and prints.
 pub(crate) fn bench() -> Ended {
     let mut lines: Vec<String> = Vec::new();
-    eprintln!("measuring for some seconds");
+    say!("measuring for some seconds");
     let costs =
         overhead::measure(Path::new("/dev/shm"), ROUNDS).map_err(Failure::from(Exit::Refused))?;
     lines.push(

@@ -12,7 +12,7 @@ use units::Nanos;
 
 use crate::arguments::{Calibrate, CalibrateAction, CalibrateTask};
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 use crate::places::Here;
 use crate::progress::Watch;
 
@@ -196,7 +196,7 @@ fn told_if_few(answers: &Answers, asked: u32) -> Result<(), Failure> {
         return Err(Failure::new(Exit::SomeFailed, message.to_owned()));
     }
     if answers.comparisons() < asked as usize {
-        eprintln!("note: {} of {asked} comparisons could be made", answers.comparisons());
+        say!("note: {} of {asked} comparisons could be made", answers.comparisons());
     }
     Ok(())
 }

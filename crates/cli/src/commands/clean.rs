@@ -3,7 +3,7 @@
 use device::Ledger;
 
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Removes leftovers of runs that are no longer alive, and says what.
 pub(crate) fn clean() -> Ended {
@@ -23,7 +23,7 @@ pub(crate) fn sweep_at_start(ledger: &Ledger) -> Result<(), Failure> {
     let report = testbed::sweep(ledger)
         .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
     if !report.is_empty() {
-        eprintln!("after an interrupted run: {report}");
+        say!("after an interrupted run: {report}");
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use workload::corpora::{CorpusChoice, MailCorpus, TreeChoice, TreeFacts, source_
 use crate::arguments::{Corpus, CorpusAction};
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::private_cache;
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Fetches, builds or describes.
 pub(crate) fn corpus(arguments: Corpus) -> Ended {
@@ -17,12 +17,12 @@ pub(crate) fn corpus(arguments: Corpus) -> Ended {
             let tree = open_tree(&corpus, 1.0)?;
             if let Some((path, facts)) = tree {
                 let bytes = Bytes(facts.bytes);
-                eprintln!("{}: {} files, {bytes}", path.display(), facts.files);
+                say!("{}: {} files, {bytes}", path.display(), facts.files);
             }
         }
         CorpusAction::Fetch { corpus } => {
             let (path, mails) = open(&corpus)?;
-            eprintln!("{}: {} mails, {}", path.display(), mails.len(), mails.total_size());
+            say!("{}: {} mails, {}", path.display(), mails.len(), mails.total_size());
         }
         CorpusAction::Show { corpus } => {
             let (path, mails) = open(&corpus)?;
@@ -48,7 +48,7 @@ pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
     let began = std::time::Instant::now();
     let path = choice.ensure(&cache).map_err(Failure::from(Exit::Input))?;
     if began.elapsed().as_secs() >= 2 {
-        eprintln!("mail corpus {choice} made ready in {}", path.display());
+        say!("mail corpus {choice} made ready in {}", path.display());
     }
     let mails = MailCorpus::open(&path).map_err(Failure::from(Exit::Input))?;
     check_once(&path, &mails)?;
@@ -94,7 +94,7 @@ fn linux_source(cache: &Path) -> Result<PathBuf, Failure> {
     let within = Path::new("usr/src").join(format!("{package}.tar.xz"));
     lab::file_of_package(cache, package, &within, &mut |planned| {
         let size = Bytes(planned.size);
-        eprintln!("fetching {} {} ({size}) from Debian", planned.name, planned.version);
+        say!("fetching {} {} ({size}) from Debian", planned.name, planned.version);
     })
     .map_err(|error| {
         let message = format!(

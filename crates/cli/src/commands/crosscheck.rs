@@ -9,7 +9,7 @@ use crate::arguments::Crosscheck;
 use crate::commands::run::request;
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::write_whole;
-use crate::output::print;
+use crate::output::{print, print_document};
 use crate::places::Here;
 use crate::progress::Watch;
 
@@ -50,7 +50,7 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
     let run = session.store.run(&id).map_err(Failure::from(Exit::Store))?;
     let check = report::crosscheck(&run, original, &ours.name, margin);
     match &arguments.json {
-        Some(file) if file == Path::new("-") => print(&check.to_json())?,
+        Some(file) if file == Path::new("-") => print_document(&check.to_json())?,
         Some(file) => {
             write_whole(file, check.to_json().as_bytes()).map_err(|error| {
                 let left = "the results are in the store";

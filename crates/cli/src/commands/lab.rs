@@ -18,7 +18,7 @@ use trial::InputFiles;
 
 use crate::arguments::{DEFAULT_PROFILE, LabAction, LabArguments, LabBuild};
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Builds or describes.
 pub(crate) fn lab(arguments: LabArguments) -> Ended {
@@ -34,13 +34,13 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
         LabAction::Verify(arguments) => verify::verify(name, &arguments),
         LabAction::Export { file } => {
             lab::export(&software(name)?, &file).map_err(Failure::from(Exit::Output))?;
-            eprintln!("the lab is in {}", file.display());
+            say!("the lab is in {}", file.display());
             Ok(Exit::Done)
         }
         LabAction::Import { file } => {
             let read =
                 lab::import(&cache()?, named(name), &file).map_err(Failure::from(Exit::Input))?;
-            eprintln!("the lab `{}` is now {}", named(name), read.directory.display());
+            say!("the lab `{}` is now {}", named(name), read.directory.display());
             Ok(Exit::Done)
         }
         LabAction::Kvm => kvm(name),
@@ -59,7 +59,7 @@ fn build(name: Option<&str>, arguments: LabBuild) -> Ended {
         with: arguments.with,
     };
     let built = lab::build(&cache, &options, &mut tell).map_err(Failure::from(Exit::Refused))?;
-    eprintln!(
+    say!(
         "the lab `{}` is built: {} packages in {}",
         named(options.name.as_deref()),
         built.manifest.packages.len(),
@@ -70,21 +70,21 @@ fn build(name: Option<&str>, arguments: LabBuild) -> Ended {
 
 fn tell(progress: BuildProgress) {
     match progress {
-        BuildProgress::Lists => eprintln!("lab: fetching the lists of packages"),
+        BuildProgress::Lists => say!("lab: fetching the lists of packages"),
         BuildProgress::Download { what, packages, size } => {
-            eprintln!("lab: fetching {packages} packages for the {what}, {size}");
+            say!("lab: fetching {packages} packages for the {what}, {size}");
         }
-        BuildProgress::Unpack { what } => eprintln!("lab: unpacking the {what}"),
+        BuildProgress::Unpack { what } => say!("lab: unpacking the {what}"),
         BuildProgress::Absent { package } => {
-            eprintln!("lab: this machine's archives have no {package}; going without");
+            say!("lab: this machine's archives have no {package}; going without");
         }
         BuildProgress::Booted { front_end, missing } => {
-            eprintln!("lab: the kernel boots, and reaches its disks by {front_end}");
+            say!("lab: the kernel boots, and reaches its disks by {front_end}");
             if !missing.is_empty() {
-                eprintln!("lab: it goes without {}", missing.join(", "));
+                say!("lab: it goes without {}", missing.join(", "));
             }
         }
-        BuildProgress::Part { part, doing } => eprintln!("lab: {part}: {doing}"),
+        BuildProgress::Part { part, doing } => say!("lab: {part}: {doing}"),
     }
 }
 
@@ -199,14 +199,14 @@ pub(crate) fn complete(
 ) -> Result<(), Failure> {
     let cache = cache()?;
     for part in parts {
-        eprintln!("lab: building its part `{}`, which is needed here: {}", part.name, part.summary);
+        say!("lab: building its part `{}`, which is needed here: {}", part.name, part.summary);
         let options = BuildOptions {
             name: name.map(str::to_owned),
             with: vec![part.name.to_owned()],
             ..BuildOptions::default()
         };
         if let Err(error) = lab::build(&cache, &options, &mut tell) {
-            eprintln!("lab: going without its part `{}`: {error}", part.name);
+            say!("lab: going without its part `{}`: {error}", part.name);
         }
     }
     Ok(())

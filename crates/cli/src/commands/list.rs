@@ -222,7 +222,7 @@ fn runs(arguments: &List) -> Result<String, Failure> {
     if !path.exists() {
         return Ok(format!("no runs: {} does not exist yet\n", path.display()));
     }
-    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let store = crate::files::open_store(&path)?;
     let runs = store.runs().map_err(Failure::from(Exit::Store))?;
     let mut text = String::new();
     for run in &runs {

@@ -5,7 +5,7 @@ use clap::CommandFactory;
 use crate::arguments::{Arguments, Completions, Man};
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::write_whole;
-use crate::output::print;
+use crate::output::print_document;
 
 /// `fstrial completions SHELL`.
 pub(crate) fn completions(arguments: &Completions) -> Ended {
@@ -13,7 +13,7 @@ pub(crate) fn completions(arguments: &Completions) -> Ended {
     // Into memory first: the reader of standard output may have seen enough.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "fstrial", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    print_document(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn report(arguments: Report) -> Ended {
         let message = format!("there is no store {} yet; `fstrial run` makes it", path.display());
         return Err(Failure::new(Exit::Store, message));
     }
-    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let store = crate::files::open_store(&path)?;
     let run = store.run(&arguments.run).map_err(Failure::from(Exit::Store))?;
     documents.write(&run)?;
     Ok(Exit::Done)

@@ -86,6 +86,8 @@ fn a_store_that_is_newer_foreign_or_locked() {
     open().pragma_update(None, "user_version", 99).unwrap();
     refused(&sandbox, "run null --dir . --store s.db", 4, &["schema 99", "newer fstrial"]);
     refused(&sandbox, "report latest --store s.db", 4, &["schema 99"]);
+    open().pragma_update(None, "user_version", -5).unwrap();
+    refused(&sandbox, "report latest --store s.db", 4, &["is not a store"]);
     std::fs::write(sandbox.path("text.db"), "a letter to my aunt\n".repeat(100)).unwrap();
     refused(&sandbox, "run null --dir . --store text.db", 4, &["is not a store"]);
     refused(&sandbox, "report r9", 4, &["no store"]);

@@ -6,6 +6,7 @@ mod binary;
 mod device;
 mod directory;
 mod documentation;
+mod foreign_text;
 mod guests;
 mod interrupted;
 mod lab;

@@ -131,6 +131,28 @@ fn outputs_in_another_users_directory_are_written_there_or_refused() {
 }
 
 #[test]
+fn a_store_in_another_users_directory_is_refused_to_root() {
+    if !is_root() {
+        return;
+    }
+    let scene = Scene::new();
+    let empty = scene.precious.join("bigfile");
+    let plant = "chdir $ARGV[0]; symlink(\"$ARGV[1]/bigfile\", 's.db'); exit 0";
+    assert!(scene.other_user(plant).status().unwrap().success());
+    assert!(empty.is_file());
+    let refused = |words: &str| {
+        let ran = scene.sandbox.run(words).ended_with(3);
+        assert!(ran.stderr.contains("another user can change"), "{words}: {}", ran.stderr);
+    };
+    for words in ["run null --dir .", "list runs", "report", "run --resume"] {
+        refused(&format!("{words} --store theirs/s.db"));
+    }
+    refused("run null --dir . --store theirs/kept/new/s.db");
+    assert!(!scene.theirs.join("kept/new").exists());
+    scene.check();
+}
+
+#[test]
 fn outputs_go_into_devices_and_pipes() {
     let sandbox = Sandbox::new();
     let words = "run bigfile:size=1M --dir . --repeats 1 --quiet --scale 0.001 --json";

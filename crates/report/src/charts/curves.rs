@@ -4,7 +4,7 @@
 use measure::Latencies;
 
 use super::axis::Axis;
-use super::{colour, escaped, percent};
+use super::{colour, percent};
 use crate::analysis::{Quantile, Unit};
 use crate::wording::figure;
 
@@ -47,7 +47,7 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
     let mut body = String::new();
     for tick in axis.ticks(6) {
         let y = percent(place(tick));
-        let label = escaped(&figure(tick, Unit::Seconds));
+        let label = text::html(&figure(tick, Unit::Seconds));
         body += &format!(
             r#"<line class="grid" x1="0" x2="100%" y1="{y}%" y2="{y}%"/><text x="-8" y="{y}%" dy="4" text-anchor="end">{label}</text>"#
         );
@@ -99,14 +99,14 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
             };
             let x = percent(nines / nines_max * 100.0);
             let y = percent(place(value.as_secs_f64().max(1e-9)));
-            let title = escaped(&format!("{} {}: {value}", curve.name, quantile.word()));
+            let title = text::html(&format!("{} {}: {value}", curve.name, quantile.word()));
             body += &format!(
                 r#"<circle class="dot {}" cx="{x}%" cy="{y}%" r="3.5"><title>{title}</title></circle>"#,
                 colour(curve.contender)
             );
         }
     }
-    let what = escaped(what);
+    let what = text::html(what);
     Some(format!(
         r#"<svg class="curves" width="100%" height="{HEIGHT}" role="img" aria-label="{what}">{body}</svg>"#
     ))

@@ -2,7 +2,7 @@
 //! small rings: what differs and what overlaps is seen at once.
 
 use super::axis::Axis;
-use super::{colour, escaped, percent};
+use super::{colour, percent};
 use crate::analysis::{Cell, MetricTable, Unit};
 use crate::wording::figure;
 
@@ -61,7 +61,7 @@ pub(crate) fn forest(table: &MetricTable, names: &[&str]) -> Option<Forest> {
             format!(
                 r#"<text x="{}%" y="12" text-anchor="{anchor}">{}</text>"#,
                 percent(place),
-                escaped(&figure(*tick, unit))
+                text::html(&figure(*tick, unit))
             )
         })
         .collect();
@@ -95,13 +95,13 @@ fn strip(
         let x = percent(axis.place(single.value));
         let (trial, block) = (single.trial, single.block);
         let value = figure(single.value, unit);
-        let title = escaped(&format!("{name}, trial {trial}, block {block}: {value}"));
+        let title = text::html(&format!("{name}, trial {trial}, block {block}: {value}"));
         marks += &format!(
             r#"<circle class="single" cx="{x}%" cy="9" r="2.6"><title>{title}</title></circle>"#
         );
     }
     let x = percent(axis.place(mean));
-    let words = escaped(&words);
+    let words = text::html(&words);
     let colour = colour(index);
     marks += &format!(
         r#"<circle class="mean" cx="{x}%" cy="-4" r="5.5"><title>{words}</title></circle>"#

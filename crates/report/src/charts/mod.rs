@@ -16,23 +16,6 @@ pub(crate) fn colour(contender: usize) -> String {
     format!("k{}", contender % 10)
 }
 
-/// Text that is nothing but text within SVG or HTML.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
 /// A coordinate with as many digits as a screen can show.
 fn percent(position: f64) -> String {
     format!("{:.2}", position.clamp(-1.0, 101.0))

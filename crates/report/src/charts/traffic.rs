@@ -1,13 +1,13 @@
 //! Bars for what the device was asked for.
 
-use super::{escaped, percent};
+use super::percent;
 
 /// A bar of `value` on a scale from 0 to `most`, with a tick at `mark` (what the workload
 /// itself moved), and a title for those who point at it.
 pub(crate) fn bar(value: f64, most: f64, mark: Option<f64>, class: &str, title: &str) -> String {
     let share =
         |value: f64| if most > 0.0 { (value / most * 100.0).clamp(0.0, 100.0) } else { 0.0 };
-    let title = escaped(title);
+    let title = text::html(title);
     let tick = mark.filter(|mark| *mark > 0.0).map_or_else(String::new, |mark| {
         let x = percent(share(mark));
         format!(r#"<line class="own" x1="{x}%" x2="{x}%" y1="0" y2="14"/>"#)

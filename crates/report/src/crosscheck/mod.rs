@@ -143,7 +143,7 @@ impl Crosscheck {
         // Every key is text and every number finite or null.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
-        text
+        ::text::json(&text)
     }
 
     /// As a table of at most 100 columns.

@@ -67,22 +67,8 @@ fn row(
         value.as_deref().unwrap_or_default(),
         status,
     ];
-    text.push_str(&fields.map(quoted).join(","));
+    text.push_str(&fields.map(text::csv).join(","));
     text.push('\n');
-}
-
-/// A field as text: a spreadsheet takes what begins like a formula for one, unless an
-/// apostrophe stands before it. Figures stay as they are.
-fn quoted(field: &str) -> String {
-    let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if formula && field.parse::<f64>().is_err() {
-        return quoted(&format!("'{field}"));
-    }
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
 }
 
 fn status(trial: &StoredTrial) -> &'static str {
@@ -133,23 +119,4 @@ fn raw(phase: &PhaseResult) -> Vec<(String, &'static str, Option<f64>)> {
         phase.figures.iter().map(|(name, value)| (format!("figure.{name}"), "", Some(*value))),
     );
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_name_is_no_formula() {
-        for (field, written) in [
-            ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
-            ("@sum", "'@sum"),
-            ("+cmd|'/C x'!A0", "'+cmd|'/C x'!A0"),
-            ("-1.5e-3", "-1.5e-3"),
-            ("ext4", "ext4"),
-            ("a,b", "\"a,b\""),
-        ] {
-            assert_eq!(quoted(field), written);
-        }
-    }
 }

@@ -65,7 +65,7 @@ impl Format for Json {
         let mut text = serde_json::to_string_pretty(&document)
             .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
         text.push('\n');
-        text
+        text::json(&text)
     }
 }
 

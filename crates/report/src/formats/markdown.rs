@@ -1,5 +1,6 @@
 //! Markdown with GitHub's tables: for issues, pull requests and wikis.
 
+use ::text::markdown as plain;
 use store::StoredRun;
 
 use super::{Format, Options};
@@ -223,23 +224,4 @@ fn conditions(contenders: &[Conditions]) -> String {
         text += &format!("- **{}** ({written}); {}\n", plain(&contender.name), parts.join("; "));
     }
     text + "\n"
-}
-
-/// Text that is nothing but text: neither Markdown nor HTML, nor a cell's end.
-fn plain(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
-                escaped.push('\\');
-                escaped.push(c);
-            }
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

@@ -10,7 +10,7 @@ use store::StoredRun;
 
 use crate::{Analysis, analyse, redacted};
 
-pub use html::{STYLE, phases_as_html};
+pub use html::{STYLE, phases_as_html, write_escaped};
 pub use json::SCHEMA_VERSION;
 
 /// Every format, in the order help shows them.

@@ -1,5 +1,7 @@
 //! Markdown with GitHub's tables: the page of a study in the documentation.
 
+use ::text::markdown as plain;
+
 use super::words;
 use crate::{ClaimResults, Results, TableResults, atom};
 
@@ -182,10 +184,4 @@ fn repeat(results: &Results) -> String {
     }
     text += &format!("\nfstrial {}, study {}\n", plain(&results.version), results.study.digest);
     text
-}
-
-/// Text that stays in its cell and is nothing but text.
-fn plain(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*")
 }

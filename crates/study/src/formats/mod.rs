@@ -26,5 +26,5 @@ pub fn render(format: &str, results: &Results, width: usize, color: bool) -> Opt
 
 fn json(results: &Results, _: usize, _: bool) -> String {
     // Every number of the results is finite or missing, and every key a text.
-    serde_json::to_string_pretty(results).unwrap_or_default() + "\n"
+    text::json(&(serde_json::to_string_pretty(results).unwrap_or_default() + "\n"))
 }

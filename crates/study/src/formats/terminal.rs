@@ -63,7 +63,7 @@ fn row(
     width: usize,
     paint: &Paint,
 ) -> String {
-    let mut text = format!("\n  {}\n", words::row_head(row));
+    let mut text = format!("\n  {}\n", text::line(&words::row_head(row)));
     let head = format!(
         "  {:widest$} {:>14} {:>7}  {:>14} {:>10} {:>7}",
         "", "published", "", "measured", "", ""
@@ -72,7 +72,7 @@ fn row(
     let old = words::factors(row.row.better, &words::published_values(row));
     let new: Vec<Option<f64>> = row.measured.iter().map(|cell| cell.mean).collect();
     let new = words::factors(row.row.better, &new);
-    for (at, column) in table.columns.iter().enumerate() {
+    for (at, column) in table.columns.iter().map(|name| text::line(name)).enumerate() {
         let (Some(published), Some(cell)) = (row.row.values.get(at), row.measured.get(at)) else {
             continue;
         };
@@ -168,7 +168,8 @@ struct Paint(bool);
 
 impl Paint {
     fn with(&self, code: &str, text: &str) -> String {
-        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        let text = text::line(text);
+        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
     }
 
     fn bold(&self, text: &str) -> String {

@@ -12,7 +12,7 @@ use crate::output::print;
 /// Compares stored runs and prints the tables.
 pub(super) fn agreement(arguments: &LabAgreement) -> Ended {
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
-    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let store = crate::files::open_store(&path)?;
     let read = |id: &String| store.run(id).map_err(Failure::from(Exit::Store));
     let (one, other) = (read(&arguments.one)?, read(&arguments.other)?);
     let varied: Vec<StoredRun> = arguments.varied.iter().map(read).collect::<Result<_, _>>()?;

@@ -9,13 +9,13 @@ use trial::InputFiles;
 
 use crate::arguments::LabBench;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Measures and prints.
 pub(super) fn bench(name: Option<&str>, arguments: &LabBench) -> Ended {
     let lab =
         super::open(name, &arguments.profile, None, &BTreeMap::new(), &InputFiles::default())?;
-    eprintln!("lab {}: making its checkpoint if need be, then a minute or two", lab.id());
+    say!("lab {}: making its checkpoint if need be, then a minute or two", lab.id());
     let heading = format!("lab {}, ext4 on {}", lab.id(), lab.profile().name);
     let bench = lab::bench(lab, arguments.starts.max(1), &Stop::new())
         .map_err(Failure::from(Exit::Refused))?;

@@ -10,7 +10,7 @@ use trial::capabilities::Tried;
 use crate::arguments::LabCapabilities;
 use crate::commands::list::capabilities;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Tries and prints.
 pub(super) fn try_them(name: Option<&str>, arguments: &LabCapabilities) -> Ended {
@@ -28,7 +28,7 @@ pub(super) fn try_them(name: Option<&str>, arguments: &LabCapabilities) -> Ended
     };
     let mut tried = Tried { filesystems: Vec::new() };
     for contender in contenders {
-        eprintln!("trying {}", contender.name);
+        say!("trying {}", contender.name);
         let row = lab.try_capabilities(&contender, &Stop::new());
         tried.filesystems.push(row.map_err(Failure::from(Exit::SomeFailed))?);
     }

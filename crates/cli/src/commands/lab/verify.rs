@@ -12,7 +12,7 @@ use workload::{Parameters, Seed};
 
 use crate::arguments::LabVerify;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Mails that are enough to write with: the lab's promise does not depend on them.
 const CORPUS: &str = "synthetic:count=100";
@@ -78,7 +78,7 @@ fn verify_one(
         let side = if circumstances.parallel { "side by side" } else { "alone" };
         let busy = if circumstances.busy { ", busy machine" } else { "" };
         let total: Nanos = repeat.phases.iter().map(|(_, wall)| *wall).sum();
-        eprintln!("{name}: {side}{busy}: {} ns, {} requests", total.0, repeat.requests);
+        say!("{name}: {side}{busy}: {} ns, {} requests", total.0, repeat.requests);
     };
     let run = |seed, times| {
         lab::verify(lab, &spec(seed), times, &Stop::new(), &tell)

@@ -3,6 +3,7 @@
 use runner::{Durations, Prepared, TestbedRequest};
 use units::Bytes;
 
+use crate::output::say;
 use crate::progress::rounded;
 
 /// Relative spread of a phase's time on a quiet machine, where nothing better is known.
@@ -82,15 +83,15 @@ pub(super) fn warn_about_power(prepared: &Prepared) {
     }
     let plan = stats::Plan::new(contenders, prepared.request.repeats as usize, TYPICAL_SPREAD);
     match (plan.undecidable(), plan.smallest_difference()) {
-        (Some(why), _) => eprintln!("note: {why}"),
-        (None, Ok(difference)) if difference > HOPELESS_DIFFERENCE => eprintln!(
+        (Some(why), _) => say!("note: {why}"),
+        (None, Ok(difference)) if difference > HOPELESS_DIFFERENCE => say!(
             "note: {} repeats of {contenders} contenders cannot decide anything: only what takes \
              more than {:.0} times as long would show; for a difference of 10 % it takes {}",
             prepared.request.repeats,
             HOPELESS_DIFFERENCE + 1.0,
             repeats_for_a_tenth(&plan),
         ),
-        (None, Ok(difference)) if difference > TELLING_DIFFERENCE => eprintln!(
+        (None, Ok(difference)) if difference > TELLING_DIFFERENCE => say!(
             "note: {} repeats of {contenders} contenders can tell apart what differs by {:.0} % or more \
              (at a spread of {:.0} %); for 10 % it takes {}",
             prepared.request.repeats,

@@ -4,8 +4,6 @@ mod dry;
 mod like;
 pub(crate) mod request;
 
-use std::io::Write;
-
 use runner::{Prepared, RunEnd, Session};
 use store::{RunState, StoredRun};
 use trial::Outcome;
@@ -13,7 +11,7 @@ use trial::Outcome;
 use crate::arguments::Run;
 use crate::cluster::Spread;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print};
+use crate::output::{Documents, print, say};
 use crate::places::Here;
 use crate::progress::Watch;
 
@@ -60,7 +58,7 @@ fn resume(
             let (newest, state) = session.newest()?;
             if state == RunState::Complete {
                 let id = &newest.id;
-                eprintln!("no run has anything left to do; this is the report of the newest, {id}");
+                say!("no run has anything left to do; this is the report of the newest, {id}");
             }
             newest
         }
@@ -89,9 +87,7 @@ fn execute(
     }
     if ended == RunEnd::Stopped {
         let left = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
-        // A closed terminal takes no more lines.
-        let _ = writeln!(
-            std::io::stderr(),
+        say!(
             "stopped: {left} of {} trials remain; go on with: fstrial run --resume {id}",
             run.trials.len()
         );

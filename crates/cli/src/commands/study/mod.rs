@@ -63,7 +63,7 @@ fn check(named: &str) -> Ended {
 fn report(arguments: &StudyReport) -> Ended {
     let documents = Documents::of_study(&arguments.outputs)?;
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
-    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
+    let store = crate::files::open_store(&path)?;
     let found = group::find(&store, &arguments.run)?;
     let study = read(&found.study)?;
     documents.write_study(&study::results(&study, &study::stored_runs(&store, &found.key)?))?;

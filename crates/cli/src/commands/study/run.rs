@@ -15,7 +15,7 @@ use trial::Outcome;
 use super::{group, place};
 use crate::arguments::StudyRun;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print};
+use crate::output::{Documents, print, say};
 use crate::places::Here;
 use crate::progress::{Watch, rounded};
 
@@ -66,18 +66,18 @@ impl Shown {
             Told::Begins(request) => {
                 self.watch = Watch::new(self.quiet);
                 if !self.quiet {
-                    eprintln!("{}", title(request));
+                    say!("{}", title(request));
                 }
             }
             Told::Ends => self.watch.finish(),
-            Told::LeftOut(request, error) => eprintln!("left out: {}: {error}", title(request)),
+            Told::LeftOut(request, error) => say!("left out: {}: {error}", title(request)),
             Told::Added(trials, why) if !self.quiet => {
                 let trials = report::counted(trials, "more trial");
                 let why = match why {
                     Added::InPlaceOfLost => "in place of those that gave no figure",
                     Added::ToDecide => "to decide what is not decided",
                 };
-                eprintln!("{trials} {why}");
+                say!("{trials} {why}");
             }
             Told::Added(..) => {}
         }
@@ -208,13 +208,11 @@ impl Asked<'_> {
             ExecutionEnd::Stopped | ExecutionEnd::Budget if left > 0 => {
                 let why =
                     if ended == ExecutionEnd::Budget { "the budget is spent" } else { "stopped" };
-                eprintln!(
-                    "{why}: {left} trials remain; go on with: fstrial study run --resume {first}"
-                );
+                say!("{why}: {left} trials remain; go on with: fstrial study run --resume {first}");
                 Ok(if ended == ExecutionEnd::Stopped { Exit::Stopped } else { Exit::SomeFailed })
             }
             _ => {
-                eprintln!("the report again: fstrial study report {first}");
+                say!("the report again: fstrial study report {first}");
                 let well = runs
                     .iter()
                     .flat_map(|it| &it.run.trials)

@@ -78,9 +78,27 @@ struct Fragment {
     confidence: String,
 }
 
+/// Writes a template's value: text is escaped and holds no control character but ends of lines.
+///
+/// # Errors
+/// When the document cannot be written.
+pub fn write_escaped(
+    out: &mut minijinja::Output<'_>,
+    state: &mut minijinja::State<'_, '_>,
+    value: &minijinja::Value,
+) -> Result<(), minijinja::Error> {
+    match value.as_str() {
+        Some(foreign) if !value.is_safe() => {
+            minijinja::escape_formatter(out, state, &text::lines(foreign).into())
+        }
+        _ => minijinja::escape_formatter(out, state, value),
+    }
+}
+
 fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.set_formatter(write_escaped);
     for (name, text) in [
         ("report.html", include_str!("report.html")),
         ("macros.html", include_str!("macros.html")),

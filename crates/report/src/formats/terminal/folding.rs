@@ -2,16 +2,9 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Control characters (of which an escape sequence begins with one) become spaces; so do
-/// the marks that turn the direction of writing.
-fn tame(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
-}
-
 /// The text, cut with an ellipsis where it is wider.
 pub(super) fn fitted(text: &str, width: usize) -> String {
-    let text = tame(text);
+    let text = text::line(text);
     if text.width() <= width {
         return text;
     }
@@ -28,7 +21,7 @@ pub(super) fn fitted(text: &str, width: usize) -> String {
 /// The text in lines of at most `width`, broken at spaces or after `:` and `,`, within a
 /// word only where it must be; what exceeds `lines_max` is cut.
 pub(super) fn folded(text: &str, width: usize, lines_max: usize) -> Vec<String> {
-    let tamed = tame(text);
+    let tamed = text::line(text);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let long_only = |piece: &str| piece.trim_end().width() > width;

@@ -71,7 +71,7 @@ pub(super) fn strips(row: &RowResults, columns: &[String]) -> Option<Drawn> {
                     r#"<svg x="{x}%" overflow="visible"><rect class="then" x="-5" y="-5" width="10" height="10"/></svg>"#
                 );
             }
-            let said = escaped(&format!("{}: {}", columns[at], said.join(", ")));
+            let said = text::html(&format!("{}: {}", columns[at], said.join(", ")));
             let strip = format!(
                 r#"<svg class="strip" width="100%" height="100%" role="img" aria-label="{said}"><title>{said}</title>{grid}<svg y="50%" width="100%" height="1" overflow="visible">{marks}</svg></svg>"#
             );
@@ -125,8 +125,4 @@ impl Axis {
         };
         steps.iter().copied().filter(|tick| *tick <= self.high).collect()
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -109,6 +109,7 @@ pub(super) fn render(results: &Results, _: usize, _: bool) -> String {
 
 fn rendered(page: &Page) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
+    environment.set_formatter(report::write_escaped);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_template("study.html", include_str!("study.html"))?;
     environment.add_template("study.css", include_str!("study.css"))?;

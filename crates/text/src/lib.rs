@@ -1,0 +1,134 @@
+//! Text that others wrote (titles, names of files, TOML files, messages of programs), shown
+//! so that it is nothing but text: it steers no terminal, makes no link and is no formula.
+//!
+//! [`line`] and [`lines`] are for terminals and the base of the others; [`html`],
+//! [`markdown`], [`csv`] and [`json`] also escape what their format takes for more than text.
+#![forbid(unsafe_code)]
+
+/// One line: control characters (an escape sequence begins with one, a line ends with one)
+/// and the marks that turn the direction of writing become spaces.
+pub fn line(text: &str) -> String {
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+}
+
+/// As [`line`], but ends of lines and tabulators stay.
+pub fn lines(text: &str) -> String {
+    text.chars().map(|c| if steers(c) && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
+}
+
+/// For the contents and the quoted attributes of HTML and SVG.
+pub fn html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// For a sentence or a table's cell of Markdown: no link, no emphasis, no code, no HTML, and
+/// the cell does not end.
+pub fn markdown(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A field of CSV. A spreadsheet takes what begins like a formula for one, unless an
+/// apostrophe stands before it. Figures stay as they are.
+pub fn csv(field: &str) -> String {
+    let formula = field.trim_start().starts_with(['=', '+', '-', '@']);
+    let mut shown = line(field);
+    if formula && field.parse::<f64>().is_err() {
+        shown.insert(0, '\'');
+    }
+    if shown.contains([',', '"']) { format!("\"{}\"", shown.replace('"', "\"\"")) } else { shown }
+}
+
+/// For a whole JSON document: what steers a terminal is written as an escape, which reads as
+/// the same value. (A writer of JSON leaves some of these as they are.)
+pub fn json(document: &str) -> String {
+    let mut escaped = String::with_capacity(document.len());
+    for c in document.chars() {
+        match c {
+            // Between the values.
+            '\n' | '\t' => escaped.push(c),
+            c if steers(c) => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        let foreign = "a\u{1b}]0;title\u{7}b\u{9b}2J\u{202e}\r\n\tc";
+        assert_eq!(line(foreign), "a ]0;title b 2J    c");
+        assert_eq!(lines("a\u{1b}[31m\n\tb\r"), "a [31m\n\tb ");
+        assert_eq!(line("naïve 日本語"), "naïve 日本語");
+    }
+
+    #[test]
+    fn formats_take_it_for_text() {
+        let link = "[x](javascript:alert(1)) `rm` <b onclick='a'>|\u{1b}";
+        assert_eq!(
+            markdown(link),
+            "\\[x\\](javascript:alert(1)) \\`rm\\` &lt;b onclick='a'&gt;\\| "
+        );
+        assert_eq!(html("<a href=\"'&"), "&lt;a href=&quot;&#39;&amp;");
+        assert_eq!(csv("=HYPERLINK(\"x\",1)"), "\"'=HYPERLINK(\"\"x\"\",1)\"");
+        assert_eq!(csv(" \t@sum"), "'  @sum");
+        assert_eq!(csv("-3.5"), "-3.5");
+        assert_eq!(csv("ext4"), "ext4");
+        let name = "\"a\u{9b}b\u{202e}\"\n";
+        assert_eq!(json(name), "\"a\\u009bb\\u202e\"\n");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_control_character_is_left(text: String) {
+            for shown in [line(&text), html(&text), markdown(&text), csv(&text)] {
+                proptest::prop_assert!(!shown.chars().any(char::is_control), "{shown:?}");
+            }
+        }
+
+        #[test]
+        fn markdown_leaves_no_link_and_html_no_tag(text: String) {
+            let escaped = markdown(&text);
+            let mut before = ' ';
+            for c in escaped.chars() {
+                proptest::prop_assert!(!matches!(c, '[' | '`' | '|') || before == '\\');
+                // A backslash that is itself escaped escapes nothing.
+                before = if before == '\\' && c == '\\' { ' ' } else { c };
+            }
+            proptest::prop_assert!(!html(&text).contains(['<', '>', '"', '\'']));
+        }
+    }
+}
