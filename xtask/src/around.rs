@@ -67,7 +67,7 @@ fn runs(file: &SourceFile) -> bool {
     let tests = |name: &&str| name.ends_with("tests.rs");
     parts.first() == Some(&"crates")
         && parts.get(2) == Some(&"src")
-        && !parts.iter().any(|p| tests(&p))
+        && !parts.iter().any(tests)
 }
 
 /// Whether a key of the list is this file, or a folder around it (`crates/lab/`).

@@ -8,6 +8,7 @@ use slurm::{Options, Order, SlurmError, SlurmTestbed, Spool};
 
 use crate::arguments::ClusterArguments;
 use crate::exit::{Exit, Failure};
+use crate::output::say;
 
 /// How a run is handed to a cluster, if it is.
 pub(crate) struct Spread {
@@ -65,7 +66,7 @@ impl Spread {
             true => self.known(&spool)?,
             false => self.fill(&spool, &prepared, run)?,
         };
-        let tell = Box::new(|text| eprintln!("{text}"));
+        let tell = Box::new(|said| say!("{said}"));
         prepared.testbed = Box::new(SlurmTestbed::new(prepared.testbed, spool, order, tell));
         Ok(prepared)
     }
@@ -86,6 +87,8 @@ impl Spread {
 
     /// The order of a run that was submitted before; its options may be given anew.
     fn known(&self, spool: &Spool) -> Result<Order, Failure> {
+        // Nobody else may have made or changed what is believed here.
+        spool.make().map_err(|error| Failure::new(Exit::Refused, error.to_string()))?;
         let mut order = spool.order().map_err(Failure::from(Exit::Input))?;
         if self.wanted {
             order.options = self.options.clone();
@@ -103,7 +106,7 @@ impl Spread {
         let inputs = spool.take_inputs(&prepared.inputs).map_err(failed)?;
         let lab_software = match &prepared.request.testbed {
             TestbedRequest::Lab { name, .. } => {
-                eprintln!("slurm: packing the lab for the nodes");
+                say!("slurm: packing the lab for the nodes");
                 Some(crate::commands::lab::export_to(name.as_deref(), &spool.lab())?)
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! `fstrial lab list` and `fstrial lab remove`: labs side by side, by name.
 
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// Lists the labs: name, kernel's release, optional parts.
 pub(super) fn list() -> Ended {
@@ -32,6 +32,6 @@ pub(super) fn list() -> Ended {
 /// Removes one.
 pub(super) fn remove(name: &str) -> Ended {
     lab::remove(&super::cache()?, name).map_err(Failure::from(Exit::Refused))?;
-    eprintln!("the lab `{name}` is removed");
+    say!("the lab `{name}` is removed");
     Ok(Exit::Done)
 }

@@ -11,6 +11,7 @@ use workload::corpora::TreeChoice;
 use crate::arguments::{Clock, Place, Run, TestbedName};
 use crate::exit::{Exit, Failure};
 use crate::files::cache_directory;
+use crate::output::say;
 
 /// Contenders compared when none are named.
 const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
@@ -59,7 +60,7 @@ fn default_scale(testbed: &TestbedRequest, workloads: &[WorkloadRequest]) -> f64
     if !testbed.is_lab() || workloads.iter().any(has_own_size) {
         return 1.0;
     }
-    eprintln!("note: a tenth of the workloads' sizes (--scale 0.1); all of them: --scale 1");
+    say!("note: a tenth of the workloads' sizes (--scale 0.1); all of them: --scale 1");
     0.1
 }
 
