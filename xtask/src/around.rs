@@ -65,9 +65,7 @@ pub(crate) fn check(crates: &[Crate]) -> Result<Vec<String>> {
 fn runs(file: &SourceFile) -> bool {
     let parts: Vec<_> = file.path.iter().filter_map(|part| part.to_str()).collect();
     let tests = |name: &&str| name.ends_with("tests.rs");
-    parts.first() == Some(&"crates")
-        && parts.get(2) == Some(&"src")
-        && !parts.iter().any(tests)
+    parts.first() == Some(&"crates") && parts.get(2) == Some(&"src") && !parts.iter().any(tests)
 }
 
 /// Whether a key of the list is this file, or a folder around it (`crates/lab/`).

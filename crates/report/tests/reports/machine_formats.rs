@@ -111,7 +111,9 @@ fn csv_is_one_regular_table_of_raw_figures() {
         );
         for record in &records[1..] {
             assert_eq!(record.len(), 10, "{what}: {record:?}");
-            assert!(run.trials.iter().any(|trial| trial.spec.contender.name == record[3]));
+            // As names are shown everywhere: without what steers a terminal.
+            let name = |trial: &store::StoredTrial| text::line(&trial.spec.contender.name);
+            assert!(run.trials.iter().any(|trial| name(trial) == record[3]), "{record:?}");
             let value = &record[8];
             assert!(value.is_empty() || value.parse::<f64>().unwrap().is_finite(), "{record:?}");
         }
