@@ -84,7 +84,7 @@ fn a_full_filesystem_fails_the_phase_and_not_the_run() {
     let sandbox = Sandbox::new();
     let ran = sandbox
         .run(
-            "run unpack:mails=20000 null:ops=1000 --testbed device --fs ext4,tmpfs --repeats 1 \
+            "run unpack:mails=20000 null:ops=1000 --testbed device --fs ext4,tmpfs --repeats 1 --full \
              --size 16M --mail synthetic:count=50 --quiet",
         )
         .ended_with(1);

@@ -29,6 +29,10 @@ pub(super) fn of_run(
         let Some(phase) = workload.phases.iter().find(|phase| phase.name == answer.phase) else {
             continue;
         };
+        if run.header.testbed == "dir" {
+            let warm = phase.cache.iter().filter(|state| !state.cold);
+            limits.extend(warm.map(|state| format!("Cache of {}: {}.", phase.name, state.words)));
+        }
         if answer.rows.iter().any(|row| row.missing.is_none()) && reads_nothing(phase) {
             let what = match workloads.len() {
                 1 => "Nothing".to_owned(),
