@@ -14,7 +14,7 @@ use skippable::{Ending, needs_root, skip};
 use crate::sandbox::{Ran, Sandbox, eventually};
 
 const RUN: &str =
-    "run null:ops=20 --fs ext4,xfs --size 256M --repeats 5 --profile server-ssd --quiet";
+    "run null:ops=20 --fs ext4,xfs --size 512M --repeats 5 --profile server-ssd --quiet";
 
 fn main() -> ExitCode {
     skippable::run(&[
@@ -100,6 +100,9 @@ fn spool(sandbox: &Sandbox) -> PathBuf {
 }
 
 fn lab() -> Result<Sandbox, skippable::Skipped> {
+    if std::env::var_os("FSTRIAL_TEST_SLURM").is_none() {
+        return skip("takes minutes: set FSTRIAL_TEST_SLURM=1");
+    }
     match Sandbox::with_lab() {
         Some(sandbox) => Ok(sandbox),
         None => skip("the lab cannot be had"),
