@@ -31,7 +31,10 @@ pub(super) fn of_run(
         };
         if run.header.testbed == "dir" {
             let warm = phase.cache.iter().filter(|state| !state.cold);
-            limits.extend(warm.map(|state| format!("Cache of {}: {}.", phase.name, state.words)));
+            limits.extend(warm.map(|state| {
+                let words = &state.words;
+                format!("Cache of {}: {words}; --drop-caches, as root, begins cold.", phase.name)
+            }));
         }
         if answer.rows.iter().any(|row| row.missing.is_none()) && reads_nothing(phase) {
             let what = match workloads.len() {
