@@ -74,7 +74,11 @@ pub(crate) fn spread(cell: &Cell) -> Option<String> {
     if mean <= 0.0 || cell.low == cell.high {
         return None;
     }
-    let half = high / mean - 1.0;
+    let half = match (cell.overhead(), cell.low) {
+        // Widened to one side by what the lab's transport took.
+        (Some(_), Some(low)) if low > 0.0 => (high / mean).max(mean / low) - 1.0,
+        _ => high / mean - 1.0,
+    };
     Some(match half * 100.0 {
         percent if percent < 0.05 => "±<0.1%".to_owned(),
         percent if percent < 9.95 => format!("±{percent:.1}%"),
@@ -94,25 +98,30 @@ pub(crate) fn factors(low: f64, high: f64) -> String {
     range(low, high, 3)
 }
 
-/// Each end with so many digits, or as many as it takes not to read as 1, up to four; both
-/// with more where they read the same.
+/// Each end with so many digits, or as many as it takes not to read as 1, up to four. Ends that
+/// differ in the third digit alone are one figure: nobody needs more.
 pub(crate) fn range(low: f64, high: f64, least: usize) -> String {
     let digits_of = |end: f64| {
         let reads_as_one = |digits: usize| factor(end, digits) == factor(1.0, digits);
         (least..4).find(|digits| end == 1.0 || !reads_as_one(*digits)).unwrap_or(4)
     };
-    let (mut low_digits, mut high_digits) = (digits_of(low), digits_of(high));
-    loop {
-        let (low_text, high_text) = (factor(low, low_digits), factor(high, high_digits));
-        if low_text != high_text {
-            return format!("{low_text}–{high_text}");
-        }
-        if low_digits >= 4 && high_digits >= 4 {
-            return low_text;
-        }
-        (low_digits, high_digits) = ((low_digits + 1).min(4), (high_digits + 1).min(4));
+    let text = |least: usize| {
+        let digits = |end: f64| digits_of(end).max(least);
+        (factor(low, digits(low)), factor(high, digits(high)))
+    };
+    let (mut low_text, mut high_text) = text(least);
+    if low_text == high_text {
+        (low_text, high_text) = text(3);
+    }
+    let near = high <= low * SAME_FACTOR && low > SAME_FACTOR;
+    match low_text == high_text || near {
+        true => factor((low * high).sqrt(), 3),
+        false => format!("{low_text}–{high_text}"),
     }
 }
+
+/// Ends of a factor that are no further apart than this are one figure.
+const SAME_FACTOR: f64 = 1.005;
 
 /// One factor with so many significant digits.
 pub(crate) fn factor(value: f64, digits: usize) -> String {
@@ -154,7 +163,10 @@ mod tests {
         assert_eq!(times(1.31, 1.48), "1.3–1.5 times");
         assert_eq!(times(1.012, 1.034), "1.01–1.03 times");
         assert_eq!(factors(1.31, 1.48), "1.31–1.48");
-        assert_eq!(factors(2.0, 2.0), "2.000");
+        assert_eq!(factors(2.0, 2.0), "2.00");
+        assert_eq!(times(1.591, 1.592), "1.59 times");
+        assert_eq!(times(2.174, 2.177), "2.18 times");
+        assert_eq!(times(41.2, 41.3), "41.2 times");
         assert_eq!(factors(0.998, 1.2), "0.998–1.20");
         assert_eq!(times(1.003, 1.296), "1.003–1.3 times");
         assert_eq!(factors(12.0, 2e9), "12.0–> 9999");

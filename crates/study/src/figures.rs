@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use report::{Analysis, WorkloadAnalysis, analyse};
+use report::{Analysis, Cell, PhaseAnalysis, WorkloadAnalysis, analyse};
 use runner::StudyTag;
 use stats::Observation;
 use store::StoredRun;
@@ -171,11 +171,9 @@ impl<'s> Figures<'s> {
                 .of(found.metric.unit)
                 .ok_or_else(|| format!("metric {metric} cannot be shown in `{}`", row.unit))?;
             let Some(cell) = found.cells.get(at) else { continue };
-            reason = reason.or_else(|| {
-                let note = cell.footnotes.first()?;
-                Some(analysed.footnotes.get(note - 1)?.text.clone())
-            });
-            for figure in &cell.figures {
+            reason = reason.or_else(|| why_missing(cell, analysed));
+            // A claim is not decided by figures of which the lab itself took a part.
+            for figure in cell.figures.iter().filter(|figure| figure.overhead.is_none()) {
                 let sum = sums.entry(figure.trial).or_default();
                 *sum = (sum.0 + 1, sum.1 + figure.value * factor);
             }
@@ -193,6 +191,16 @@ impl<'s> Figures<'s> {
             (true, None) => Err(format!("{column} has no figure")),
         }
     }
+}
+
+/// Why a cell may have no figure that decides anything.
+fn why_missing(cell: &Cell, phase: &PhaseAnalysis) -> Option<String> {
+    if let Some(share) = cell.overhead() {
+        let share = share * 100.0;
+        return Some(format!("{} {share:.1} % of the time", trial::OVERHEAD));
+    }
+    let note = cell.footnotes.first()?;
+    Some(phase.footnotes.get(note - 1)?.text.clone())
 }
 
 impl PartFigures {

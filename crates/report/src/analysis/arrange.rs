@@ -7,6 +7,8 @@ use store::{StoredRun, StoredTrial};
 use trial::{Outcome, Step, WorkloadChoice};
 use workload::{Description, PhaseResult, PhaseStatus};
 
+use super::overhead;
+
 /// Before the reason of a phase that must not be compared though its trial went well.
 const NOT_COMPARABLE: &str = "not comparable: ";
 
@@ -40,6 +42,9 @@ pub(super) struct PhaseTrial<'r> {
     pub(super) reported: Option<&'r PhaseResult>,
     /// Why it takes no part in comparisons, if so.
     pub(super) unusable: Option<String>,
+    /// The share of its time that the lab's own transport took, where nothing but that makes it
+    /// unusable and the share is known.
+    pub(super) overhead: Option<f64>,
 }
 
 impl<'r> PhaseTrial<'r> {
@@ -56,6 +61,11 @@ impl<'r> PhaseTrial<'r> {
             Some(reason) if reason.starts_with(trial::OVERHEAD) => self.reported,
             _ => self.usable(),
         }
+    }
+
+    /// The phase, where its time may be compared: also with the lab's overhead, if that is known.
+    pub(super) fn timed(&self) -> Option<&'r PhaseResult> {
+        if self.overhead.is_some() { self.reported } else { self.usable() }
     }
 }
 
@@ -203,7 +213,12 @@ fn phases<'r>(
                         .map(|(trial, sound, own)| {
                             let reported = own.iter().find(|phase| phase.phase == name).copied();
                             let unusable = why_unusable(trial, reported, place < *sound);
-                            PhaseTrial { trial, reported, unusable }
+                            let mut entry =
+                                PhaseTrial { trial, reported, unusable, overhead: None };
+                            if entry.usable().is_none() {
+                                entry.overhead = entry.counted().and_then(overhead::share);
+                            }
+                            entry
                         })
                         .collect()
                 })

@@ -1,12 +1,12 @@
 //! One phase: its tables, their statistics and their footnotes.
 
-use stats::{Better, Observation, Pair, Plan, Settings, compare_all};
+use stats::{Better, Observation, Pair, Plan, Settings};
 use workload::{Cache, PhaseResult, PhaseStatus};
 
 use super::arrange::{Phase, Task};
 use super::{
-    AgainstBest, CacheUse, Cell, Conditions, Footnote, Mark, Measure, MetricTable, OpKind,
-    PairResult, PhaseAnalysis, Rank, TrialFigure, verdict,
+    AgainstBest, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric, MetricTable,
+    OpKind, PairResult, PhaseAnalysis, Rank, TrialFigure, overhead, verdict,
 };
 
 pub(super) const ALPHA: f64 = 0.05;
@@ -28,10 +28,18 @@ pub(super) fn phase(
         (0..phase.trials.len()).map(|contender| footnotes.of_unusable(phase, contender)).collect();
     let counted: Vec<&PhaseResult> =
         phase.trials.iter().flatten().filter_map(|entry| entry.counted()).collect();
+    let timed: Vec<&PhaseResult> =
+        phase.trials.iter().flatten().filter_map(|entry| entry.timed()).collect();
     let compared = Measure::of_all(&usable);
+    let of_whole_phase = Measure::of_all(&timed);
+    let is_shown = |measure: &Measure| {
+        measure.is_count()
+            || compared.contains(measure)
+            || measure.is_of_whole_phase() && of_whole_phase.contains(measure)
+    };
     let tables: Vec<MetricTable> = Measure::of_all(&counted)
         .into_iter()
-        .filter(|measure| measure.is_count() || compared.contains(measure))
+        .filter(is_shown)
         .map(|measure| table(&measure, phase, &unusable, &mut footnotes))
         .collect();
     footnotes.of_notes(phase);
@@ -68,14 +76,22 @@ fn table(
     let mut cells: Vec<Cell> = Vec::new();
     for (contender, entries) in phase.trials.iter().enumerate() {
         let mut cell = Cell { footnotes: unusable[contender].clone(), ..Cell::default() };
+        if measure.is_of_whole_phase() {
+            cell.footnotes = footnotes.of_timed(phase, contender);
+        }
         for entry in entries {
-            let shown = if measure.is_count() { entry.counted() } else { entry.usable() };
+            let shown = match measure {
+                _ if measure.is_count() => entry.counted(),
+                _ if measure.is_of_whole_phase() => entry.timed(),
+                _ => entry.usable(),
+            };
             let Some(result) = shown else { continue };
             match measure.figure(result) {
                 Ok(value) => cell.figures.push(TrialFigure {
                     trial: entry.trial.ordinal,
                     block: entry.trial.spec.block,
                     value,
+                    overhead: entry.overhead.filter(|_| measure.is_of_whole_phase()),
                 }),
                 Err(reason) => cell.footnotes.push(footnotes.add(contender, reason)),
             }
@@ -98,19 +114,26 @@ fn table(
         equivalence_margin: EQUIVALENCE_MARGIN,
         ..Settings::new(better)
     };
-    let pairs = fill(&mut cells, &settings, metric.higher_is_better.is_some());
+    let pairs = fill(&mut cells, measure, &settings, &metric);
     MetricTable { metric, cells, pairs }
 }
 
-/// Computes the cells' statistics; ranks and pairs only where one end is better.
-fn fill(cells: &mut [Cell], settings: &Settings, ranked: bool) -> Vec<PairResult> {
-    let series: Vec<Vec<Observation>> = cells
-        .iter()
-        .map(|cell| {
-            cell.figures.iter().map(|f| Observation { block: f.block, value: f.value }).collect()
-        })
-        .collect();
-    let table = compare_all(&series, settings);
+/// Computes the cells' statistics; ranks only where one end is better. What the disk was asked
+/// for is compared too: it differs for certain where times often do not.
+fn fill(
+    cells: &mut [Cell],
+    measure: &Measure,
+    settings: &Settings,
+    metric: &Metric,
+) -> Vec<PairResult> {
+    let series = |of: &dyn Fn(&TrialFigure) -> f64| -> Vec<Vec<Observation>> {
+        let observed = |f: &TrialFigure| Observation { block: f.block, value: of(f) };
+        cells.iter().map(|cell| cell.figures.iter().map(observed).collect()).collect()
+    };
+    let without = |f: &TrialFigure| f.overhead.map_or(f.value, |it| measure.without(f.value, it));
+    let (measured, without) = (series(&|figure| figure.value), series(&without));
+    let table = overhead::compare_with_and_without(&measured, &without, settings);
+    let ranked = metric.higher_is_better.is_some();
     for (index, cell) in cells.iter_mut().enumerate() {
         let Ok(estimate) = &table.estimates[index] else { continue };
         cell.mean = finite(estimate.mean);
@@ -127,10 +150,11 @@ fn fill(cells: &mut [Cell], settings: &Settings, ranked: bool) -> Vec<PairResult
             against_best(settings.better, table.pair(index, best), index, estimate.mean, best_mean)
         });
     }
-    if !ranked {
+    if ranked {
+        mark(cells, &table, settings.better);
+    } else if metric.group != Group::Device {
         return Vec::new();
     }
-    mark(cells, &table, settings.better);
     table.pairs.iter().map(pair_result).collect()
 }
 
@@ -254,20 +278,59 @@ impl Footnotes {
     /// Why trials of this contender take no part: `2 of 5 trials: failed at mkfs: …`.
     fn of_unusable(&mut self, phase: &Phase<'_>, contender: usize) -> Vec<usize> {
         let entries = &phase.trials[contender];
-        let mut reasons: Vec<(&str, usize)> = Vec::new();
-        for reason in entries.iter().filter_map(|entry| entry.unusable.as_deref()) {
-            match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, count)) => *count += 1,
-                None => reasons.push((reason, 1)),
+        let reasons = entries.iter().filter_map(|entry| entry.unusable.as_deref());
+        self.of_reasons(reasons, entries.len(), contender)
+    }
+
+    /// The same for figures of the whole phase: what the lab's transport took of it is no reason
+    /// to leave them out, and is said.
+    fn of_timed(&mut self, phase: &Phase<'_>, contender: usize) -> Vec<usize> {
+        let entries = &phase.trials[contender];
+        let reasons = entries.iter().filter(|entry| entry.timed().is_none());
+        let mut numbers = self.of_reasons(
+            reasons.filter_map(|entry| entry.unusable.as_deref()),
+            entries.len(),
+            contender,
+        );
+        let shares: Vec<f64> = entries.iter().filter_map(|entry| entry.overhead).collect();
+        if let Some(most) = shares.iter().copied().reduce(f64::max) {
+            let text = format!(
+                "up to {:.1} % of the time is the simulation's own transport; the interval holds \
+                 the figure with and without it",
+                most * 100.0
+            );
+            numbers.push(self.add(contender, text));
+        }
+        numbers
+    }
+
+    /// A remark for each kind of reason. Reasons that differ in nothing but numbers, such as a
+    /// file's name or a share, are one kind.
+    fn of_reasons<'t>(
+        &mut self,
+        reasons: impl Iterator<Item = &'t str>,
+        trials: usize,
+        contender: usize,
+    ) -> Vec<usize> {
+        let mut kinds: Vec<(String, &str, usize, bool)> = Vec::new();
+        for reason in reasons {
+            let kind = without_numbers(reason);
+            match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+                Some((_, first, count, same)) => {
+                    *count += 1;
+                    *same &= *first == reason;
+                }
+                None => kinds.push((kind, reason, 1, true)),
             }
         }
-        reasons
+        kinds
             .into_iter()
-            .map(|(reason, count)| {
-                let text = if count == entries.len() {
-                    reason.to_owned()
-                } else {
-                    format!("{count} of {} trials: {reason}", entries.len())
+            .map(|(_, reason, count, same)| {
+                let text = match (count == trials, same) {
+                    (true, true) => reason.to_owned(),
+                    (true, false) => format!("all {count} trials alike: {reason}"),
+                    (false, true) => format!("{count} of {trials} trials: {reason}"),
+                    (false, false) => format!("{count} of {trials} trials alike: {reason}"),
                 };
                 self.add(contender, text)
             })
@@ -284,4 +347,18 @@ impl Footnotes {
             }
         }
     }
+}
+
+/// A text with every word that holds a digit left blank.
+fn without_numbers(text: &str) -> String {
+    text.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_'))
+        .map(|word| {
+            let end = word.chars().next_back().filter(|c| !c.is_alphanumeric());
+            match (word.contains(|c: char| c.is_ascii_digit()), end) {
+                (true, Some(end)) => format!("0{end}"),
+                (true, None) => "0".to_owned(),
+                (false, _) => word.to_owned(),
+            }
+        })
+        .collect()
 }

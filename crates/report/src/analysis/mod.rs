@@ -5,6 +5,7 @@ mod conditions;
 mod figures;
 mod measures;
 mod model;
+mod overhead;
 mod space;
 mod verdict;
 mod warnings;

@@ -190,7 +190,7 @@ pub struct MetricTable {
     pub metric: Metric,
     /// A cell for each contender.
     pub cells: Vec<Cell>,
-    /// Every pair compared; empty for metrics of which neither end is better.
+    /// Every pair compared; empty for a workload's own figures.
     pub pairs: Vec<PairResult>,
 }
 
@@ -209,6 +209,13 @@ impl MetricTable {
             with.reverse();
         }
         with.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// The two compared, whichever way round.
+    pub fn pair(&self, one: usize, other: usize) -> Option<&PairResult> {
+        self.pairs
+            .iter()
+            .find(|pair| (pair.a, pair.b) == (one, other) || (pair.b, pair.a) == (one, other))
     }
 
     /// Its unit.
@@ -240,6 +247,14 @@ pub struct Cell {
     pub footnotes: Vec<usize>,
 }
 
+impl Cell {
+    /// The largest share of the time that the lab's own transport took of any of its trials, where
+    /// that is beyond the limit (0.1: 10 %).
+    pub fn overhead(&self) -> Option<f64> {
+        self.figures.iter().filter_map(|figure| figure.overhead).reduce(f64::max)
+    }
+}
+
 /// A trial's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TrialFigure {
@@ -247,8 +262,11 @@ pub struct TrialFigure {
     pub trial: u32,
     /// Its block.
     pub block: u32,
-    /// The figure in the metric's unit.
+    /// The figure in the metric's unit, as measured.
     pub value: f64,
+    /// The share of the time that the lab's own transport took (0.1: 10 %), where it is beyond
+    /// the limit: the truth lies between the figure and the figure without it.
+    pub overhead: Option<f64>,
 }
 
 /// Possible ranks, both included; 1 is the best.

@@ -74,8 +74,10 @@ fn with_the_best(analysis: &Analysis) -> Analysis {
     let mut analysis = analysis.clone();
     let phases = analysis.workloads.iter_mut().flat_map(|workload| &mut workload.phases);
     for table in phases.flat_map(|phase| &mut phase.tables) {
-        let best =
+        // Of counts, of which neither end is better, the least.
+        let ranked =
             table.cells.iter().position(|cell| cell.rank.is_some() && cell.against_best.is_none());
+        let best = ranked.or_else(|| table.order().first().copied());
         table.pairs.retain(|pair| best == Some(pair.a) || best == Some(pair.b));
     }
     analysis

@@ -8,6 +8,7 @@ mod answer;
 mod crosscheck;
 mod html;
 mod machine_formats;
+mod overhead;
 mod redaction;
 mod schema;
 mod terminal;

@@ -1,0 +1,93 @@
+//! What the lab itself took of a phase, and what it leaves of a figure.
+
+use report::analyse;
+use store::StoredRun;
+
+use crate::synthetic::{Synthetic, planted};
+
+#[test]
+fn counts_are_shown_whatever_the_overhead() {
+    let cells = |reason: &str| {
+        let mut run = Synthetic::small().run();
+        for trial in &mut run.trials {
+            for phase in &mut trial.phases {
+                phase.figures.insert("disk_requests".to_owned(), 12.0);
+                phase.figures.insert("own".to_owned(), 3.0);
+                phase.not_comparable = Some(reason.to_owned());
+            }
+        }
+        let analysis = analyse(&run);
+        let phase = &analysis.workloads[0].phases[0];
+        let mean = |id: &str| phase.table(id).and_then(|table| table.cells[0].mean);
+        let note = phase.footnotes[phase.table("wall").unwrap().cells[0].footnotes[0] - 1].clone();
+        assert!(note.text.contains(reason), "{note:?}");
+        let ids = ["wall", "cpu", "figure.own", "device_write_bytes", "figure.disk_requests"];
+        ids.map(|id| mean(id).is_some())
+    };
+    let overhead = format!("{} 12.0 % of its time (limit 5 %)", trial::OVERHEAD);
+    assert_eq!(cells(&overhead), [false, false, false, true, true]);
+    assert_eq!(cells("no device reads"), [false; 5]);
+}
+
+/// A run in the lab whose transport took this share of each contender's time.
+fn with_overhead(factors: [f64; 2], shares: [f64; 2]) -> StoredRun {
+    let mut synthetic = Synthetic::small();
+    synthetic.contenders =
+        vec![planted("ext4", "ext4", factors[0], 0.002), planted("xfs", "xfs", factors[1], 0.002)];
+    let mut run = synthetic.run();
+    for trial in &mut run.trials {
+        let share = shares[usize::from(trial.spec.contender.name == "xfs")];
+        let share = share + 0.001 * f64::from(trial.spec.block);
+        let phase = &mut trial.record.phases[0];
+        phase.figures.insert("transport_tax_fraction".to_owned(), share);
+        if share > 0.05 {
+            let why = format!("{} {:.1} % of its time (limit 5 %)", trial::OVERHEAD, share * 100.0);
+            phase.not_comparable = Some(why);
+        }
+    }
+    run
+}
+
+/// A known overhead widens the interval, and ranks hold with and without it.
+#[test]
+fn a_known_overhead_widens_the_interval_and_hides_nothing() {
+    let ranks = |factors, shares| {
+        let analysis = analyse(&with_overhead(factors, shares));
+        let table = analysis.workloads[0].phases[0].table("wall").unwrap().clone();
+        let shown: Vec<String> =
+            table.cells.iter().map(|cell| cell.rank.unwrap().to_string()).collect();
+        (shown, table.cells[1].clone())
+    };
+    // 20 % slower is slower still when 5.5 % are taken off; 4 % slower may then be faster.
+    let (shown, cell) = ranks([1.0, 1.2], [0.01, 0.055]);
+    assert_eq!(shown, ["1", "2"]);
+    assert_eq!(cell.overhead().map(|share| (share * 1000.0).round()), Some(59.0));
+    let (mean, low, high) = (cell.mean.unwrap(), cell.low.unwrap(), cell.high.unwrap());
+    let without = cell.figures.iter().map(|it| it.value * (1.0 - it.overhead.unwrap()));
+    assert!(without.clone().sum::<f64>() / 5.0 > low, "{without:?} within {low} to {high}");
+    assert!(low < mean * 0.95 && high > mean, "{low} {mean} {high}");
+    let against = cell.against_best.unwrap();
+    assert!(against.low.unwrap() < 1.15 && against.high.unwrap() > 1.19, "{against:?}");
+    assert_eq!(ranks([1.0, 1.04], [0.01, 0.06]).0, ["1–2", "1–2"]);
+    assert_eq!(ranks([1.0, 1.04], [0.01, 0.01]).0, ["1", "2"]);
+    // Whoever is ahead has overhead too.
+    assert_eq!(ranks([1.2, 1.0], [0.01, 0.06]).0, ["2", "1"]);
+    assert_eq!(ranks([1.0, 1.2], [0.3, 0.3]).0, ["1–2", "1–2"]);
+}
+
+#[test]
+fn a_known_overhead_is_one_footnote_and_rates_follow_it() {
+    let analysis = analyse(&with_overhead([1.0, 1.2], [0.01, 0.055]));
+    let phase = &analysis.workloads[0].phases[0];
+    let rate = &phase.table("ops_rate").unwrap().cells[1];
+    assert!(rate.high.unwrap() > rate.mean.unwrap() * 1.05, "faster without it");
+    let note = &phase.footnotes[rate.footnotes[0] - 1].text;
+    assert!(note.starts_with("up to 5.9 % of the time is the simulation's own"), "{note}");
+    assert_eq!(rate.footnotes.len(), 1);
+    // What a single op lost of it is not known.
+    let tail = &phase.table("latency.deliver.p99").unwrap().cells[1];
+    assert_eq!(tail.mean, None);
+    assert_eq!(tail.footnotes.len(), 1, "equal but for numbers: {:?}", phase.footnotes);
+    let note = &phase.footnotes[tail.footnotes[0] - 1].text;
+    assert!(note.starts_with("all 5 trials alike: not comparable: the simulation's"), "{note}");
+}
