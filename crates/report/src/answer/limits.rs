@@ -2,7 +2,7 @@
 
 use store::StoredRun;
 
-use super::WorkloadAnswer;
+use super::{Step, WorkloadAnswer};
 use crate::analysis::{Analysis, PhaseAnalysis, TrialCounts};
 use crate::wording::counted;
 
@@ -97,15 +97,15 @@ fn reads_nothing(phase: &PhaseAnalysis) -> bool {
     written && means.peek().is_some() && means.all(|mean| mean == 0.0)
 }
 
-/// What to type next: why, and the command.
+/// What to type next.
 pub(super) fn next(
     analysis: &Analysis,
     run: &StoredRun,
     workloads: &[WorkloadAnswer],
-) -> Vec<(String, String)> {
+) -> Vec<Step> {
     let id = &run.header.id;
-    let mut next: Vec<(String, String)> = Vec::new();
-    let mut add = |why: &str, command: String| next.push((why.to_owned(), command));
+    let mut next: Vec<Step> = Vec::new();
+    let mut add = |why: &str, command: String| next.push(Step { why: why.to_owned(), command });
     if analysis.trials.outstanding > 0 {
         add("go on", format!("fstrial run --resume {id}"));
     }

@@ -18,8 +18,16 @@ pub(crate) struct Answer {
     pub(crate) workloads: Vec<WorkloadAnswer>,
     /// What limits them, each a sentence or two.
     pub(crate) limits: Vec<String>,
-    /// What to type next: why, and the command.
-    pub(crate) next: Vec<(String, String)>,
+    pub(crate) next: Vec<Step>,
+}
+
+/// What to type next.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Step {
+    /// What it is for, in a few words.
+    pub(crate) why: String,
+    /// The command, for copying.
+    pub(crate) command: String,
 }
 
 /// A workload's answer.
@@ -33,14 +41,27 @@ pub(crate) struct WorkloadAnswer {
     pub(crate) title: String,
     /// The phase it is about; empty where nothing was measured.
     pub(crate) phase: String,
+    /// The metric of that phase by which the contenders are ranked; empty likewise.
+    pub(crate) metric: String,
+    /// Those in front that cannot be told apart, or the one; nobody where it is undecided.
+    pub(crate) best: Vec<String>,
     /// Heads of the columns after rank and name.
     pub(crate) columns: Vec<String>,
     /// The contenders in the order of rank, those without a figure last.
     pub(crate) rows: Vec<Row>,
     /// What causes the difference, by what was counted.
     pub(crate) why: Option<String>,
-    /// The other phases: name, and who is ahead of whom.
-    pub(crate) others: Vec<(String, String)>,
+    /// The other phases, in the order of the report.
+    pub(crate) others: Vec<OtherPhase>,
+}
+
+/// A phase that the answer is not about, in a line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct OtherPhase {
+    /// Its name.
+    pub(crate) phase: String,
+    /// Who is ahead of whom by what factor, or that nobody is.
+    pub(crate) ahead: String,
 }
 
 /// A contender's row.
@@ -149,6 +170,8 @@ fn of_workload(
         verdict,
         title: workload.title.clone(),
         phase: headline.as_ref().map(|it| it.phase.name.clone()).unwrap_or_default(),
+        metric: headline.as_ref().map(|it| it.table.metric.id.clone()).unwrap_or_default(),
+        best: headline.as_ref().map(|it| best(it, contenders)).unwrap_or_default(),
         columns,
         rows,
         why: headline.as_ref().and_then(|headline| why::of(headline, contenders)),
@@ -163,6 +186,22 @@ fn nothing(analysis: &Analysis) -> String {
     }
 }
 
+/// Those of rank one, where anything separates the contenders and the disk was reached.
+fn best(headline: &Headline<'_>, contenders: &[Conditions]) -> Vec<String> {
+    let table = headline.table;
+    if untouched(headline.phase) || table.pairs.iter().all(|pair| !pair.separated) {
+        return Vec::new();
+    }
+    let leaders = leaders(table).into_iter();
+    leaders.map(|at| contenders[at].name.clone()).collect()
+}
+
+/// Indices of the cells of rank one, in the order of rank.
+fn leaders(table: &MetricTable) -> Vec<usize> {
+    let leads = |at: &usize| table.cells[*at].rank.is_some_and(|rank| rank.best == 1);
+    table.order().into_iter().filter(leads).collect()
+}
+
 /// The answer itself, with a full stop.
 fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
     let (phase, table) = (headline.phase, headline.table);
@@ -171,11 +210,7 @@ fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
         let names: Vec<&str> = indices.iter().map(|at| contenders[*at].name.as_str()).collect();
         names
     };
-    let leaders: Vec<usize> = order
-        .iter()
-        .copied()
-        .filter(|at| table.cells[*at].rank.is_some_and(|rank| rank.best == 1))
-        .collect();
+    let leaders = leaders(table);
     let found = match order[..] {
         [] => return "no contender has a figure that can be compared.".to_owned(),
         [only] if contenders.len() > 1 => {
@@ -246,7 +281,7 @@ fn others(
     workload: &WorkloadAnalysis,
     headline: Option<&Headline<'_>>,
     contenders: &[Conditions],
-) -> Vec<(String, String)> {
+) -> Vec<OtherPhase> {
     let is_headline = |phase: &&PhaseAnalysis| {
         headline.is_none_or(|headline| !std::ptr::eq(headline.phase, *phase))
     };
@@ -254,7 +289,10 @@ fn others(
         .phases
         .iter()
         .filter(is_headline)
-        .filter_map(|phase| Some((phase.name.clone(), ahead(phase, contenders)?)))
+        .filter_map(|phase| {
+            let ahead = ahead(phase, contenders)?;
+            Some(OtherPhase { phase: phase.name.clone(), ahead })
+        })
         .collect()
 }
 

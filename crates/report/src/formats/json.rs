@@ -16,6 +16,7 @@ use workload::{Cache, PhaseResult, PhaseStatus};
 
 use super::{Format, Options};
 use crate::analysis::written;
+use crate::answer::{Answer, answer};
 use crate::{Analysis, Quantile};
 
 /// Version of the JSON report; raised on any change that an existing reader could misread.
@@ -38,6 +39,7 @@ impl Format for Json {
     }
 
     fn write(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String {
+        let answer = answer(analysis, run);
         let analysis = match options.all_pairs {
             true => Cow::Borrowed(analysis),
             false => Cow::Owned(with_the_best(analysis)),
@@ -57,6 +59,7 @@ impl Format for Json {
                 state: run.header.state,
             },
             environment: &run.header.environment,
+            answer,
             trials: run.trials.iter().map(trial).collect(),
             analysis: &analysis,
         };
@@ -93,6 +96,7 @@ struct Document<'r> {
     generator: Generator,
     run: Run<'r>,
     environment: &'r Environment,
+    answer: Answer,
     trials: Vec<Trial<'r>>,
     analysis: &'r Analysis,
 }

@@ -11,6 +11,11 @@ fn screen(run: &store::StoredRun, width: usize) -> String {
     rendered("terminal", run, Options { width, ..Options::default() })
 }
 
+fn json_answer(run: &store::StoredRun) -> serde_json::Value {
+    let text = rendered("json", run, Options::default());
+    serde_json::from_str::<serde_json::Value>(&text).unwrap()["answer"].take()
+}
+
 #[test]
 fn a_screen_has_at_most_forty_lines_within_its_width_whatever_was_compared() {
     let mut runs = odd_runs();
@@ -74,4 +79,19 @@ fn pages_begin_with_the_same_sentence() {
         let page = rendered(format, &run, Options::default());
         assert!(page.contains(sentence), "{format}: {sentence}");
     }
+    let answer = json_answer(&run);
+    assert_eq!(answer["workloads"][0]["sentence"], *sentence);
+    assert_eq!(answer["workloads"][0]["best"], serde_json::json!(["fast"]));
+    let metric = answer["workloads"][0]["metric"].as_str().unwrap();
+    assert!(!metric.is_empty(), "it names the table that has the numbers");
+}
+
+#[test]
+fn a_program_is_told_that_nobody_is_best_where_nothing_decides() {
+    let contenders = vec![planted("a", "ext4", 9.0, 0.01), planted("b", "xfs", 1.0, 0.01)];
+    let once = Synthetic { contenders, repeats: 1, ..Synthetic::small() };
+    let answer = json_answer(&once.run());
+    assert_eq!(answer["workloads"][0]["best"], serde_json::json!([]));
+    let like = |step: &serde_json::Value| step["command"].as_str().unwrap().contains("--like");
+    assert!(answer["next"].as_array().unwrap().iter().any(like), "{answer}");
 }

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::folding::{fitted, folded};
 use super::rows::Style;
 use crate::analysis::Mark;
-use crate::answer::{Answer, Row, WorkloadAnswer};
+use crate::answer::{Answer, Row, Step, WorkloadAnswer};
 
 /// Lines of a screen that one takes in at a glance.
 pub(super) const LINES_MAX: usize = 40;
@@ -91,8 +91,8 @@ fn end(answer: &Answer, width: usize, lines_max: usize) -> Vec<String> {
     if !answer.limits.is_empty() {
         out.extend(labelled("Limits", &answer.limits.join(" "), width, lines_max + 2));
     }
-    let longest = answer.next.iter().map(|(why, _)| why.width()).max().unwrap_or(0);
-    for (nth, (why, command)) in answer.next.iter().enumerate() {
+    let longest = answer.next.iter().map(|step| step.why.width()).max().unwrap_or(0);
+    for (nth, Step { why, command }) in answer.next.iter().enumerate() {
         let label = if nth == 0 { "Next" } else { "" };
         // A command is for copying: it is never folded.
         let space = " ".repeat(longest - why.width());
@@ -110,13 +110,13 @@ fn labelled(label: &str, text: &str, width: usize, lines_max: usize) -> Vec<Stri
 /// The other phases, a line each.
 fn others(workload: &WorkloadAnswer, most: usize, width: usize) -> Vec<String> {
     let shown = workload.others.len().min(most);
-    let longest = workload.others.iter().map(|(name, _)| name.width()).max().unwrap_or(0).min(20);
+    let longest = workload.others.iter().map(|other| other.phase.width()).max().unwrap_or(0).min(20);
     let mut out: Vec<String> = Vec::new();
-    for (nth, (name, text)) in workload.others.iter().take(shown).enumerate() {
+    for (nth, other) in workload.others.iter().take(shown).enumerate() {
         let label = if nth == 0 { "Also" } else { "" };
-        let name = fitted(name, longest);
+        let name = fitted(&other.phase, longest);
         let space = " ".repeat(longest - name.width());
-        out.push(fitted(&format!("{label:<LABEL$}{name}{space}  {text}"), width));
+        out.push(fitted(&format!("{label:<LABEL$}{name}{space}  {}", other.ahead), width));
     }
     let left = workload.others.len() - shown;
     if left > 0 && shown > 0 {
