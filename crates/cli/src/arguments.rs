@@ -88,8 +88,13 @@ fn scale(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Workloads, each with parameters: maildir-write:relist=once:fsync=file
-    #[arg(required_unless_present_any = ["resume", "like"], value_name = "WORKLOAD")]
+    #[arg(required_unless_present_any = ["resume", "like", "program"], value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
+
+    /// A program of your own and its arguments, as the workload; {target} stands for its
+    /// directory on the filesystem: -- ./program --data {target}/db
+    #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["resume", "like"])]
+    pub(crate) program: Vec<String>,
 
     #[command(flatten)]
     pub(crate) place: Place,

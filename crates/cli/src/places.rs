@@ -57,6 +57,7 @@ impl Places for Here {
                         inputs.files.system = crate::commands::lab::system(name.as_deref())?;
                     }
                 }
+                InputKind::OwnProgram => inputs.files.program = own_program(request)?,
                 InputKind::Program(_) => {}
             }
         }
@@ -95,6 +96,22 @@ impl Places for Here {
                 Box::new(lab)
             }
         })
+    }
+}
+
+/// Looks at the programs of the user's own; in the lab, the archive with what they need.
+fn own_program(request: &Request) -> Result<Option<std::path::PathBuf>, SessionError> {
+    use crate::commands::run::program::{archive, jobs, look};
+    let jobs = jobs(&request.workloads)?;
+    if !request.testbed.is_lab() {
+        jobs.iter().try_for_each(look)?;
+    }
+    match &jobs[..] {
+        [job] if request.testbed.is_lab() => Ok(Some(archive(job)?)),
+        [_, _, ..] if request.testbed.is_lab() => Err(SessionError::Request(
+            "the lab takes one program of your own a run; run the others apart".to_owned(),
+        )),
+        _ => Ok(None),
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Elf<'a> {
 const DYNAMIC: u32 = 6;
 const DYNAMIC_SYMBOLS: u32 = 11;
 const NEEDED: u64 = 1;
+const RPATH: u64 = 15;
+const RUNPATH: u64 = 29;
 
 impl<'a> Elf<'a> {
     /// Reads the section table; `None` when it is no such file.
@@ -110,11 +112,30 @@ impl<'a> Elf<'a> {
 
     /// The libraries it is linked with.
     pub(crate) fn libraries(&self) -> Vec<String> {
+        self.dynamic_text(&[NEEDED])
+    }
+
+    /// Where it wants its libraries to be looked for, before anywhere else.
+    pub(crate) fn library_paths(&self) -> Vec<String> {
+        let lists = self.dynamic_text(&[RUNPATH, RPATH]);
+        lists.iter().flat_map(|list| list.split(':')).map(str::to_owned).collect()
+    }
+
+    /// The program that loads it; none for one that is linked statically.
+    pub(crate) fn interpreter(&self) -> Option<String> {
+        let section = self.sections.iter().find(|it| self.name(it) == Some(b".interp"))?;
+        let path = self.contents(section)?.split(|&byte| byte == 0).next()?;
+        Some(String::from_utf8_lossy(path).into_owned())
+    }
+
+    /// The texts of the dynamic section under these tags.
+    fn dynamic_text(&self, tags: &[u64]) -> Vec<String> {
         let find = || {
             let dynamic = self.sections.iter().find(|section| section.kind == DYNAMIC)?;
             let strings = self.contents(self.sections.get(dynamic.link)?)?;
             let entries = self.contents(dynamic)?.chunks_exact(16);
-            let needed = entries.filter(|entry| u64_at(entry, 0) == Some(NEEDED));
+            let needed =
+                entries.filter(|entry| u64_at(entry, 0).is_some_and(|tag| tags.contains(&tag)));
             needed
                 .map(|entry| {
                     let at = usize::try_from(u64_at(entry, 8)?).ok()?;

@@ -41,6 +41,7 @@ impl Inputs {
             (&files.mail, "mail"),
             (&files.source_tree, "source-tree.tar"),
             (&files.system, "system.tar"),
+            (&files.program, "program.tar"),
         ] {
             let Some(from) = from else { continue };
             let len = std::fs::metadata(from).map_err(LabError::at("read", from))?.len();
@@ -69,7 +70,14 @@ impl Inputs {
     pub(crate) fn resident(&self) -> u64 {
         let bytes: u64 =
             self.placed.iter().map(|(_, input)| input.len.next_multiple_of(PAGE)).sum();
-        bytes.next_multiple_of(RAM_STEP)
+        // A program's files are unpacked there too.
+        let unpacked = self.files.program.as_ref().map_or(0, |program| self.len_of(program));
+        (bytes + unpacked).next_multiple_of(RAM_STEP)
+    }
+
+    fn len_of(&self, file: &Path) -> u64 {
+        let placed = self.placed.iter().find(|(from, _)| from == file);
+        placed.map_or(0, |(_, input)| input.len.next_multiple_of(PAGE))
     }
 
     /// Their size together.
@@ -108,6 +116,7 @@ impl Inputs {
             mail: place(&self.files.mail),
             source_tree: place(&self.files.source_tree),
             system: place(&self.files.system),
+            program: place(&self.files.program),
         }
     }
 

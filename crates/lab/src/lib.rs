@@ -28,6 +28,7 @@ mod names;
 mod offer;
 mod optional;
 mod own_kernel;
+pub mod own_program;
 mod packages;
 mod profile;
 mod pulse;

@@ -10,12 +10,12 @@ use crate::error::LabError;
 /// Directories of programs, in the order the guest looks them up.
 pub(crate) const PROGRAM_DIRECTORIES: [&str; 4] = ["usr/sbin", "sbin", "usr/bin", "bin"];
 /// Directories of libraries.
-const LIBRARY_DIRECTORIES: [&str; 6] =
+pub(crate) const LIBRARY_DIRECTORIES: [&str; 6] =
     ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib64", "lib64", "usr/lib", "lib"];
 /// Configuration without which a tool behaves otherwise than on Debian.
 const CONFIGURATION: [&str; 1] = ["etc/mke2fs.conf"];
 /// Where all libraries are put in the guest.
-const LIBRARIES: &str = "lib/x86_64-linux-gnu";
+pub(crate) const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 const LOADER: &str = "lib64/ld-linux-x86-64.so.2";
 
 /// Files for the guest, by their path there.

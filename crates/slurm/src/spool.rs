@@ -109,6 +109,7 @@ impl Spool {
             mail: take(&inputs.mail, "mail")?,
             source_tree: take(&inputs.source_tree, "source-tree.tar")?,
             system: take(&inputs.system, "system.tar")?,
+            program: take(&inputs.program, "program.tar")?,
         })
     }
 

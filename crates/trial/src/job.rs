@@ -76,4 +76,8 @@ pub struct InputFiles {
     /// A system to boot as a tar file.
     #[serde(default)]
     pub system: Option<PathBuf>,
+    /// What a program of the user's own needs, as a tar file that is its root; where there is
+    /// none it uses what the machine has.
+    #[serde(default)]
+    pub program: Option<PathBuf>,
 }

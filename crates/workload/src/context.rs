@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu, ProcessCpu, now};
 use units::Nanos;
 
-use crate::corpora::{MailCorpus, TreeFacts};
+use crate::corpora::MailCorpus;
+use crate::inputs::Inputs;
 use crate::{
     Cache, Description, Failure, OpError, Parameters, PhaseDescription, PhaseEvent, PhaseResult,
     PhaseStatus, Program, Recorder, Seed,
@@ -38,19 +39,6 @@ pub trait Host {
     fn emit(&self, event: PhaseEvent);
 }
 
-/// Data from outside the filesystem under test, opened before any clock starts.
-#[derive(Debug, Default)]
-pub struct Inputs {
-    /// The mails, for workloads that declare [`crate::InputKind::Mail`].
-    pub mail: Option<MailCorpus>,
-    /// A source tree as a tar file, for [`crate::InputKind::SourceTree`].
-    pub source_tree: Option<PathBuf>,
-    /// Directories in which programs are looked up, for [`crate::InputKind::Program`].
-    pub programs: Vec<PathBuf>,
-    /// A system to boot as a tar file, for [`crate::InputKind::System`].
-    pub system: Option<PathBuf>,
-}
-
 /// A phase that has begun, with what was counted then.
 pub(crate) struct Begun {
     phase: &'static PhaseDescription,
@@ -69,15 +57,6 @@ impl Begun {
         result.device = device_use(&self.device_before, &read_devices(&self.devices));
         result
     }
-}
-
-/// What is known of the inputs before any trial: how much room they will take.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct InputFacts {
-    /// Mean size of a mail; 0 without a corpus.
-    pub mean_mail: units::Bytes,
-    /// The source tree, where one is given.
-    pub source_tree: Option<TreeFacts>,
 }
 
 /// A workload's view of its trial.
@@ -195,6 +174,16 @@ impl<'h> Context<'h> {
                 ))
             },
         )
+    }
+
+    /// Directories in which programs are looked up.
+    pub(crate) fn programs(&self) -> &'h [PathBuf] {
+        &self.inputs.programs
+    }
+
+    /// The archive of what a program of the user's own needs; `None` where it runs as it is.
+    pub(crate) fn program_tree(&self) -> Option<&'h Path> {
+        self.inputs.program_tree.as_deref()
     }
 
     /// The archive of a system to boot.

@@ -56,7 +56,7 @@ impl Description {
     pub fn programs(&self) -> impl Iterator<Item = Program> {
         self.inputs.iter().filter_map(|input| match input {
             InputKind::Program(program) => Some(*program),
-            InputKind::Mail | InputKind::SourceTree | InputKind::System => None,
+            _ => None,
         })
     }
 }
@@ -70,6 +70,8 @@ pub enum InputKind {
     SourceTree,
     /// A system to boot as a tar file; only the lab has one.
     System,
+    /// A program of the user's own, with what it needs; in the lab as a tar file.
+    OwnProgram,
     /// A program that is run.
     Program(Program),
 }

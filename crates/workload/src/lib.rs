@@ -10,6 +10,7 @@ pub mod corpora;
 mod description;
 mod engine;
 mod failure;
+mod inputs;
 pub mod overhead;
 mod parameters;
 mod phase;
@@ -19,18 +20,19 @@ mod typed;
 mod workload;
 mod workloads;
 
-pub use context::{Context, Host, InputFacts, Inputs};
+pub use context::{Context, Host};
 pub use description::{
     Description, Headline, InputKind, Kind, OpDescription, Parameter, PhaseDescription, Preset,
     Program,
 };
 pub use failure::{Failure, OpError};
+pub use inputs::{InputFacts, Inputs};
 pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
 pub use workload::{Space, Workload};
 pub use workloads::{
-    BonnieCsv, ORIGINALS, PRELOAD_COMMAND, WORKLOADS, bonnie_csv, catalogue, find, original_of,
-    preload_main, prepare_system,
+    Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, WORKLOADS, bonnie_csv, catalogue,
+    find, original_of, preload_main, prepare_system,
 };

@@ -217,8 +217,13 @@ fn run_bare(step: &Step, directory: BorrowedFd<'_>) -> Result<Nanos, Failure> {
 
 /// Runs a step through the engine; the wall time of its phase.
 fn run_engine(step: &Step, directory: BorrowedFd<'_>, path: &Path) -> Result<Nanos, Failure> {
-    static INPUTS: Inputs =
-        Inputs { mail: None, source_tree: None, programs: Vec::new(), system: None };
+    static INPUTS: Inputs = Inputs {
+        mail: None,
+        source_tree: None,
+        programs: Vec::new(),
+        system: None,
+        program_tree: None,
+    };
     let parameters = Parameters::resolve(&DESCRIPTION, &BTreeMap::new(), 1.0)
         .map_err(|error| Failure::Input(error.to_string()))?;
     let mut context =

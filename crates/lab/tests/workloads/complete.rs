@@ -47,8 +47,9 @@ pub(crate) fn every_workload_is_in_the_list() {
     for workload in workload::WORKLOADS {
         let description = workload.describe();
         let listed = SMALL.iter().any(|(name, _)| *name == description.name);
-        // A system to boot: the test `boot`.
-        let elsewhere = description.inputs.contains(&InputKind::System);
+        // A system to boot: the test `boot`. A program of one's own: whatever it is.
+        let elsewhere = description.inputs.contains(&InputKind::System)
+            || description.inputs.contains(&InputKind::OwnProgram);
         assert!(
             listed != elsewhere,
             "{}: add it with small settings to the list in {}",

@@ -131,8 +131,9 @@ impl Execution<'_> {
                     .map_err(|error| self.failed(error.to_string()))?,
             ),
         };
-        let InputFiles { source_tree, system, .. } = self.job.inputs.clone();
-        Ok(Inputs { mail, source_tree, system, programs: self.job.tool_path.clone() })
+        let InputFiles { source_tree, system, program, .. } = self.job.inputs.clone();
+        let programs = self.job.tool_path.clone();
+        Ok(Inputs { mail, source_tree, system, programs, program_tree: program })
     }
 
     fn run_in_directory(

@@ -15,6 +15,7 @@ mod mongo;
 mod null;
 mod originals;
 mod postmark;
+mod programs;
 mod randomio;
 mod scale;
 mod tree;
@@ -24,6 +25,7 @@ mod video;
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
 pub use self::boot::{PRELOAD_COMMAND, preload_main, prepare_system};
 pub use self::originals::{ORIGINALS, original_of};
+pub use self::programs::{Better, Job, Metric};
 
 use crate::Workload;
 
@@ -48,6 +50,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &boot::Boot,
     &age::Age,
     &custom::Custom,
+    &programs::OwnProgram,
     &null::Null,
 ];
 

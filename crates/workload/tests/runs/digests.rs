@@ -53,12 +53,14 @@ fn every_workload_does_what_it_always_did() {
 }
 
 #[test]
-fn every_workload_is_in_the_list_or_needs_mails_or_a_system() {
+fn every_workload_is_in_the_list_or_needs_what_is_not_here() {
     for workload in workload::WORKLOADS {
         let description = workload.describe();
         let listed = GOLDEN.iter().any(|(name, ..)| *name == description.name);
         let needs = |kind| description.inputs.contains(&kind);
-        let needs = needs(workload::InputKind::Mail) || needs(workload::InputKind::System);
+        let needs = needs(workload::InputKind::Mail)
+            || needs(workload::InputKind::System)
+            || needs(workload::InputKind::OwnProgram);
         assert_ne!(listed, needs, "{}", description.name);
     }
 }

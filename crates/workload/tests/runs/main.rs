@@ -15,6 +15,7 @@ mod mix;
 mod mongo;
 mod originals;
 mod postmark;
+mod program;
 mod randomio;
 mod scale;
 mod support;

@@ -2,6 +2,7 @@
 
 mod dry;
 mod like;
+pub(crate) mod program;
 pub(crate) mod request;
 
 use runner::{Prepared, RunEnd, Session};

@@ -5,8 +5,8 @@ use std::path::Path;
 use runner::{Request, TestbedRequest, WorkloadRequest, parse_workload};
 use serde::Deserialize;
 use stack::Contender;
-use workload::Kind;
 use workload::corpora::TreeChoice;
+use workload::{InputKind, Kind};
 
 use crate::arguments::{Clock, Place, Run, TestbedName};
 use crate::exit::{Exit, Failure};
@@ -23,11 +23,14 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let (testbed, contenders) = testbed_and_contenders(&arguments.place)?;
     let tree: Result<TreeChoice, _> = arguments.source_tree.parse();
     tree.map_err(Failure::from(Exit::Usage))?;
-    let workloads = arguments
+    let mut workloads = arguments
         .workloads
         .iter()
         .map(|text| with_documents(parse_workload(text).map_err(usage)?))
         .collect::<Result<Vec<_>, _>>()?;
+    if !arguments.program.is_empty() {
+        workloads.push(super::program::of_command(&arguments.program)?);
+    }
     let scale = arguments.scale.unwrap_or_else(|| default_scale(&testbed, &workloads));
     Ok(Request {
         workloads,
@@ -92,12 +95,16 @@ fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure
             (parameter.kind, asked.parameters.get_mut(parameter.name))
             && shipped.iter().all(|(word, _)| word != value)
         {
-            let read = ::files::read_text(Path::new(&*value));
+            let path = std::path::PathBuf::from(&*value);
+            let read = ::files::read_text(&path);
             *value = read.map_err(|error| {
                 let source = error.source;
                 let message = format!("{}:{}={value}: {source}", asked.name, parameter.name);
                 Failure::new(Exit::Input, message)
             })?;
+            if workload.describe().inputs.contains(&InputKind::OwnProgram) {
+                *value = super::program::located(value, &path)?;
+            }
         }
     }
     Ok(asked)

@@ -1,0 +1,261 @@
+//! A program of the user's own.
+
+use std::path::{Path, PathBuf};
+
+use measure::ProcessCpu;
+use rustix::fs::Mode;
+
+use super::call::{Call, Done};
+use super::job::{Job, Metric};
+use crate::engine::file_io::open_target;
+use crate::engine::walk;
+use crate::typed::DocumentParameter;
+use crate::{
+    Context, Description, Failure, Headline, InputFacts, InputKind, OpError, Parameters,
+    PhaseDescription, PhaseResult, Space, Workload,
+};
+
+/// A program of the user's own, from a file or the command line.
+pub(in crate::workloads) struct OwnProgram;
+
+/// Where it works, below the target.
+const DIRECTORY: &str = "program";
+/// Blocks below which a filesystem counts as full.
+const BLOCKS_LEFT: u64 = 16;
+
+static RUN: PhaseDescription = PhaseDescription {
+    name: "run",
+    summary: "the program, from its start to its end",
+    clock: "from just before the program is started until it has ended; what it leaves to the \
+kernel to write is in `sync`",
+    ops: &[],
+    disk_bound: false,
+};
+
+static SYNC: PhaseDescription = PhaseDescription {
+    name: "sync",
+    summary: "writing what the program left in memory",
+    clock: "one syncfs, after the program has ended",
+    ops: &[],
+    disk_bound: false,
+};
+
+const FILE: DocumentParameter =
+    DocumentParameter::new("file", "The file that says what is run.", &[], "");
+
+static DESCRIPTION: Description = Description {
+    name: "program",
+    summary: "a program of one's own: fstrial run -- ./program {target}",
+    origin: "Whatever it is. It works in an empty directory of the filesystem under test, which \
+`{target}` stands for in its arguments and its environment; `{seed}` is a number that is the \
+trial's own. What it starts ends with it. A TOML file says how it is made ready and checked, and \
+what to read from its output: docs/howto/program.md. The file's text, not its name, is kept with \
+the results.",
+    headline: Headline { question: "the given program", phase: "run", metric: "wall", things: "" },
+    presets: &[],
+    inputs: &[InputKind::OwnProgram],
+    parameters: &[FILE.row],
+    phases: &[&RUN, &SYNC],
+};
+
+impl Workload for OwnProgram {
+    fn describe(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        Job::read(parameters.get(&FILE)).map(drop)
+    }
+
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        let job = Job::read(parameters.get(&FILE));
+        Space { bytes: job.map(|job| job.space()).unwrap_or_default(), inodes: 10_000 }
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let job = Job::read(context.parameters().get(&FILE)).map_err(Failure::Input)?;
+        let outside = |error| Failure::Op { phase: "outside the phases", error };
+        let target = open_target(context.target())?;
+        rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
+            .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
+        drop(target);
+        let place = Place {
+            root: context.program_tree().map(super::tree::unpacked).transpose()?,
+            directory: context.target().join(DIRECTORY),
+            seed: context.seed().stream("program").below(1 << 31),
+            job,
+        };
+        let done = place.work(context);
+        if done.is_err() {
+            context.skip_rest("the program failed");
+        }
+        use std::os::fd::AsFd;
+        let target = open_target(context.target())?;
+        walk::remove(target.as_fd(), DIRECTORY, || ()).map_err(outside)?;
+        done
+    }
+}
+
+/// A job and where it runs.
+struct Place {
+    job: Job,
+    root: Option<PathBuf>,
+    directory: PathBuf,
+    seed: u64,
+}
+
+impl Place {
+    fn work(&self, context: &mut Context<'_>) -> Result<(), Failure> {
+        for input in &self.job.inputs {
+            let from = self.job.path(input);
+            let from = self.root.as_ref().map_or(from.clone(), |root| below(root, &from));
+            let name = input.file_name().unwrap_or(input.as_os_str());
+            copy(&from, &self.directory.join(name)).map_err(Failure::Input)?;
+        }
+        let programs = context.programs().to_vec();
+        let call = |words: &[String]| self.call(words, &programs);
+        for words in &self.job.setup {
+            call(words).succeed().map_err(|why| failed("setup", words, &why))?;
+        }
+        if self.job.cold {
+            context.make_cold();
+        }
+        let wrote = self.time(context, &call(&self.job.run))?;
+        let written = context.phase_with(
+            &SYNC,
+            0,
+            |_| {
+                let target = std::fs::File::open(&self.directory)
+                    .map_err(OpError::at("open", &self.directory))?;
+                rustix::fs::syncfs(&target).map_err(OpError::at("syncfs", &self.directory))
+            },
+            |(), result| {
+                let here = result.device.map(|used| used.reads + used.writes);
+                if let (Some(0), Some(0)) = (wrote, here) {
+                    result.not_comparable = Some(NOTHING.to_owned());
+                }
+            },
+        );
+        written?;
+        for words in &self.job.check {
+            let checked = call(words).succeed();
+            checked.map_err(|why| Failure::Verify(format!("`{}`: {why}", words.join(" "))))?;
+        }
+        Ok(())
+    }
+
+    /// The timed run. Returns the requests that its device had, where it has one.
+    fn time(&self, context: &mut Context<'_>, call: &Call<'_>) -> Result<Option<u64>, Failure> {
+        let begun = context.begin(&RUN, 0)?;
+        let before = ProcessCpu::read_children();
+        let ended = call.run();
+        let cpu = ProcessCpu::read_children().since(before);
+        let mut result = begun.result(context.description().name);
+        result.cpu = cpu;
+        let requests = result.device.map(|used| used.reads + used.writes);
+        let words = &self.job.run;
+        let ended = match ended {
+            Err(why) => Err(failed("run", words, &why)),
+            Ok(done) => {
+                result.wall = done.end - done.start;
+                self.describe(&done, &mut result);
+                self.judge(&done).map_or(Ok(()), |why| Err(failed("run", words, &why)))
+            }
+        };
+        context.finish(begun, result, ended, |(), _| {})?;
+        Ok(requests)
+    }
+
+    /// Why a run is none, where it is none.
+    fn judge(&self, done: &Done) -> Option<String> {
+        let full = rustix::fs::statvfs(&self.directory)
+            .is_ok_and(|room| room.f_blocks > 0 && room.f_bfree < BLOCKS_LEFT);
+        match (done.failure(self.job.timeout()), full) {
+            (Some(failure), true) => Some(format!("{failure}; {FULL}")),
+            (None, true) => Some(format!("{FULL}; what it wrote may be lost")),
+            (failure, false) => failure,
+        }
+    }
+
+    fn describe(&self, done: &Done, result: &mut PhaseResult) {
+        result.figures.insert("peak_memory_kib".to_owned(), done.memory as f64);
+        if let Some(code) = done.status.code() {
+            result.figures.insert("exit_code".to_owned(), f64::from(code));
+        }
+        let said = format!("{}\n{}", done.output, done.errors);
+        for metric in &self.job.metrics {
+            match metric.find(&said) {
+                Ok(value) => _ = result.figures.insert(figure_name(metric), value),
+                Err(why) => result.notes.push(why),
+            }
+        }
+        if done.left > 0 {
+            result.notes.push(format!(
+                "{} processes that it started went on after it had ended, and were killed",
+                done.left
+            ));
+        }
+    }
+
+    fn call<'a>(&'a self, words: &[String], search: &'a [PathBuf]) -> Call<'a> {
+        let mut filled: Vec<_> = words.iter().map(|word| self.filled(word)).collect();
+        filled[0] = self.job.program(&filled).display().to_string();
+        let environment = self.job.environment.iter();
+        Call {
+            words: filled.into_iter().map(Into::into).collect(),
+            directory: &self.directory,
+            environment: environment.map(|(k, v)| (k.clone(), self.filled(v))).collect(),
+            search,
+            root: self.root.as_deref(),
+            input: String::new(),
+            user: None,
+            limit: self.job.timeout(),
+        }
+    }
+
+    /// A word with what stands for something replaced.
+    fn filled(&self, word: &str) -> String {
+        word.replace("{target}", &self.directory.display().to_string())
+            .replace("{seed}", &self.seed.to_string())
+    }
+}
+
+const NOTHING: &str = "the program asked the device for nothing, and left nothing to write: \
+what is compared is processors; does it work in {target}?";
+const FULL: &str = "the filesystem is full: more `space` in the job's file, or a larger --size";
+
+/// A metric's name in the results: with its unit, as all figures have it.
+fn figure_name(metric: &Metric) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let unit = metric.unit.replace("/s", "_per_sec").replace('%', "percent");
+    let unit: String = unit.chars().map(plain).collect();
+    let unit = unit.trim_matches('_');
+    match unit {
+        "" => format!("own_{}", metric.name),
+        unit => format!("own_{}_{unit}", metric.name),
+    }
+}
+
+fn failed(step: &str, words: &[String], why: &str) -> Failure {
+    let said = format!("{step}: `{}`: {why}", words.join(" "));
+    Failure::Program { program: "program", said }
+}
+
+fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// Copies a file, a link or a whole directory.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let named = |error: std::io::Error| format!("input {}: {error}", from.display());
+    let found = std::fs::metadata(from).map_err(named)?;
+    if !found.is_dir() {
+        return std::fs::copy(from, to).map(drop).map_err(named);
+    }
+    std::fs::create_dir(to).map_err(named)?;
+    let mut names: Vec<_> = std::fs::read_dir(from)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect())
+        .map_err(named)?;
+    names.sort();
+    names.iter().try_for_each(|name| copy(&from.join(name), &to.join(name)))
+}
