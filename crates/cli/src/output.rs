@@ -18,6 +18,13 @@ pub(crate) struct Documents {
     full: bool,
 }
 
+fn write_document(path: &Path, document: &str) -> Result<(), Failure> {
+    write_whole(path, document.as_bytes()).map_err(|error| {
+        let message = format!("{}: {error}; the results are in the store", path.display());
+        Failure::new(Exit::Output, message)
+    })
+}
+
 /// Columns when standard output is not a terminal.
 const WIDTH: usize = 100;
 
@@ -77,8 +84,20 @@ impl Documents {
 
     /// The same for a study.
     pub(crate) fn write_study(&self, results: &study::Results) -> Result<(), Failure> {
+        let beside = self.files.iter().find(|(format, _)| *format == "markdown");
+        let beside = beside.and_then(|(_, path)| Some((path, path.file_stem()?.to_str()?)));
+        let beside = beside.filter(|(path, _)| *path != Path::new("-"));
+        let page = beside.map(|(path, stem)| (path, study::markdown_with_charts(results, stem)));
+        if let Some((path, page)) = &page {
+            for (name, chart) in &page.charts {
+                write_document(&path.with_file_name(name), chart)?;
+            }
+        }
         self.write_as(&|format, color| {
             let color = color && wants_color();
+            if let ("markdown", Some((_, page))) = (format, &page) {
+                return Ok(page.text.clone());
+            }
             study::render(format, results, WIDTH, color).ok_or_else(|| {
                 Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
             })
@@ -97,12 +116,7 @@ impl Documents {
                 to_stdout = Some(document);
                 continue;
             }
-            write_whole(path, document.as_bytes()).map_err(|error| {
-                Failure::new(
-                    Exit::Output,
-                    format!("{}: {error}; the results are in the store", path.display()),
-                )
-            })?;
+            write_document(path, &document)?;
             say!("{format} report: {}", path.display());
         }
         let document = match to_stdout {

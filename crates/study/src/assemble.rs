@@ -90,6 +90,10 @@ fn notes(study: &Study, runs: &[PartRun], own: &Figures<'_>) -> Vec<String> {
             }
         }
     }
-    notes.extend(said.into_iter().map(|(text, parts)| format!("{}: {text}", parts.join(", "))));
+    let title = |id: &&str| study.part(id).map_or(*id, |part| &*part.title).to_owned();
+    notes.extend(said.into_iter().map(|(text, parts)| {
+        let parts: Vec<String> = parts.iter().map(title).collect();
+        format!("{}: {text}", parts.join(", "))
+    }));
     notes
 }

@@ -46,6 +46,8 @@ impl Question {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Atom {
     pub(crate) question: Question,
+    /// What is asked, in words: `ext2 ÷ xfs in the write script`.
+    asked: String,
     pub(crate) region: Region,
     /// Whether an answer on the very end of the region is one of them.
     pub(crate) closed: bool,
@@ -67,6 +69,7 @@ fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
         column: figure.column.clone(),
     };
     let atom = |question: Question, low: f64, high: f64, closed: bool| Atom {
+        asked: asked(study, &question),
         question,
         region: Region { low, high },
         closed,
@@ -149,6 +152,21 @@ fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
     }
 }
 
+/// What is asked, in words: `ext2 ÷ xfs in the write script`.
+fn asked(study: &Study, question: &Question) -> String {
+    let called = |cell: &CellName| study.called(&cell.row).to_owned();
+    let pair = |sign: &str, a: &CellName, b: &CellName| match a.row == b.row {
+        true => format!("{} {sign} {} in {}", a.column, b.column, called(a)),
+        false => format!("{} in {} {sign} {} in {}", a.column, called(a), b.column, called(b)),
+    };
+    match question {
+        Question::Ratio(a, b) => pair("÷", a, b),
+        Question::Difference(a, b) => pair("−", a, b),
+        Question::Value(a) => format!("{} in {}", a.column, called(a)),
+        Question::Spread(a, b) => format!("spread of {}", pair("÷", a, b)),
+    }
+}
+
 /// The question that each atom of a claim belongs to, from 0.
 pub(crate) fn questions(atoms: &[Atom]) -> Vec<usize> {
     let mut begun = 0;
@@ -166,7 +184,7 @@ impl Atom {
     pub(crate) fn unanswered(&self, question: usize) -> Answer {
         Answer {
             question,
-            asked: self.asked(),
+            asked: self.asked.clone(),
             wanted: self.wanted(),
             found: None,
             value: None,
@@ -188,24 +206,6 @@ impl Atom {
         match self.question {
             Question::Difference(..) => value,
             _ => value.exp(),
-        }
-    }
-
-    /// What is asked, in words: `ext2 ÷ xfs in write_io`.
-    pub(crate) fn asked(&self) -> String {
-        let name = |cell: &CellName, other: Option<&CellName>| match other {
-            Some(other) if other.row == cell.row => cell.column.clone(),
-            _ => format!("{}@{}", cell.column, cell.row),
-        };
-        let pair = |sign: &str, a: &CellName, b: &CellName| match a.row == b.row {
-            true => format!("{} {sign} {} in {}", name(a, Some(b)), name(b, Some(a)), a.row),
-            false => format!("{} {sign} {}", name(a, Some(b)), name(b, Some(a))),
-        };
-        match &self.question {
-            Question::Ratio(a, b) => pair("÷", a, b),
-            Question::Difference(a, b) => pair("−", a, b),
-            Question::Value(a) => format!("{} in {}", a.column, a.row),
-            Question::Spread(a, b) => format!("spread of {}", pair("÷", a, b)),
         }
     }
 

@@ -108,6 +108,11 @@ impl<'s> Figures<'s> {
         self.parts.iter()
     }
 
+    /// A row's name in a sentence.
+    pub(crate) fn called<'a>(&'a self, row: &'a str) -> &'a str {
+        self.study.called(row)
+    }
+
     /// The size at which a row's part was run, as a share of the published one.
     pub(crate) fn share_of(&self, row: &str) -> Option<f64> {
         let (table, _) = self.study.row(row)?;
@@ -141,11 +146,12 @@ impl<'s> Figures<'s> {
         if let Some(absent) = part.absent.iter().find(|absent| absent.contender == column) {
             return Err(format!("{column}: {}", absent.reason));
         }
-        let figures =
-            self.part(&table.part).ok_or_else(|| format!("part {} was not run", table.part))?;
+        let figures = self
+            .part(&table.part)
+            .ok_or_else(|| format!("the part \"{}\" was not run", part.title))?;
         let analysed = figures
             .workload(part, workload)
-            .ok_or_else(|| format!("workload {workload} of part {} was not run", part.id))?;
+            .ok_or_else(|| format!("the workload {workload} of \"{}\" was not run", part.title))?;
         let at = figures
             .analysis
             .contenders

@@ -13,7 +13,7 @@ fn means([a, b, c]: [f64; 3]) -> [(&'static str, Series); 3] {
     [("a", about(a, 0.005, 0)), ("b", about(b, 0.005, 3)), ("c", about(c, 0.005, 5))]
 }
 
-fn at(size: f64, means_of: [f64; 3]) -> PartRun {
+pub(crate) fn at(size: f64, means_of: [f64; 3]) -> PartRun {
     let mut it = run(&means(means_of));
     it.tag.size = Some(size);
     it.run.header.scale = size;
@@ -31,7 +31,7 @@ fn in_lab(mut it: PartRun, assumption: Option<&str>) -> PartRun {
     it
 }
 
-fn judged(claim: &str, runs: &[PartRun]) -> ClaimResults {
+pub(crate) fn judged(claim: &str, runs: &[PartRun]) -> ClaimResults {
     results(&study("lower", "1, 1, 1", claim), runs).claims.remove(0)
 }
 
@@ -97,7 +97,7 @@ fn nothing_run_still_shows_each_question() {
     let found = judged("ranking a, b, c", &[]);
     assert_eq!(found.measured.verdict, NotRun);
     assert_eq!(found.measured.answers.len(), 2);
-    assert!(found.measured.reason.unwrap().contains("part p was not run"));
+    assert!(found.measured.reason.unwrap().contains("the part \"Part\" was not run"));
     assert_eq!(found.size, None);
 }
 

@@ -43,7 +43,7 @@ pub use execution::{
     Added, Execution, ExecutionEnd, Limits, Observer, Told, prepared, stored_runs,
 };
 pub use figures::PartRun;
-pub use formats::render;
+pub use formats::{Markdown, markdown_with_charts, render};
 pub use load::load;
 pub use matrix::{Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;

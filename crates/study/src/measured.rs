@@ -158,7 +158,7 @@ fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), La
                     "{} of the {SEEDS_MIN} seeds a verdict needs ({} in {})",
                     found.len(),
                     cell.column,
-                    cell.row
+                    figures.called(&cell.row)
                 ),
                 takes: None,
             });

@@ -158,6 +158,8 @@ pub struct Row {
     pub id: String,
     /// For people.
     pub label: String,
+    /// Its name in a sentence: its label, where the study gives no other.
+    pub called: String,
     /// Its unit.
     pub unit: RowUnit,
     /// Which figures are good.
@@ -321,6 +323,11 @@ impl Study {
         self.tables
             .iter()
             .find_map(|table| table.rows.iter().find(|row| row.id == id).map(|row| (table, row)))
+    }
+
+    /// A row's name in a sentence.
+    pub(crate) fn called<'a>(&'a self, row: &'a str) -> &'a str {
+        self.row(row).map_or(row, |(_, found)| &found.called)
     }
 
     /// The assumptions that concern a part.

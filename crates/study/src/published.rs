@@ -70,20 +70,21 @@ fn bounds(study: &Study, question: &Question) -> Result<(f64, f64), String> {
 }
 
 fn figure(study: &Study, cell: &CellName) -> Result<(f64, f64), String> {
-    let missing = || format!("{} in {} was not published", cell.column, cell.row);
+    let missing = || format!("{} in {} was not published", cell.column, study.called(&cell.row));
     let (table, row) = study.row(&cell.row).ok_or_else(missing)?;
     let at = table.columns.iter().position(|column| *column == cell.column).ok_or_else(missing)?;
     match row.values.get(at).ok_or_else(missing)? {
         Cell::Value(value) => Ok((*value, *value)),
         Cell::Above(value) => Ok((*value, f64::INFINITY)),
         Cell::Below(value) => Ok((f64::NEG_INFINITY, *value)),
-        Cell::Text(text) => Err(format!("{} in {}: {text}", cell.column, cell.row)),
+        Cell::Text(text) => Err(format!("{} in {}: {text}", cell.column, study.called(&cell.row))),
     }
 }
 
 /// Standard deviation relative to the figure.
 fn spread(study: &Study, cell: &CellName) -> Result<f64, String> {
-    let missing = || format!("no spread of {} in {} was published", cell.column, cell.row);
+    let missing =
+        || format!("no spread of {} in {} was published", cell.column, study.called(&cell.row));
     let (value, _) = figure(study, cell)?;
     let (table, row) = study.row(&cell.row).ok_or_else(missing)?;
     let at = table.columns.iter().position(|column| *column == cell.column).ok_or_else(missing)?;

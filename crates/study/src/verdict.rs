@@ -62,7 +62,7 @@ pub struct Answer {
     /// The question of the claim it belongs to, from 0: `A best` is one question, with an
     /// answer for each other column.
     pub question: usize,
-    /// What was asked: `ext2 ÷ xfs in write_io`.
+    /// What was asked: `ext2 ÷ xfs in the write script`.
     pub asked: String,
     /// For which answers the claim holds: `below 1`.
     pub wanted: String,

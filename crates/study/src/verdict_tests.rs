@@ -277,7 +277,7 @@ fn two_seeds_do_not_suffice_and_three_do() {
     let two = judged("lower", "a better than b", &series);
     assert_eq!(two.verdict, Undecided);
     let reason = two.reason.unwrap();
-    assert!(reason.contains("2 of the 3 seeds a verdict needs (b in r)"), "{reason}");
+    assert!(reason.contains("2 of the 3 seeds a verdict needs (b in Row)"), "{reason}");
 }
 
 #[test]

@@ -1,9 +1,16 @@
 //! The report of a study, as its page should have read.
 
+mod believe;
+mod drawing;
 mod html;
 mod markdown;
+mod panel;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod words;
+
+pub use markdown::Markdown;
 
 use crate::Results;
 
@@ -22,6 +29,11 @@ const FORMATS: &[(&str, Render)] = &[
 pub fn render(format: &str, results: &Results, width: usize, color: bool) -> Option<String> {
     let (_, render) = FORMATS.iter().find(|(name, _)| *name == format)?;
     Some(render(results, width, color))
+}
+
+/// The Markdown page and the charts to lie beside it, whose names begin with `stem`.
+pub fn markdown_with_charts(results: &Results, stem: &str) -> Markdown {
+    markdown::page(results, Some(stem))
 }
 
 fn json(results: &Results, _: usize, _: bool) -> String {

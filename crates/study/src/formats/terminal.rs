@@ -17,6 +17,11 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     text += &folded("", &by.join(", "), width);
     text += "\n";
     text += &folded("asked     ", &study.question, width);
+    text += &format!("\n{}\n", paint.bold("Should you believe it?"));
+    for (head, said) in super::believe::believe(results) {
+        text += &folded("  - ", &format!("{head}: {said}"), width);
+    }
+    text += "\n";
     text += &folded("then      ", &study.summary, width);
     text += &folded("on        ", &study.machine, width);
     for (at, said) in words::how(results).iter().enumerate() {
@@ -147,8 +152,7 @@ fn claim(claim: &ClaimResults, width: usize, paint: &Paint) -> String {
         text += &folded("       by size   ", &sizes, width);
     }
     for under in &claim.under {
-        let verdict = under.verdict.map_or("not tried".to_owned(), |verdict| verdict.to_string());
-        text += &folded("         ", &format!("under {}: {verdict}", under.assumption), width);
+        text += &folded("         ", &words::under(under), width);
     }
     if let Some(remark) = &claim.claim.remark {
         text += &folded("       remark    ", remark, width);

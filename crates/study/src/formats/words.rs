@@ -4,7 +4,9 @@ use report::Mark;
 
 use crate::atom::digits;
 use crate::verdict::{Answer, VERDICTS, Verdict};
-use crate::{Cell, ClaimResults, Direction, MeasuredCell, Results, RowResults, atom};
+use crate::{
+    Cell, ClaimResults, Direction, Measured, MeasuredCell, Results, RowResults, Under, atom,
+};
 
 /// A published cell: `613`, `> 99999`, `not published`.
 pub(super) fn published(cell: &Cell) -> String {
@@ -93,6 +95,54 @@ pub(super) fn factor(factor: Option<f64>) -> String {
         Some(factor) if factor < 9.995 => format!("× {factor:.2}"),
         Some(factor) => format!("× {factor:.0}"),
     }
+}
+
+/// The same where a table says what it is: `1.42`, `1`.
+pub(super) fn factor_short(factor: f64) -> String {
+    match factor {
+        factor if factor < 1.0005 => "1".to_owned(),
+        factor if factor < 9.995 => format!("{factor:.2}"),
+        factor => grouped_text(format!("{factor:.0}")),
+    }
+}
+
+/// Whether nothing was measured for a row.
+pub(super) fn unmeasured(row: &RowResults) -> bool {
+    matches!(row.row.measured, Measured::Nothing(_))
+        || row.measured.iter().all(|cell| cell.mean.is_none())
+}
+
+/// What was published in a row that was not measured, and why it was not.
+pub(super) fn left_out(columns: &[String], row: &RowResults) -> String {
+    let figures = columns.iter().zip(&row.row.values);
+    let figures: Vec<String> =
+        figures.map(|(column, cell)| format!("{column} {}", published(cell))).collect();
+    let why = match &row.row.measured {
+        Measured::Nothing(why) => why.clone(),
+        Measured::Metric { .. } => {
+            row.measured.iter().find_map(|cell| cell.missing.clone()).unwrap_or_default()
+        }
+    };
+    format!("published {}; not measured: {why}", figures.join(", "))
+}
+
+/// The title of a part.
+pub(super) fn part(results: &Results, id: &str) -> String {
+    results.study.part(id).map_or(id.to_owned(), |part| part.title.clone())
+}
+
+/// The machine of a run: the study's own, or what of it was assumed otherwise.
+pub(super) fn machine(results: &Results, assumption: Option<&str>) -> String {
+    let of = |id: &str| results.study.assumptions.iter().find(|it| it.id == id);
+    assumption.map_or("the study's own".to_owned(), |id| {
+        format!("another {}", of(id).map_or(id.to_owned(), |it| it.about()))
+    })
+}
+
+/// `holds with another processor`
+pub(super) fn under(under: &Under) -> String {
+    let verdict = under.verdict.map_or("not tried".to_owned(), |verdict| verdict.to_string());
+    format!("{verdict} with another {}", under.about)
 }
 
 /// A sign beside a figure: by significance for what was measured.
@@ -205,9 +255,16 @@ pub(super) fn how(results: &Results) -> Vec<String> {
     for part in &results.study.parts {
         let own: Vec<_> = base.iter().filter(|run| run.part == part.id).collect();
         let Some(first) = own.first() else {
-            said.push(format!("Part {} ({}) was not run.", part.id, part.title));
+            said.push(format!("{} was not run.", part.title));
             continue;
         };
+        let mut scales: Vec<String> = Vec::new();
+        for scale in own.iter().map(|run| run.scale.to_string()) {
+            if !scales.contains(&scale) {
+                scales.push(scale);
+            }
+        }
+        let scales = scales.join(", ");
         let fact = |key: &str| first.environment.0.get(key).cloned();
         let machine = match results.testbed.as_str() {
             "lab" => format!(
@@ -225,8 +282,8 @@ pub(super) fn how(results: &Results) -> Vec<String> {
         let (trials, done): (usize, usize) =
             own.iter().fold((0, 0), |sum, run| (sum.0 + run.trials, sum.1 + run.done));
         said.push(format!(
-            "Part {} ({}): {machine}; scale {}, {done} of {trials} trials done.",
-            part.id, part.title, first.scale
+            "{}: {machine}; scale {scales}, {done} of {trials} trials done.",
+            part.title
         ));
     }
     if !results.study.scale_reason.is_empty() {
@@ -265,12 +322,13 @@ pub(super) fn command(results: &Results) -> String {
     let mut command = format!("fstrial study run {}", results.named);
     let first = results.runs.first();
     let mut sizes: Vec<f64> = Vec::new();
-    for size in results.runs.iter().filter_map(|run| run.size) {
+    // The study's own size was not asked for, and is one of them where others were.
+    for size in results.runs.iter().map(|run| run.size.unwrap_or(results.study.scale)) {
         if !sizes.contains(&size) {
             sizes.push(size);
         }
     }
-    if !sizes.is_empty() {
+    if results.runs.iter().any(|run| run.size.is_some()) {
         let sizes: Vec<String> = sizes.iter().map(f64::to_string).collect();
         command += &format!(" --scale {}", sizes.join(","));
     }

@@ -10,8 +10,19 @@ use crate::statement::is_name;
 use crate::{Cell, Direction, Measured, Part, Published, Row, RowUnit, Study};
 
 const TABLE: &[&str] = &["id", "part", "title", "columns", "row"];
-const ROW: &[&str] =
-    &["id", "label", "unit", "better", "values", "spread", "runs", "note", "measure", "unmeasured"];
+const ROW: &[&str] = &[
+    "id",
+    "label",
+    "called",
+    "unit",
+    "better",
+    "values",
+    "spread",
+    "runs",
+    "note",
+    "measure",
+    "unmeasured",
+];
 
 pub(super) fn read(reading: &Reading<'_>, study: &Study) -> Vec<Published> {
     let file = reading.parse();
@@ -117,9 +128,11 @@ fn row(keys: &Keys<'_, '_>, part: Option<&Part>, columns: usize, seen: &mut Vec<
         shape("runs", runs.len());
     }
     let measured = measured(keys, part, unit);
+    let label = keys.plain("label");
     Row {
         id: id.map(|id| id.value).unwrap_or_default(),
-        label: keys.plain("label"),
+        called: keys.optional("called").map_or_else(|| label.clone(), |called| called.value),
+        label,
         unit: unit.unwrap_or(RowUnit::Plain),
         better: better.unwrap_or(Direction::Neither),
         values,

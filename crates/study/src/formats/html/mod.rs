@@ -9,9 +9,10 @@ use minijinja::value::Serde;
 use report::{PhaseAnalysis, WorkloadAnalysis, phases_as_html};
 use serde::Serialize;
 
-use super::words;
+use super::believe::believe;
+use super::{panel, words};
 use crate::verdict::{Judged, Verdict};
-use crate::{ClaimResults, Measured, Results, TableResults, atom};
+use crate::{ClaimResults, Measured, Results, RowResults, TableResults, atom};
 
 /// Beyond this the charts of every phase are left to the reports of single runs.
 const CHARTS_MAX: usize = 1_500_000;
@@ -22,7 +23,7 @@ struct Page {
     title: String,
     by: String,
     question: String,
-    summary: String,
+    believe: Vec<(&'static str, String)>,
     chips: Vec<Chip>,
     facts: Vec<(String, Vec<String>)>,
     notes: Vec<String>,
@@ -57,6 +58,7 @@ struct Claim {
     answers: Vec<[String; 6]>,
     under: Vec<(String, &'static str, String)>,
     sizes: Vec<(String, &'static str, String)>,
+    panels: Vec<Drawing>,
     remark: Option<String>,
     explanation: Vec<Span>,
     revised: Vec<(String, String)>,
@@ -85,9 +87,22 @@ struct Row {
     detail: String,
     published: Vec<Shown>,
     measured: Vec<Shown>,
-    chart: Option<String>,
+    chart: Option<Drawing>,
+}
+
+/// A panel as strips.
+#[derive(Serialize)]
+struct Drawing {
+    title: String,
     axis: String,
+    /// Class of the colour, label and strip.
     strips: Vec<(String, String, String)>,
+}
+
+fn drawing(panel: &panel::Panel) -> Drawing {
+    let drawn = comparison::strips(panel);
+    let strips = drawn.strips.into_iter().map(|(at, label, strip)| (colour(at), label, strip));
+    Drawing { title: panel.title.clone(), axis: drawn.axis, strips: strips.collect() }
 }
 
 #[derive(Serialize)]
@@ -131,7 +146,7 @@ fn page(results: &Results) -> Page {
         title: study.title.clone(),
         by: by.join(" · "),
         question: study.question.clone(),
-        summary: words::summary(results),
+        believe: believe(results),
         chips: chips(results),
         facts: vec![
             ("Done then".to_owned(), vec![study.summary.clone()]),
@@ -152,7 +167,7 @@ fn page(results: &Results) -> Page {
             .map(|it| {
                 let changes: Vec<String> =
                     it.changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-                (it.id.clone(), it.text.clone(), changes.join(", "))
+                (format!("another {}", it.about()), it.text.clone(), changes.join(", "))
             })
             .collect(),
         runs: results
@@ -161,8 +176,8 @@ fn page(results: &Results) -> Page {
             .map(|run| {
                 vec![
                     run.id.clone(),
-                    run.part.clone(),
-                    run.assumption.clone().unwrap_or_else(|| "none".to_owned()),
+                    words::part(results, &run.part),
+                    words::machine(results, run.assumption.as_deref()),
                     run.scale.to_string(),
                     run.seed.to_string(),
                     format!("{} of {}", run.done, run.trials),
@@ -228,7 +243,7 @@ fn claim(claim: &ClaimResults) -> Claim {
                     Some(verdict) => (class(verdict), verdict.to_string()),
                     None => ("none", "not tried".to_owned()),
                 };
-                (under.assumption.clone(), class, verdict)
+                (format!("another {}", under.about), class, verdict)
             })
             .collect(),
         sizes: (claim.sizes.len() > 1)
@@ -237,6 +252,7 @@ fn claim(claim: &ClaimResults) -> Claim {
             .flatten()
             .map(|it| (atom::percent(it.size), class(it.verdict), it.verdict.to_string()))
             .collect(),
+        panels: panel::of_sizes(claim).iter().map(drawing).collect(),
         remark: claim.claim.remark.clone(),
         explanation: claim.claim.explanation.as_deref().map_or_else(Vec::new, spans),
         revised: claim
@@ -256,74 +272,64 @@ fn mark(mark: Option<report::Mark>) -> &'static str {
     }
 }
 
+/// A table as factors of the best of each row, with the figures beneath them; rows that were
+/// not measured are notes.
 fn table(table: &TableResults) -> Table {
     let mut reasons: Vec<String> = Vec::new();
-    let rows = table
-        .rows
-        .iter()
-        .map(|row| {
-            let published = row.row.values.iter().zip(&row.published_marks).map(|(cell, of)| {
-                let text = words::published(cell);
-                Shown {
-                    odd: !matches!(cell, crate::Cell::Value(_)),
-                    text,
-                    small: String::new(),
-                    class: mark(*of),
-                    reason: 0,
-                }
-            });
-            let measured = row.measured.iter().map(|cell| {
-                let reason = cell.missing.as_ref().map_or(0, |why| {
-                    let at = reasons.iter().position(|known| known == why).unwrap_or_else(|| {
-                        reasons.push(why.clone());
-                        reasons.len() - 1
-                    });
-                    at + 1
-                });
-                Shown {
-                    odd: cell.mean.is_none(),
-                    text: words::mean(cell).unwrap_or_else(|| "–".to_owned()),
-                    small: words::plus_minus(cell).unwrap_or_default(),
-                    class: mark(cell.mark),
-                    reason,
-                }
-            });
-            let (published, measured) = (published.collect(), measured.collect());
-            let drawn = comparison::strips(row, &table.columns);
-            let (label, detail) = match words::row_head(row).split_once(", ") {
-                Some((label, detail)) if row.row.label == label => {
-                    (label.to_owned(), detail.to_owned())
-                }
-                _ => (words::row_head(row), String::new()),
-            };
-            Row {
-                label,
-                detail,
-                published,
-                measured,
-                chart: drawn.as_ref().map(|_| row.row.id.clone()),
-                axis: drawn.as_ref().map(|drawn| drawn.axis.clone()).unwrap_or_default(),
-                strips: drawn
-                    .map(|drawn| drawn.strips)
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|(at, strip)| (colour(at), table.columns[at].clone(), strip))
-                    .collect(),
-            }
-        })
-        .collect();
+    let (measured, missing): (Vec<_>, Vec<_>) =
+        table.rows.iter().partition(|row| !words::unmeasured(row));
+    let rows = measured.into_iter().map(|row| self::row(table, row, &mut reasons)).collect();
+    let left_out = missing
+        .into_iter()
+        .map(|row| (row.row.label.clone(), words::left_out(&table.columns, row)));
+    let notes =
+        table.rows.iter().filter_map(|row| Some((row.row.label.clone(), row.row.note.clone()?)));
     Table {
         id: table.id.clone(),
         title: table.title.clone(),
         columns: table.columns.iter().enumerate().map(|(at, c)| (colour(at), c.clone())).collect(),
+        notes: left_out.chain(notes).collect(),
         rows,
         reasons,
-        notes: table
-            .rows
-            .iter()
-            .filter_map(|row| Some((row.row.label.clone(), row.row.note.clone()?)))
-            .collect(),
     }
+}
+
+fn row(table: &TableResults, row: &RowResults, reasons: &mut Vec<String>) -> Row {
+    let then = words::factors(row.row.better, &words::published_values(row));
+    let means: Vec<Option<f64>> = row.measured.iter().map(|cell| cell.mean).collect();
+    let now = words::factors(row.row.better, &means);
+    // A factor with the figure beneath it, else the figure alone.
+    let shown = |factor: Option<f64>, figure: String, rest: String| match factor {
+        Some(factor) => {
+            (words::factor(Some(factor)), format!("{figure} {rest}").trim_end().to_owned())
+        }
+        None => (figure, rest),
+    };
+    let published = row.row.values.iter().zip(&row.published_marks).enumerate();
+    let published = published.map(|(at, (cell, of))| {
+        let odd = !matches!(cell, crate::Cell::Value(_));
+        let (text, small) = shown(then[at], words::published(cell), String::new());
+        Shown { odd, text, small, class: mark(*of), reason: 0 }
+    });
+    let measured = row.measured.iter().enumerate().map(|(at, cell)| {
+        let reason = cell.missing.as_ref().map_or(0, |why| {
+            let at = reasons.iter().position(|known| known == why).unwrap_or_else(|| {
+                reasons.push(why.clone());
+                reasons.len() - 1
+            });
+            at + 1
+        });
+        let figure = words::mean(cell).unwrap_or_else(|| "–".to_owned());
+        let (text, small) = shown(now[at], figure, words::plus_minus(cell).unwrap_or_default());
+        Shown { odd: cell.mean.is_none(), text, small, class: mark(cell.mark), reason }
+    });
+    let (published, measured) = (published.collect(), measured.collect());
+    let (label, detail) = match words::row_head(row).split_once(", ") {
+        Some((label, detail)) if row.row.label == label => (label.to_owned(), detail.to_owned()),
+        _ => (words::row_head(row), String::new()),
+    };
+    let chart = panel::of_row(row, &table.columns).as_ref().map(drawing);
+    Row { label, detail, published, measured, chart }
 }
 
 /// The class of a column's colour.

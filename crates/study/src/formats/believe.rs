@@ -1,0 +1,115 @@
+//! Whether to believe the page, in five lines: what its author would have to read first.
+
+use crate::verdict::{Judged, VERDICTS, Verdict};
+use crate::{Cause, ClaimResults, Results, atom};
+
+/// A line's head and what it says.
+pub(super) type Said = (&'static str, String);
+
+/// The lines, the answer first.
+pub(super) fn believe(results: &Results) -> Vec<Said> {
+    let mut lines = Vec::new();
+    if !results.study.believe.is_empty() {
+        lines.push(("In short", results.study.believe.clone()));
+    }
+    lines.push(("By its own figures", by_the_page(results)));
+    lines.push(("Run again", run_again(results)));
+    lines.push(("Size", size(results)));
+    lines.push(("Not the same", not_the_same(results)));
+    lines
+}
+
+/// Claims of one kind of verdict, each named: `3 hold (A1, A3, A6)`.
+fn counted(results: &Results, of: &dyn Fn(&ClaimResults) -> &Judged, own: bool) -> String {
+    let said = VERDICTS.iter().filter_map(|kind| {
+        let claims = results.claims.iter().filter(|claim| of(claim).verdict == *kind);
+        let ids: Vec<&str> = claims.map(|claim| claim.claim.id.as_str()).collect();
+        let one = ids.len() == 1;
+        let word = match kind {
+            Verdict::Holds if one => "holds",
+            Verdict::Holds => "hold",
+            Verdict::DoesNotHold if one => "does not",
+            Verdict::DoesNotHold => "do not",
+            Verdict::Partly if one => "holds in part",
+            Verdict::Partly => "hold in part",
+            Verdict::Depends if one => "depends on size or machine",
+            Verdict::Depends => "depend on size or machine",
+            Verdict::Undecided if one => "is undecided",
+            Verdict::Undecided => "are undecided",
+            Verdict::NotRun if own => "without figures",
+            Verdict::NotRun if one => "was not run",
+            Verdict::NotRun => "were not run",
+            Verdict::NotTestable if one => "is not testable",
+            Verdict::NotTestable => "are not testable",
+        };
+        (!ids.is_empty()).then(|| format!("{} {word} ({})", ids.len(), ids.join(", ")))
+    });
+    let said: Vec<String> = said.collect();
+    format!("of {} claims {}.", results.claims.len(), said.join(", "))
+}
+
+fn by_the_page(results: &Results) -> String {
+    counted(results, &|claim| &claim.published, true)
+}
+
+fn run_again(results: &Results) -> String {
+    counted(results, &|claim| &claim.measured, false)
+}
+
+fn size(results: &Results) -> String {
+    let mut sizes: Vec<f64> = Vec::new();
+    for size in results.claims.iter().flat_map(|claim| &claim.sizes).map(|it| it.size) {
+        if !sizes.iter().any(|known| (known - size).abs() < 1e-9) {
+            sizes.push(size);
+        }
+    }
+    sizes.sort_by(f64::total_cmp);
+    let turned = results.claims.iter().filter(|it| it.measured.depends_on().contains(&"size"));
+    let turned: Vec<&str> = turned.map(|claim| claim.claim.id.as_str()).collect();
+    let shown: Vec<String> = sizes.iter().map(|size| atom::percent(*size)).collect();
+    match (sizes.last(), &shown[..]) {
+        (None, _) | (_, []) => "nothing was run yet.".to_owned(),
+        (Some(largest), shown) => {
+            let at = format!("run at {}", shown.join(", "));
+            let full = (largest - 1.0).abs() < 1e-9;
+            let turns = match (&turned[..], shown.len()) {
+                (_, 1) if full => String::new(),
+                (_, 1) => ", a trial run: nothing is known of how size changes it".to_owned(),
+                ([], _) => "; no claim turned with size".to_owned(),
+                (turned, _) => format!("; {} turned with size", turned.join(", ")),
+            };
+            let rest = if full { "" } else { "; the published size was not reached" };
+            format!("{at}{turns}{rest}.")
+        }
+    }
+}
+
+/// What stood in for what the page had, and why claims fail.
+fn not_the_same(results: &Results) -> String {
+    let fact = |key: &str| {
+        let mut found = results.runs.iter().filter_map(|run| run.environment.0.get(key));
+        found.next().cloned()
+    };
+    let kernel = fact("lab_kernel").or(fact("kernel")).unwrap_or("an unknown kernel".to_owned());
+    let kernel = kernel.replace("vmlinuz-", "");
+    let mut code = format!("every filesystem is today's code, of Linux {kernel}");
+    if results.study.parts.iter().any(|part| {
+        part.contenders.iter().any(|contender| contender.contender.filesystem.as_str() == "zfs")
+    }) {
+        let version = fact("openzfs").map_or(String::new(), |version| format!(" {version}"));
+        code += &format!(", and OpenZFS{version} stands in for the ZFS of the page");
+    }
+    let place = match results.testbed.as_str() {
+        "lab" => "; the machine is simulated, with one processor",
+        _ => "; the machine is another",
+    };
+    let causes = Cause::ALL.iter().filter_map(|(cause, words)| {
+        let claims = results.claims.iter().filter(|claim| {
+            !matches!(claim.measured.verdict, Verdict::Holds | Verdict::NotRun)
+                && claim.claim.because.as_ref().is_some_and(|because| because.cause == *cause)
+        });
+        let ids: Vec<&str> = claims.map(|claim| claim.claim.id.as_str()).collect();
+        (!ids.is_empty()).then(|| format!(" Of {}: {words}.", ids.join(", ")))
+    });
+    format!("{code}{place}.{}", causes.collect::<String>())
+}

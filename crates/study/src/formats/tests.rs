@@ -1,0 +1,84 @@
+//! The page that a study makes, of invented runs.
+
+use super::{believe::believe, drawing, markdown_with_charts, panel, render};
+use crate::ladder_tests::{at, judged};
+use crate::verdict_tests::study;
+use crate::{Results, Study, results};
+
+fn turned(study: &Study) -> Results {
+    results(study, &[at(0.03, [2.0, 1.0, 9.0]), at(1.0, [1.0, 2.0, 9.0])])
+}
+
+#[test]
+fn a_page_says_first_whether_to_believe_it() {
+    let mut study = study("lower", "3, 4, 5", "a better than b");
+    study.believe = "Believe it of large directories.".to_owned();
+    let results = turned(&study);
+    let lines = believe(&results);
+    assert!(lines.len() <= 5, "{lines:?}");
+    let said = |head: &str| &lines.iter().find(|(known, _)| *known == head).unwrap().1;
+    assert_eq!(said("In short"), "Believe it of large directories.");
+    assert_eq!(said("By its own figures"), "of 1 claims 1 holds (A1).");
+    assert_eq!(said("Run again"), "of 1 claims 1 depends on size or machine (A1).");
+    assert_eq!(said("Size"), "run at 3 %, the published size; A1 turned with size.");
+    for format in ["terminal", "html", "markdown"] {
+        let page = render(format, &results, 100, false).unwrap();
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{format}: {text}"));
+        assert!(place("Should you believe it?") < place("It is."), "{format}");
+        assert!(page.contains("large directories"), "{format}");
+    }
+}
+
+#[test]
+fn a_trial_run_does_not_speak_for_the_published_size() {
+    let study = study("lower", "3, 4, 5", "a better than b");
+    let results = results(&study, &[at(0.03, [1.0, 2.0, 9.0])]);
+    let said = believe(&results).into_iter().find(|(head, _)| *head == "Size").unwrap().1;
+    assert!(said.contains("3 %, a trial run") && said.contains("was not reached"), "{said}");
+}
+
+#[test]
+fn markdown_has_factors_before_its_appendix_and_charts_beside_it() {
+    let study = study("lower", "3, 4, 5", "a better than b");
+    let page = markdown_with_charts(&turned(&study), "tiny");
+    let (main, appendix) = page.text.split_once("# Appendix").unwrap();
+    assert!(main.contains("| Row | *1* 1▲ | *1.33* 2.00 | *1.67* 9.00▼ |"), "{main}");
+    assert!(appendix.contains("| *Row, s, lower is better* | *3* | *4* | *5* |"), "{appendix}");
+    let names: Vec<&str> = page.charts.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["tiny-t.svg", "tiny-a1-by-size.svg"]);
+    for (name, chart) in &page.charts {
+        assert!(main.contains(&format!("]({name})")), "{name}");
+        assert!(chart.contains("prefers-color-scheme:dark"), "{name}");
+    }
+}
+
+#[test]
+fn no_page_is_longer_than_can_be_read_before_its_appendix() {
+    let mut study = study("lower", "3, 4, 5", "a better than b");
+    let table = study.tables[0].clone();
+    for copy in 0..60 {
+        let mut more = table.clone();
+        more.rows = vec![table.rows[0].clone(); 3 + copy % 7];
+        study.tables.push(more);
+    }
+    let page = markdown_with_charts(&turned(&study), "tiny");
+    let (main, appendix) = page.text.split_once("# Appendix").unwrap();
+    let words = main.split_whitespace().count();
+    assert!((2000..=2500).contains(&words), "{words}");
+    assert!(main.contains("The figures are in the appendix."));
+    assert!(appendix.contains("| Row | *1* 1▲ |"));
+}
+
+#[test]
+fn a_ratio_is_drawn_by_size_with_the_page_s_own() {
+    let claim = judged("a better than b", &[at(0.03, [2.0, 1.0, 9.0]), at(1.0, [1.0, 2.0, 9.0])]);
+    let panels = panel::of_sizes(&claim);
+    let lines: Vec<String> = panels[0].lines.iter().map(|line| line.said(false)).collect();
+    assert_eq!(
+        lines,
+        ["the page: published 1", "3 %: measured 2", "the published size: measured 0.5"]
+    );
+    let drawn = drawing::file("A1", &panels).unwrap();
+    assert_eq!(drawn.matches("<circle").count(), 3, "two sizes and the key");
+    assert!(panel::of_sizes(&judged("a better than b", &[at(1.0, [1.0, 2.0, 9.0])])).is_empty());
+}
