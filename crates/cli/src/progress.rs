@@ -27,6 +27,11 @@ impl Watch {
     pub(crate) fn show(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::LeftOut { refusal } => say!("left out: {refusal}"),
+            RunEvent::Again { run, trials, most } => say!(
+                "run {run}: {} again that something outside of {} ended (each {most} times at most)",
+                report::counted(trials, "trial"),
+                if trials == 1 { "it" } else { "them" }
+            ),
             RunEvent::Began { run, store, remain, lanes, durations } => {
                 self.finish();
                 if !self.quiet {
@@ -144,7 +149,7 @@ impl Progress {
                 self.bar.inc(1);
                 self.say(spec, outcome, took);
             }
-            RunEvent::LeftOut { .. } | RunEvent::Began { .. } => {}
+            RunEvent::LeftOut { .. } | RunEvent::Again { .. } | RunEvent::Began { .. } => {}
         }
     }
 

@@ -18,8 +18,6 @@ use crate::error::LabError;
 use crate::machine::{Machine, Use};
 use crate::vm::{Happening, Software, Vm};
 
-/// A boot that takes longer than this has gone wrong.
-const BOOT_LIMIT: Duration = Duration::from_secs(180);
 const RAM: &str = "ram";
 const DEVICES: &str = "devices";
 const DIGEST: &str = "digest";
@@ -165,9 +163,9 @@ fn boot(
     stop: &Stop,
 ) -> Result<Vm, LabError> {
     let mut vm = Vm::start(machine, software, Use::Checkpoint, ram, None)?;
-    let end = Instant::now() + BOOT_LIMIT;
+    let mut patience = BootPatience::default();
     loop {
-        let reason = match vm.wait(end, stop)? {
+        let reason = match vm.wait(Instant::now() + BootPatience::LOOK, stop)? {
             Happening::Stopped => {
                 let log = vm.kernel_log();
                 if log.is_empty() {
@@ -179,12 +177,44 @@ fn boot(
             Happening::Gone(said) if said.is_empty() => "it ended while booting".to_owned(),
             Happening::Gone(said) => said,
             Happening::Nothing => {
+                let Some(why) = patience.ends(vm.processor_time(), vm.sleeps()) else { continue };
                 vm.shake();
                 let _ = vm.wait(Instant::now() + Duration::from_secs(10), stop)?;
-                format!("it did not come up within {} s: {}", BOOT_LIMIT.as_secs(), vm.said_text())
+                format!("it did not come up: {why}: {}", vm.said_text())
             }
         };
         return Err(LabError::NoStart { reason, kernel_log: vm.kernel_log() });
+    }
+}
+
+/// How long a boot is waited for. The host's clock has no say in it: a busy host is not a boot
+/// that has gone wrong.
+#[derive(Debug, Default)]
+struct BootPatience {
+    spent: Duration,
+    /// Looks in a row at an emulator that did nothing and waited for no processor.
+    still: u32,
+}
+
+impl BootPatience {
+    /// How often is looked.
+    const LOOK: Duration = Duration::from_secs(2);
+    /// Processor time of the emulator; a boot takes some seconds of it.
+    const SPENT_MAX: Duration = Duration::from_secs(300);
+    /// A guest skips its idle time, so one that stands still waits for nothing that comes.
+    const STILL_MAX: u32 = 30;
+
+    /// Why it is waited for no longer, when the emulator has `spent` so much.
+    fn ends(&mut self, spent: Duration, sleeps: bool) -> Option<String> {
+        let stands = spent == self.spent && sleeps;
+        self.still = if stands { self.still + 1 } else { 0 };
+        self.spent = spent;
+        if spent > BootPatience::SPENT_MAX {
+            return Some(format!("its emulator took {} s of processor time", spent.as_secs()));
+        }
+        let looked = BootPatience::LOOK * self.still;
+        let still = self.still >= BootPatience::STILL_MAX;
+        still.then(|| format!("its emulator stood still for {} s", looked.as_secs()))
     }
 }
 
@@ -221,4 +251,31 @@ pub(crate) fn key(parts: &[&[u8]]) -> String {
         digest.update(part);
     }
     digest.finalize()[..10].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_boot_on_a_busy_host_is_waited_for() {
+        let mut patience = BootPatience::default();
+        // An hour of the host's time in which the emulator got a second now and then.
+        for look in 0..1800 {
+            assert_eq!(patience.ends(Duration::from_secs(look / 10), false), None);
+        }
+        // It waits for a processor: no thread of it sleeps.
+        for _ in 0..1800 {
+            assert_eq!(patience.ends(Duration::from_secs(180), false), None);
+        }
+        assert!(patience.ends(Duration::from_secs(301), false).is_some());
+    }
+
+    #[test]
+    fn a_boot_that_stands_still_ends() {
+        let mut patience = BootPatience::default();
+        let spent = Duration::from_secs(3);
+        let ends = (0..60).position(|_| patience.ends(spent, true).is_some());
+        assert_eq!(ends, Some(30), "the first look only sees how much was spent");
+    }
 }

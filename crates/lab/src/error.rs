@@ -109,6 +109,13 @@ impl From<files::FileError> for LabError {
 }
 
 impl LabError {
+    /// Whether the host had no room or no memory left.
+    pub(crate) fn is_full(&self) -> bool {
+        use io::ErrorKind::{OutOfMemory, QuotaExceeded, StorageFull};
+        let LabError::File { source, .. } = self else { return false };
+        matches!(source.kind(), StorageFull | QuotaExceeded | OutOfMemory)
+    }
+
     /// For `map_err`.
     pub(crate) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
         let path = path.to_owned();

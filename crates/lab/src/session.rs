@@ -192,14 +192,14 @@ fn watch(
             Happening::Rang => {}
             // The devices' own checkpoint is behind us: only a panic stops a guest now.
             Happening::Stopped => return Ok(Some(died(vm, "its kernel panicked".to_owned()))),
-            Happening::Gone(said) => {
-                let reason = if vm.kernel_log().is_empty() {
-                    format!("the emulator ended: {said}")
-                } else {
-                    "its kernel panicked".to_owned()
-                };
-                return Ok(Some(died(vm, reason)));
+            Happening::Gone(said) if vm.kernel_log().is_empty() => {
+                let reason = format!("the emulator ended: {said}");
+                return Ok(Some(match vm.was_killed() {
+                    true => Outcome::Lost { reason },
+                    false => died(vm, reason),
+                }));
             }
+            Happening::Gone(_) => return Ok(Some(died(vm, "its kernel panicked".to_owned()))),
             Happening::Nothing if Instant::now() >= wall_end => {
                 return Ok(Some(Outcome::TimedOut { step: passing.step, after: timeout }));
             }

@@ -162,9 +162,14 @@ impl Testbed for Lab {
                 sink(Event::Note(format!("its request log was not written: {error}")));
                 outcome
             }
+            // A kernel that left no words did not end by itself.
+            (Err(LabError::NoStart { reason, kernel_log }), None) if kernel_log.is_empty() => {
+                Outcome::Lost { reason }
+            }
             (Err(LabError::NoStart { reason, kernel_log }), None) => {
                 Outcome::GuestDied { reason, kernel_log }
             }
+            (Err(error), None) if error.is_full() => Outcome::Lost { reason: error.to_string() },
             (Err(error), None) => {
                 Outcome::Failed { step: Step::Prepare, reason: error.to_string() }
             }

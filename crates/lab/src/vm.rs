@@ -75,6 +75,8 @@ pub(crate) struct Vm {
     /// Commands that were given up before their reply came.
     unanswered: usize,
     shift: i8,
+    /// Whether somebody else ended it with a signal.
+    killed: bool,
 }
 
 /// Where a machine's software lies.
@@ -147,6 +149,7 @@ impl Vm {
             replies: Vec::new(),
             unanswered: 0,
             shift: machine.shift,
+            killed: false,
         };
         vm.command("qmp_capabilities", Value::Null)?;
         Ok(vm)
@@ -160,6 +163,11 @@ impl Vm {
     /// Virtual nanoseconds an instruction takes, as a power of two.
     pub(crate) fn shift(&self) -> i8 {
         self.shift
+    }
+
+    /// Whether a user or the host's kernel killed the emulator, and not its guest.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.killed
     }
 
     /// What was spent since `began`, when this emulator did not run yet.
@@ -341,7 +349,10 @@ impl Vm {
         }
         let status = self.child.try_wait().ok().flatten()?;
         match (status.signal(), status.code()) {
-            (Some(signal), _) => Some(format!("it was killed by signal {signal}")),
+            (Some(signal), _) => {
+                self.killed = matches!(signal, libc::SIGKILL | libc::SIGTERM);
+                Some(format!("it was killed by signal {signal}"))
+            }
             (None, Some(0) | None) => None,
             (None, Some(code)) => Some(format!("its exit code is {code}")),
         }

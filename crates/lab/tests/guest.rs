@@ -222,7 +222,7 @@ fn a_panic_is_an_outcome(lab: &Lab, _: &Path) {
 fn a_kill_is_an_outcome(lab: &Lab, _: &Path) {
     let extras = Extras { sabotage: Some(Sabotage::Kill), ..Extras::default() };
     let outcome = outcome(lab, &extras);
-    assert!(matches!(&outcome, Outcome::GuestDied { reason, .. } if reason.contains("signal 9")));
+    assert!(matches!(&outcome, Outcome::Lost { reason } if reason.contains("signal 9")));
 }
 
 fn waiting_ends(lab: &Lab, _: &Path) {

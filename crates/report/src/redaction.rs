@@ -65,7 +65,9 @@ fn scrub_trial(trial: &mut StoredTrial, scrub: &dyn Fn(&mut String)) {
         }
     }
     match &mut trial.record.outcome {
-        Some(Outcome::Refused { reason } | Outcome::Failed { reason, .. }) => scrub(reason),
+        Some(
+            Outcome::Refused { reason } | Outcome::Failed { reason, .. } | Outcome::Lost { reason },
+        ) => scrub(reason),
         Some(Outcome::GuestDied { reason, kernel_log }) => {
             scrub(reason);
             if !kernel_log.is_empty() {

@@ -28,6 +28,15 @@ pub enum RunEvent<'a> {
         /// How long trials took here before.
         durations: Durations,
     },
+    /// Trials are run again that something outside of them had ended.
+    Again {
+        /// The run's id.
+        run: &'a str,
+        /// How many.
+        trials: usize,
+        /// How often each is run again at most.
+        most: u32,
+    },
     /// A trial begins.
     TrialStarted {
         /// Its place in the order of execution, from 0.

@@ -1,6 +1,7 @@
 //! Executing a run: what has no outcome yet, in its order, over as many lanes as the
 //! testbed allows.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -25,12 +26,13 @@ pub(crate) fn run(
 ) -> Result<RunEnd, StoreError> {
     let total = store.trial_count(run)?;
     let pending = store.unfinished(run)?;
+    let again = store.run_again(run)?;
     let specs: Vec<TrialSpec> = pending.iter().map(|(_, spec)| spec.clone()).collect();
     let lanes = testbed.lanes(&specs).clamp(1, pending.len().max(1));
 
     let next = AtomicUsize::new(0);
-    let shared =
-        Mutex::new(Shared { store, observer, done: total - pending.len(), total, error: None });
+    let done = total - pending.len();
+    let shared = Mutex::new(Shared { store, observer, done, total, again, error: None });
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
@@ -59,6 +61,8 @@ struct Shared<'a> {
     observer: &'a mut (dyn FnMut(RunEvent<'_>) + Send),
     done: usize,
     total: usize,
+    /// How often trials were ended before by something outside of them.
+    again: BTreeMap<u32, u32>,
     error: Option<StoreError>,
 }
 
@@ -98,6 +102,10 @@ fn run_one(
     });
     let outcome = outcome.clone();
     let mut shared = lock();
+    if let Some(times) = shared.again.get(&ordinal) {
+        let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+        record.notes.push(format!("run again: something outside of it had ended it {times}"));
+    }
     let stored = shared.store.finish_trial(run, ordinal, &record);
     match stored {
         Ok(()) => {

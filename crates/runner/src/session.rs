@@ -180,6 +180,23 @@ impl<'a> Session<'a> {
         Ok(id)
     }
 
+    /// Lets trials run again that something outside of them ended: a killed process, a full
+    /// host, a lost node. For a run that is resumed.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn run_lost_again(
+        &mut self,
+        id: &str,
+        observer: &mut dyn FnMut(RunEvent<'_>),
+    ) -> Result<(), SessionError> {
+        let trials = self.store.run_lost_again(id)?.len();
+        if trials > 0 {
+            observer(RunEvent::Again { run: id, trials, most: Store::AGAIN_MAX });
+        }
+        Ok(())
+    }
+
     /// Executes what a run has no outcome of yet. A trial that fails does not stop the others.
     /// None begins after `until`.
     ///

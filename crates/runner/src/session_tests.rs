@@ -64,6 +64,7 @@ impl Testbed for Fake {
                 return Err(Stopped);
             }
             "dies" => return Ok(()),
+            "killed" => Outcome::Lost { reason: "killed by signal 9".to_owned() },
             _ => Outcome::Done,
         };
         sink(Event::Ended(ended));
@@ -238,6 +239,54 @@ impl Testbed for NoHang {
         sink(Event::Ended(Outcome::Done));
         Ok(())
     }
+}
+
+#[test]
+fn what_something_outside_ended_is_run_again_three_times_at_most_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let (id, ended, _) = run(&mut session, request(&["killed", "fails", "good"]));
+    assert_eq!(ended, RunEnd::Complete);
+    let before = session.store.run(&id).unwrap();
+    for times in 1..=3 {
+        let (header, state) = session.newest().unwrap();
+        assert_eq!(state, RunState::Open, "it has something left to do");
+        let prepared = session.reopen(&header, &[]).unwrap();
+        let mut told = Vec::new();
+        session.run_lost_again(&id, &mut |event| told.push(format!("{event:?}"))).unwrap();
+        assert_eq!(told, ["Again { run: \"r1\", trials: 2, most: 3 }"]);
+        assert_eq!(session.store.unfinished(&id).unwrap().len(), 2, "no trial that failed");
+        session.execute(&id, prepared.testbed.as_ref(), None, &mut |_| {}).unwrap();
+        let after = session.store.run(&id).unwrap();
+        for (then, now) in before.trials.iter().zip(&after.trials) {
+            if then.spec.contender.name == "killed" {
+                let note = now.notes.last().unwrap();
+                let words = ["once", "2 times", "3 times"][times - 1];
+                assert!(note.ends_with(words) && note.starts_with("run again"), "{note}");
+            } else {
+                assert_eq!(then, now);
+            }
+        }
+    }
+    assert_eq!(session.newest().unwrap().1, RunState::Complete);
+    session.run_lost_again(&id, &mut |event| panic!("{event:?}")).unwrap();
+    assert!(session.store.unfinished(&id).unwrap().is_empty());
+}
+
+/// What was measured of a trial before it was lost is not mixed with what is measured then.
+#[test]
+fn of_a_trial_that_was_run_again_the_last_figures_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let (id, ..) = run(&mut session, request(&["killed"]));
+    session.run_lost_again(&id, &mut |_| {}).unwrap();
+    session.execute(&id, &NoHang, None, &mut |_| {}).unwrap();
+    let run = session.store.run(&id).unwrap();
+    assert_eq!(run.header.state, RunState::Complete);
+    assert!(run.trials.iter().all(|trial| trial.outcome == Some(Outcome::Done)));
+    assert!(run.trials.iter().all(|trial| trial.notes.len() == 1), "only that it ran again");
 }
 
 #[test]

@@ -205,8 +205,7 @@ impl SlurmTestbed {
             "its task ended {ATTEMPTS} times without a result, last{on}: Slurm says {word}; see {}",
             self.spool.log(ordinal).display()
         );
-        let outcome = Outcome::Failed { step: Step::Prepare, reason };
-        state.waiting.insert(ordinal, Wait::Lost(outcome));
+        state.waiting.insert(ordinal, Wait::Lost(Outcome::Lost { reason }));
         false
     }
 

@@ -31,6 +31,10 @@ pub struct Store {
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 impl Store {
+    /// How often a trial is run again that something outside of it ended. (Also in the query
+    /// for a run's state.)
+    pub const AGAIN_MAX: u32 = 3;
+
     /// The store in the user's data directory: `$XDG_DATA_HOME/fstrial/results.db`.
     pub fn default_path() -> PathBuf {
         let home = |variable: &str| {

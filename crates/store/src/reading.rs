@@ -120,6 +120,20 @@ impl Store {
             .collect()
     }
 
+    /// Trials that something outside of them ended before, and how often, by their place.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub fn run_again(&self, id: &str) -> Result<BTreeMap<u32, u32>, StoreError> {
+        let ordinal = self.run_ordinal(id)?;
+        let rows = self.query(
+            "SELECT ordinal, again FROM trials WHERE run = ?1 AND again > 0",
+            ordinal,
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        Ok(rows.into_iter().collect())
+    }
+
     /// What was asked for when the run was made, as JSON.
     ///
     /// # Errors
@@ -294,8 +308,8 @@ impl Store {
 
 const HEADER: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id, environment, seed,
     repeats, scale,
-    (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal AND outcome IS NULL)
-    , contenders FROM runs";
+    (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal
+     AND (outcome IS NULL OR outcome = 'lost' AND again < 3)), contenders FROM runs";
 
 struct HeaderRow {
     header: RunHeader,

@@ -31,7 +31,7 @@ impl Environment {
 pub enum RunState {
     /// Trials remain; `--resume` goes on.
     Open,
-    /// Every planned trial has an outcome.
+    /// Every planned trial has an outcome, and none is to be run again.
     Complete,
 }
 

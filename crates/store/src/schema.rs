@@ -95,6 +95,10 @@ ALTER TABLE trials ADD COLUMN checksum TEXT;
 -- JSON array of names in the order asked for; NULL in runs of before.
 ALTER TABLE runs ADD COLUMN contenders TEXT;
 ",
+    "
+-- How often it was run again because something outside of it had ended it.
+ALTER TABLE trials ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+",
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

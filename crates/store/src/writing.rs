@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 use serde::Serialize;
-use trial::{TrialRecord, TrialSpec};
+use trial::{Outcome, TrialRecord, TrialSpec};
 use units::Bytes;
 use workload::PhaseResult;
 
@@ -82,6 +82,33 @@ impl Store {
         Ok(format!("r{ordinal}"))
     }
 
+    /// Makes trials that something outside of them ended ([`Outcome::Lost`]) trials that have
+    /// not run yet, each [`Store::AGAIN_MAX`] times at most. Returns their places in the run.
+    ///
+    /// # Errors
+    /// When there is no such run, or the store cannot be written.
+    pub fn run_lost_again(&mut self, run: &str) -> Result<Vec<u32>, StoreError> {
+        let run = self.run_ordinal(run)?;
+        let path = self.path.clone();
+        let failed = |error| StoreError::from_sqlite(&path, error);
+        let transaction = self.connection.transaction().map_err(failed)?;
+        let lost = lost(&transaction, run).map_err(failed)?;
+        for (trial, _) in &lost {
+            for delete in [
+                "DELETE FROM latencies WHERE phase IN (SELECT id FROM phases WHERE trial = ?1)",
+                "DELETE FROM figures WHERE phase IN (SELECT id FROM phases WHERE trial = ?1)",
+                "DELETE FROM phases WHERE trial = ?1",
+                "UPDATE trials SET outcome = NULL, outcome_doc = NULL, made = NULL, notes = NULL,
+                 ended = NULL, space = NULL, host_ns = NULL, checksum = NULL, again = again + 1
+                 WHERE id = ?1",
+            ] {
+                transaction.execute(delete, [trial]).map_err(failed)?;
+            }
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(lost.into_iter().map(|(_, ordinal)| ordinal).collect())
+    }
+
     /// Writes a trial that has ended, whole or not at all. A trial that was written before
     /// is left as it is: finished trials do not change. One without an outcome has not ended,
     /// and nothing is written.
@@ -135,6 +162,18 @@ impl Store {
         }
         transaction.commit().map_err(failed)
     }
+}
+
+/// Ids and places of trials that are to be run again.
+fn lost(transaction: &Transaction<'_>, run: i64) -> rusqlite::Result<Vec<(i64, u32)>> {
+    let mut statement = transaction.prepare(
+        "SELECT id, ordinal FROM trials WHERE run = ?1 AND outcome = ?2 AND again < ?3
+         ORDER BY ordinal",
+    )?;
+    let rows = statement.query_map(params![run, Outcome::LOST, Store::AGAIN_MAX], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    rows.collect()
 }
 
 fn insert_phase(

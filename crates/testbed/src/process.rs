@@ -158,12 +158,11 @@ impl Watched {
         let _ = reader.join();
         let said = listener.join().unwrap_or_default();
         sink(Event::Ended(end.unwrap_or_else(|| {
-            let how = match status {
-                Ok(status) => match status.signal() {
-                    Some(signal) => format!("killed by signal {signal}"),
-                    None => status.to_string(),
-                },
-                Err(error) => error.to_string(),
+            let signal = status.as_ref().ok().and_then(ExitStatusExt::signal);
+            let how = match (signal, status) {
+                (Some(signal), _) => format!("killed by signal {signal}"),
+                (None, Ok(status)) => status.to_string(),
+                (None, Err(error)) => error.to_string(),
             };
             let said = said.trim();
             let reason = if said.is_empty() {
@@ -171,7 +170,11 @@ impl Watched {
             } else {
                 format!("the trial's process ended at {}: {how}: {said}", self.step)
             };
-            Outcome::GuestDied { reason, kernel_log: String::new() }
+            match signal {
+                // No trial does this to itself: a user did, or the kernel, short of memory.
+                Some(libc::SIGKILL | libc::SIGTERM) => Outcome::Lost { reason },
+                _ => Outcome::GuestDied { reason, kernel_log: String::new() },
+            }
         })));
         Ok(())
     }

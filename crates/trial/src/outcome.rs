@@ -45,9 +45,18 @@ pub enum Outcome {
         /// The guest kernel's last words; empty where there is no guest.
         kernel_log: String,
     },
+    /// Something outside of the trial ended it: its process or emulator was killed, the host was
+    /// full, a node was lost. It says nothing of the contender; `--resume` runs it again.
+    Lost {
+        /// What ended it.
+        reason: String,
+    },
 }
 
 impl Outcome {
+    /// The word of [`Outcome::Lost`].
+    pub const LOST: &'static str = "lost";
+
     /// The outcome's word in tables and in the store.
     pub fn word(&self) -> &'static str {
         match self {
@@ -56,6 +65,7 @@ impl Outcome {
             Outcome::Failed { .. } => "failed",
             Outcome::TimedOut { .. } => "timed out",
             Outcome::GuestDied { .. } => "guest died",
+            Outcome::Lost { .. } => Outcome::LOST,
         }
     }
 
@@ -74,6 +84,7 @@ impl fmt::Display for Outcome {
             Outcome::Failed { step, reason } => write!(f, "failed at {step}: {reason}"),
             Outcome::TimedOut { step, after } => write!(f, "timed out at {step} after {after}"),
             Outcome::GuestDied { reason, .. } => write!(f, "died: {reason}"),
+            Outcome::Lost { reason } => write!(f, "lost: {reason}"),
         }
     }
 }

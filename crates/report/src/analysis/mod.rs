@@ -66,7 +66,7 @@ fn count(run: &StoredRun) -> TrialCounts {
             Some(Outcome::Refused { .. }) => &mut counts.refused,
             Some(Outcome::Failed { .. }) => &mut counts.failed,
             Some(Outcome::TimedOut { .. }) => &mut counts.timed_out,
-            Some(Outcome::GuestDied { .. }) => &mut counts.died,
+            Some(Outcome::GuestDied { .. } | Outcome::Lost { .. }) => &mut counts.died,
         } += 1;
     }
     counts

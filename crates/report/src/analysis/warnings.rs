@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use stack::Durability;
 use store::{RunState, StoredRun};
+use trial::Outcome;
 
 use super::arrange::Arranged;
 use super::{Conditions, PhaseAnalysis, WorkloadAnalysis};
@@ -17,7 +18,18 @@ pub(super) fn of_run(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let outstanding = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
-    if outstanding > 0 || run.header.state == RunState::Open {
+    let is_lost = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Lost { .. }));
+    let lost = run.trials.iter().filter(|trial| is_lost(&trial.outcome)).count();
+    let open = run.header.state == RunState::Open;
+    if open && lost > 0 {
+        warnings.push(format!(
+            "Something outside of the trials ended {}: {} again with `--resume {}`.",
+            counted(lost, "trial"),
+            if lost == 1 { "it runs" } else { "they run" },
+            run.header.id
+        ));
+    }
+    if outstanding > 0 || (open && lost == 0) {
         warnings.push(format!(
             "The run is not complete: {} of {} not run yet. The command that began it goes on \
              with `--resume {}`.",

@@ -16,6 +16,8 @@ fn columns(path: &Path, table: &str) -> Vec<String> {
         statement.query_map([], |row| row.get(1)).unwrap().collect::<Result<_, _>>().unwrap();
     let belongs = match table {
         "phases" => ["id", "trial"].as_slice(),
+        // How often it was run again says nothing of what was measured.
+        "trials" => ["id", "run", "again"].as_slice(),
         _ => ["id", "run", "trial", "phase"].as_slice(),
     };
     all.into_iter().filter(|column| !belongs.contains(&column.as_str())).collect()

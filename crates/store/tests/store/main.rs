@@ -158,6 +158,25 @@ fn a_finished_trial_does_not_change() {
 }
 
 #[test]
+fn a_lost_trial_leaves_no_figure_when_it_is_run_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.db");
+    let mut store = Store::open(&path).unwrap();
+    let run = create(&mut store, &[spec("a", 0), spec("b", 0)]);
+    finish(&mut store, &run, 0, &Outcome::Lost { reason: "killed".to_owned() });
+    finish(&mut store, &run, 1, &Outcome::Done);
+    assert_eq!(store.run_header(&run).unwrap().state, RunState::Open);
+    assert_eq!(store.run_lost_again(&run).unwrap(), [0]);
+    assert_eq!(store.run_again(&run).unwrap(), BTreeMap::from([(0, 1)]));
+    let stored = store.run(&run).unwrap();
+    assert!(stored.trials[0].outcome.is_none() && stored.trials[0].phases.is_empty());
+    assert_eq!(stored.trials[1].outcome, Some(Outcome::Done));
+    finish(&mut store, &run, 0, &Outcome::Done);
+    assert_eq!(store.run(&run).unwrap().trials[0].phases.len(), 1);
+    assert_eq!(store.run_header(&run).unwrap().state, RunState::Complete);
+}
+
+#[test]
 fn a_store_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
@@ -255,7 +274,7 @@ fn a_store_of_the_first_schema_opens_and_goes_on() {
         .unwrap()
         .execute_batch(
             "ALTER TABLE trials DROP COLUMN space; ALTER TABLE trials DROP COLUMN host_ns;
-             ALTER TABLE trials DROP COLUMN checksum;
+             ALTER TABLE trials DROP COLUMN checksum; ALTER TABLE trials DROP COLUMN again;
              ALTER TABLE runs DROP COLUMN contenders; PRAGMA user_version = 1",
         )
         .unwrap();

@@ -49,7 +49,7 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
 
 fn resume(
     arguments: &Run,
-    session: Session<'_>,
+    mut session: Session<'_>,
     id: &str,
     spread: &Spread,
     documents: &Documents,
@@ -66,7 +66,9 @@ fn resume(
         _ => session.store.run_header(id).map_err(Failure::from(Exit::Store))?,
     };
     let prepared = session.reopen(&header, &arguments.place.destroy)?;
-    execute(session, &header.id, prepared, Watch::new(arguments.quiet), spread, documents)
+    let mut watch = Watch::new(arguments.quiet);
+    session.run_lost_again(&header.id, &mut |event| watch.show(event))?;
+    execute(session, &header.id, prepared, watch, spread, documents)
 }
 
 fn execute(
@@ -95,6 +97,12 @@ fn execute(
         return Ok(Exit::Stopped);
     }
     spread.done(id);
+    let is_lost = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Lost { .. }));
+    let lost = run.trials.iter().filter(|trial| is_lost(&trial.outcome)).count();
+    if lost > 0 && run.header.state == RunState::Open {
+        let lost = report::counted(lost, "trial");
+        say!("{lost} ended from outside; run again with: fstrial run --resume {id}");
+    }
     Ok(exit_of(&run))
 }
 
