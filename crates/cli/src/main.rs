@@ -4,6 +4,7 @@
 mod arguments;
 mod cluster;
 mod commands;
+mod ending;
 mod exit;
 mod files;
 mod output;

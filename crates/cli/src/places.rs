@@ -3,14 +3,15 @@
 use device::Ledger;
 use runner::{Inputs, Places, Request, Session, SessionError, TestbedRequest};
 use store::Store;
-use testbed::{DeviceTestbed, DirectoryTestbed, Stop, Testbed};
+use testbed::{DeviceTestbed, DirectoryTestbed, Lanes, Testbed};
 use trial::InputFiles;
 use units::Bytes;
 use workload::InputKind;
 
 use crate::arguments::StoreArgument;
+use crate::ending::{stop_on_signals, tell_of_removals};
 use crate::exit::{Exit, Failure};
-use crate::files::tool_path;
+use crate::files::{private_cache, tool_path};
 
 /// This machine, and the lab.
 pub(crate) struct Here {
@@ -22,6 +23,7 @@ impl Here {
     pub(crate) fn open() -> Result<Here, Failure> {
         let ledger = testbed::open_ledger()
             .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
+        tell_of_removals();
         crate::commands::clean::sweep_at_start(&ledger)?;
         Ok(Here { ledger })
     }
@@ -30,7 +32,10 @@ impl Here {
     pub(crate) fn session(&self, store: &StoreArgument) -> Result<Session<'_>, Failure> {
         let path = store.path.clone().unwrap_or_else(Store::default_path);
         crate::files::check_store(&path)?;
-        Ok(Session::open(&path, self, stop_on_signals()?, command_line())?)
+        let machine = Lanes::open(&private_cache()?.join("lanes"));
+        let machine = machine.map_err(Failure::from(Exit::Refused))?;
+        let session = Session::open(&path, self, stop_on_signals()?, command_line())?;
+        Ok(session.sharing(machine))
     }
 }
 
@@ -113,16 +118,6 @@ fn own_program(request: &Request) -> Result<Option<std::path::PathBuf>, SessionE
         )),
         _ => Ok(None),
     }
-}
-
-/// Asked to stop by Ctrl-C, a termination signal, or a terminal that was closed.
-pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
-    let stop = Stop::new();
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, stop.flag()).map_err(Failure::from(Exit::Refused))?;
-    }
-    Ok(stop)
 }
 
 /// The command as one would type it again.

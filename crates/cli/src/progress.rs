@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -27,6 +28,10 @@ impl Watch {
     pub(crate) fn show(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::LeftOut { refusal } => say!("left out: {refusal}"),
+            RunEvent::TakesTurns if self.quiet => {}
+            RunEvent::TakesTurns => {
+                aside("another fstrial of yours runs trials here; the two take turns");
+            }
             RunEvent::Again { run, trials, most } => say!(
                 "run {run}: {} again that something outside of {} ended (each {most} times at most)",
                 report::counted(trials, "trial"),
@@ -51,6 +56,7 @@ impl Watch {
     pub(crate) fn finish(&mut self) {
         if let Some(progress) = self.progress.take() {
             progress.bar.finish_and_clear();
+            *shown_bar() = None;
         }
     }
 }
@@ -107,6 +113,7 @@ impl Progress {
         bar.set_prefix("time left unknown");
         // The time that is gone moves on while a trial says nothing.
         bar.enable_steady_tick(Duration::from_secs(1));
+        *shown_bar() = Some(bar.clone());
         let remaining = Remaining::of(&specs);
         let now = Instant::now();
         let mut progress = Progress {
@@ -149,7 +156,10 @@ impl Progress {
                 self.bar.inc(1);
                 self.say(spec, outcome, took);
             }
-            RunEvent::LeftOut { .. } | RunEvent::Again { .. } | RunEvent::Began { .. } => {}
+            RunEvent::LeftOut { .. }
+            | RunEvent::Again { .. }
+            | RunEvent::TakesTurns
+            | RunEvent::Began { .. } => {}
         }
     }
 
@@ -206,6 +216,20 @@ impl Progress {
         } else if !outcome.is_done() {
             self.bar.suspend(|| say!("{line}"));
         }
+    }
+}
+
+/// The bar on the terminal, for lines from other threads.
+fn shown_bar() -> MutexGuard<'static, Option<ProgressBar>> {
+    static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+    BAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Tells the user a line above the moving ones, if there are any.
+pub(crate) fn aside(line: &str) {
+    match shown_bar().as_ref() {
+        Some(bar) => bar.suspend(|| say!("{line}")),
+        None => say!("{line}"),
     }
 }
 

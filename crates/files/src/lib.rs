@@ -23,7 +23,7 @@ pub use directory::Directory;
 pub use input::{TEXT_MAX, read_text};
 pub use output::{check_output, write_output};
 pub use private::{beyond_others, private_directory, without_set_id};
-pub use removal::{empty, open_directory};
+pub use removal::{Removing, empty, leave_the_rest, open_directory, removing};
 
 use std::io;
 use std::path::{Path, PathBuf};

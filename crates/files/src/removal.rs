@@ -2,13 +2,69 @@
 //! never through a symlink, never across a mount.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, unlinkat};
 use rustix::io::Errno;
 
 /// Nested deeper, something is wrong.
 const DEPTH_MAX: usize = 128;
+
+/// A removal that goes on in this process, for whoever waits for its end.
+#[derive(Debug, Clone)]
+pub struct Removing {
+    /// The directory that is emptied.
+    pub path: PathBuf,
+    /// When that began.
+    pub since: Instant,
+    /// Files and directories that are gone.
+    pub gone: u64,
+}
+
+static REMOVING: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
+static GONE: AtomicU64 = AtomicU64::new(0);
+static LEAVE: AtomicBool = AtomicBool::new(false);
+
+/// What [`empty`] removes now, the first of several.
+pub fn removing() -> Option<Removing> {
+    let now = REMOVING.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+    now.map(|(path, since)| Removing { path, since, gone: GONE.load(Ordering::Relaxed) })
+}
+
+/// Lets every removal of this process end where it is, now and later: the rest stays, recorded
+/// by whoever made it. For a user who waits for the end no longer.
+pub fn leave_the_rest() {
+    LEAVE.store(true, Ordering::Relaxed);
+}
+
+/// Tells [`removing`] of a directory until it is dropped.
+struct Told(bool);
+
+impl Told {
+    fn of(directory: BorrowedFd<'_>) -> Told {
+        let link = format!("/proc/self/fd/{}", directory.as_raw_fd());
+        let path = std::fs::read_link(link).unwrap_or_default();
+        let mut now = REMOVING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let first = now.is_none();
+        if first {
+            GONE.store(0, Ordering::Relaxed);
+            *now = Some((path, Instant::now()));
+        }
+        Told(first)
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if self.0 {
+            *REMOVING.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+        }
+    }
+}
 
 /// Opens `name` in `parent`: a directory on the same mount, not a symlink.
 ///
@@ -30,7 +86,9 @@ pub fn open_directory(parent: impl AsFd, name: &std::ffi::CStr) -> io::Result<Ow
 ///
 /// # Errors
 /// At the first thing that cannot be removed or must not be: a mount, another filesystem.
+/// After [`leave_the_rest`] at the next entry.
 pub fn empty(directory: impl AsFd, last: &std::ffi::CStr) -> io::Result<()> {
+    let _told = Told::of(directory.as_fd());
     let device = fstat(directory.as_fd())?.st_dev;
     empty_except(directory.as_fd(), device, Some(last), 0)?;
     match unlinkat(directory, last, AtFlags::empty()) {
@@ -61,12 +119,16 @@ fn empty_except(
         }
     }
     for (name, kind) in names {
+        if LEAVE.load(Ordering::Relaxed) {
+            return Err(io::Error::other("it was left for later"));
+        }
         if matches!(kind, FileType::Directory | FileType::Unknown) {
             match open_directory(directory, &name) {
                 Ok(child) => {
                     empty_except(child.as_fd(), device, None, depth + 1)?;
                     drop(child);
                     unlinkat(directory, &name, AtFlags::REMOVEDIR)?;
+                    GONE.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
                 // A file of unknown kind, or a symlink: removed as such below.
@@ -77,6 +139,7 @@ fn empty_except(
             }
         }
         unlinkat(directory, &name, AtFlags::empty())?;
+        GONE.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())
 }

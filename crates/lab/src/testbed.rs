@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use stack::Refusal;
 use store::Environment;
-use testbed::{Stop, Stopped, Testbed};
+use testbed::{Share, Stop, Stopped, Testbed};
 use trial::{Event, Outcome, Step, TrialSpec};
 use units::Bytes;
 use workload::{InputKind, PhaseEvent};
@@ -114,6 +114,10 @@ impl Testbed for Lab {
             .unwrap_or(Bytes::from_gib(1));
         let fit = memory::room().0 / largest.0.max(1);
         cores.min(usize::try_from(fit).unwrap_or(cores)).max(1)
+    }
+
+    fn share(&self) -> Share {
+        Share::Core
     }
 
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {

@@ -37,6 +37,8 @@ pub enum RunEvent<'a> {
         /// How often each is run again at most.
         most: u32,
     },
+    /// Other fstrials of this user run trials here; they take turns. Told once for each run.
+    TakesTurns,
     /// A trial begins.
     TrialStarted {
         /// Its place in the order of execution, from 0.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use store::{Store, StoreError};
-use testbed::{Stop, Testbed};
+use testbed::{Lane, Lanes, Stop, Stopped, Testbed};
 use trial::{Outcome, TrialRecord, TrialSpec};
 
 use crate::{RunEnd, RunEvent};
@@ -22,6 +22,7 @@ pub(crate) fn run(
     run: &str,
     testbed: &dyn Testbed,
     stop: &Stop,
+    machine: Option<&Lanes>,
     observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<RunEnd, StoreError> {
     let total = store.trial_count(run)?;
@@ -32,7 +33,8 @@ pub(crate) fn run(
 
     let next = AtomicUsize::new(0);
     let done = total - pending.len();
-    let shared = Mutex::new(Shared { store, observer, done, total, again, error: None });
+    let shared =
+        Mutex::new(Shared { store, observer, done, total, again, waited: false, error: None });
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
@@ -41,6 +43,7 @@ pub(crate) fn run(
                     else {
                         break;
                     };
+                    let Ok(_lane) = lane(machine, testbed, stop, &shared) else { break };
                     run_one(run, *ordinal, spec, testbed, stop, &shared);
                 }
             });
@@ -63,6 +66,8 @@ struct Shared<'a> {
     total: usize,
     /// How often trials were ended before by something outside of them.
     again: BTreeMap<u32, u32>,
+    /// Whether it was told that there are others to wait for.
+    waited: bool,
     error: Option<StoreError>,
 }
 
@@ -70,6 +75,22 @@ impl Shared<'_> {
     fn tell(&mut self, event: RunEvent<'_>) {
         (self.observer)(event);
     }
+}
+
+/// The trial's share of the machine, which other fstrials of this user have to wait for.
+fn lane(
+    machine: Option<&Lanes>,
+    testbed: &dyn Testbed,
+    stop: &Stop,
+    shared: &Mutex<Shared<'_>>,
+) -> Result<Option<Lane>, Stopped> {
+    let mut waits = || {
+        let mut shared = shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if !std::mem::replace(&mut shared.waited, true) {
+            shared.tell(RunEvent::TakesTurns);
+        }
+    };
+    machine.map(|lanes| lanes.take(testbed.share(), stop, &mut waits)).transpose()
 }
 
 fn run_one(

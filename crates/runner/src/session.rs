@@ -5,7 +5,7 @@ use std::path::Path;
 
 use stack::Refusal;
 use store::{NewRun, RunHeader, RunState, Store, StoreError};
-use testbed::{Stop, Testbed};
+use testbed::{Lanes, Stop, Testbed};
 use trial::{InputFiles, Outcome, TrialRecord, TrialSpec};
 use units::Bytes;
 use workload::{InputFacts, InputKind};
@@ -100,6 +100,7 @@ pub struct Session<'a> {
     places: &'a dyn Places,
     stop: Stop,
     command_line: String,
+    machine: Option<Lanes>,
 }
 
 impl<'a> Session<'a> {
@@ -114,7 +115,12 @@ impl<'a> Session<'a> {
         stop: Stop,
         command_line: String,
     ) -> Result<Session<'a>, SessionError> {
-        Ok(Session { store: Store::open(store)?, places, stop, command_line })
+        Ok(Session { store: Store::open(store)?, places, stop, command_line, machine: None })
+    }
+
+    /// The same, sharing the machine with other sessions that have these lanes.
+    pub fn sharing(self, machine: Lanes) -> Session<'a> {
+        Session { machine: Some(machine), ..self }
     }
 
     /// Whether it was asked to stop.
@@ -220,7 +226,8 @@ impl<'a> Session<'a> {
             remain,
         });
         let stop = self.stop.beginning_until(until);
-        Ok(run::run(&mut self.store, id, testbed, &stop, observer)?)
+        let machine = self.machine.as_ref();
+        Ok(run::run(&mut self.store, id, testbed, &stop, machine, observer)?)
     }
 
     /// What is known of how long trials take on this testbed. What cannot be read only costs

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use stack::Refusal;
 use store::Environment;
-use testbed::{Stop, Stopped, Testbed};
+use testbed::{Share, Stop, Stopped, Testbed};
 use trial::{Event, Outcome, Step, TrialSpec, protocol};
 
 use crate::commands::processors;
@@ -278,6 +278,10 @@ impl Testbed for SlurmTestbed {
         let most = options.at_once.and_then(|tasks| usize::try_from(tasks).ok());
         let room = processors(options.partition.as_deref()).unwrap_or(LANES_MAX);
         room.min(most.unwrap_or(LANES_MAX)).min(LANES_MAX).min(specs.len()).max(1)
+    }
+
+    fn share(&self) -> Share {
+        Share::Nothing
     }
 
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {

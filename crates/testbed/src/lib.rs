@@ -5,6 +5,7 @@ mod child;
 mod device;
 mod directory;
 mod facts;
+mod lanes;
 mod leftovers;
 mod place;
 mod process;
@@ -21,6 +22,7 @@ pub use child::child_main;
 pub use device::DeviceTestbed;
 pub use directory::{DirectoryTestbed, directory_contenders};
 pub use facts::machine_facts;
+pub use lanes::{Lane, Lanes, Share};
 pub use leftovers::{open_ledger, sweep};
 pub use process::CHILD_COMMAND;
 
@@ -38,6 +40,11 @@ pub trait Testbed: Sync {
     /// How many of these trials may run at the same time without changing each other's
     /// figures: 1 on real machines.
     fn lanes(&self, specs: &[TrialSpec]) -> usize;
+
+    /// What each trial takes of this machine while it runs, beside other fstrials.
+    fn share(&self) -> Share {
+        Share::Machine
+    }
 
     /// Checks, before anything is made, that these trials can run here: tools, drivers,
     /// sizes, room. One refusal per trial index that cannot.

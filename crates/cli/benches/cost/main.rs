@@ -10,8 +10,11 @@ use std::process::{Command, ExitCode};
 
 use spent::Spent;
 
+/// Measures something, in an empty directory.
+type Measure = fn(&mut Figures, &Path);
+
 /// The figures by their words, in order.
-const FIGURES: &[(&str, fn(&mut Figures, &Path))] = &[
+const FIGURES: &[(&str, Measure)] = &[
     ("report", report),
     ("begin", begin),
     ("null", null),

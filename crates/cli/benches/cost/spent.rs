@@ -18,6 +18,7 @@ impl Spent {
     ///
     /// # Panics
     /// When it cannot be started, or does not end with 0.
+    #[expect(clippy::zombie_processes, reason = "the function `wait` does wait for it")]
     pub(crate) fn of(mut command: Command) -> Spent {
         let began = Instant::now();
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();

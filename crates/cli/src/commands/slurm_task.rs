@@ -9,9 +9,10 @@ use slurm::Task;
 use units::Bytes;
 
 use crate::arguments::SlurmTask;
+use crate::ending::stop_on_signals;
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::private_cache;
-use crate::places::{Here, stop_on_signals};
+use crate::places::Here;
 
 /// Set once the node has the run's lab, in a cache of its own.
 const PREPARED: &str = "FSTRIAL_SLURM_LAB";

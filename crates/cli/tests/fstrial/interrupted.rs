@@ -287,3 +287,102 @@ fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
 }
+
+/// Sends signals that are all there before it does anything about the first.
+fn signal_at_once(child: &Child, signals: &[&str]) {
+    for signal in ["-STOP"].iter().chain(signals).chain(&["-CONT"]) {
+        let status = Command::new("kill").args([signal, &child.id().to_string()[..]]).status();
+        assert!(status.unwrap().success());
+    }
+}
+
+#[test]
+fn a_second_signal_is_told_what_is_waited_for() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let trap = Trap::on(&sandbox, "e2fsck");
+    let mut child = start(&sandbox, Some(&trap));
+    trap.wait(&sandbox, &mut child);
+    signal_at_once(&child, &["-INT", "-TERM"]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let said = fs::read_to_string(sandbox.path("stderr")).unwrap();
+    assert!(said.contains("still ") && said.contains("once more leaves"), "{said}");
+    assert!(said.contains("fstrial run --resume r1"), "{said}");
+    assert_nothing_is_left(&sandbox);
+}
+
+/// Who waits no longer ends at once, and the next start removes what was left.
+#[test]
+fn a_third_signal_leaves_the_rest_to_the_next_start() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.path("here");
+    fs::create_dir(&directory).unwrap();
+    let left = || {
+        let entries = fs::read_dir(&directory).unwrap().flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("fstrial-")).count()
+    };
+    let words = "run scale --dir here --repeats 1 --scale 0.05 -q";
+    let mut child = start_with(&sandbox, words, None);
+    eventually("it works", || left() == 1);
+    signal_at_once(&child, &["-INT", "-TERM", "-HUP"]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let said = fs::read_to_string(sandbox.path("stderr")).unwrap();
+    assert!(said.contains("left to the next start"), "{said}");
+    assert!(said.contains("fstrial run --resume r1"), "{said}");
+    sandbox.run("clean").ended_with(0);
+    assert_eq!(left(), 0, "the next start removes it");
+}
+
+#[test]
+fn a_trial_whose_process_was_killed_runs_again_on_resume() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let trap = Trap::on(&sandbox, "e2fsck");
+    let words = RUN.replace("--repeats 3", "--repeats 1");
+    let mut child = start_with(&sandbox, &words, Some(&trap));
+    trap.wait(&sandbox, &mut child);
+    eventually("the trial's process is there", || {
+        // Of its lane's thread, not of the first.
+        let all = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten();
+        let children = all.map(|task| fs::read_to_string(task.path().join("children")));
+        let text: String = children.flatten().collect();
+        let ids: Vec<&str> = text.split_whitespace().collect();
+        !ids.is_empty() && Command::new("kill").arg("-KILL").args(ids).status().unwrap().success()
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let said = fs::read_to_string(sandbox.path("stderr")).unwrap();
+    assert!(said.contains("fstrial run --resume r1"), "{said}");
+    let resumed = sandbox.run("run --resume --json -").ended_with(0);
+    assert!(resumed.stderr.contains("1 trial again"), "{}", resumed.stderr);
+    let json: serde_json::Value = serde_json::from_str(&resumed.stdout).unwrap();
+    assert_eq!(json["trials"][0]["outcome"]["outcome"], "done", "{}", resumed.stdout);
+    assert!(resumed.stdout.contains("run again: something outside of it had ended it once"));
+}
+
+#[test]
+fn two_at_once_take_turns_and_say_so() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let trap = Trap::on(&sandbox, "e2fsck");
+    let mut first = start(&sandbox, Some(&trap));
+    trap.wait(&sandbox, &mut first);
+    let other = "run null --dir . --repeats 1 --store other.db";
+    let mut second =
+        sandbox.command(other).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    let mut stderr = std::io::BufReader::new(second.stderr.take().unwrap());
+    while !said.contains("take turns") {
+        let read = std::io::BufRead::read_line(&mut stderr, &mut said).unwrap();
+        assert!(read > 0, "it ended without waiting: {said}");
+    }
+    assert!(!said.contains("done"), "no trial has run yet: {said}");
+    kill(first);
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(second.wait().unwrap().code(), Some(0), "{said}");
+}
