@@ -152,7 +152,7 @@ fn of_part(
             workloads: workloads.clone(),
             request: Request {
                 workloads: part.workloads.iter().map(|known| known.request.clone()).collect(),
-                contenders: part.contenders.iter().map(|it| it.contender.clone()).collect(),
+                contenders: contenders_of(part, assumption),
                 testbed: place(part, &changes),
                 repeats: wishes.seeds.unwrap_or(study.seeds),
                 seed: seed_of(wishes.seed, id.as_deref()),
@@ -169,6 +169,16 @@ fn of_part(
         }
     };
     Ok(none.into_iter().chain(tried.into_iter().map(Some)).map(of).collect())
+}
+
+/// A part's contenders as an assumption has them.
+fn contenders_of(part: &Part, assumption: Option<&Assumption>) -> Vec<Contender> {
+    let made = |name: &str| {
+        let changed = assumption.into_iter().flat_map(|it| &it.contenders);
+        changed.map(|it| &it.contender).find(|it| it.name == name)
+    };
+    let own = part.contenders.iter().map(|it| &it.contender);
+    own.map(|own| made(&own.name).unwrap_or(own).clone()).collect()
 }
 
 /// Parts share seeds, so that figures of two parts can be paired; every assumption has
@@ -278,6 +288,29 @@ mod tests {
         assert!(own.0.is_some() && own.1.is_none());
         assert_eq!(sizes(vec![0.01]), own);
         assert_eq!(sizes(vec![1.0]), (None, own.0));
+    }
+
+    #[test]
+    fn an_assumption_s_contender_stands_in_place_of_the_one_of_its_name() {
+        let wishes = Wishes { assumptions: true, ..Wishes::default() };
+        let plan = planned("video-2011", &wishes);
+        let of = |assumption: Option<&str>| {
+            let tag = |it: &&Planned| {
+                it.request.study.as_ref().unwrap().assumption.as_deref() == assumption
+            };
+            let contenders = &plan.iter().find(tag).unwrap().request.contenders;
+            contenders.iter().map(|it| (it.name.clone(), it.options.clone())).collect::<Vec<_>>()
+        };
+        let (own, told) = (of(None), of(Some("told-geometry")));
+        let changed: Vec<&str> = own
+            .iter()
+            .zip(&told)
+            .inspect(|(own, told)| assert_eq!(own.0, told.0))
+            .filter(|(own, told)| own.1 != told.1)
+            .map(|(own, _)| own.0.as_str())
+            .collect();
+        assert_eq!(changed, ["ext4", "ext4nb", "xfs"]);
+        assert_eq!(of(Some("slow-cpu")), own);
     }
 
     #[test]

@@ -134,6 +134,8 @@ pub struct Assumption {
     pub parts: Vec<String>,
     /// Values of the part's machine profile that differ, by their keys with dots.
     pub changes: BTreeMap<String, String>,
+    /// Contenders that are made otherwise, each in place of the one of its name.
+    pub contenders: Vec<NamedContender>,
 }
 
 /// A published table.
@@ -305,6 +307,9 @@ impl Assumption {
             if !named.contains(&of) {
                 named.push(of);
             }
+        }
+        if !self.contenders.is_empty() && !named.contains(&"array") {
+            named.push("array");
         }
         // The processor first, whatever the order of keys.
         named.sort_by_key(|of| *of != "processor");

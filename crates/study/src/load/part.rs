@@ -122,7 +122,7 @@ pub(super) fn read(
 }
 
 /// A contender that is wrong keeps its name, so that the tables' columns are still known.
-fn contender(
+pub(super) fn contender(
     keys: &Keys<'_, '_>,
     written: &Located<String>,
     names: &mut Vec<String>,

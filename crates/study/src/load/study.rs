@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::part;
 use crate::problem::suggest;
 use crate::reading::{Keys, Reading, dotted, number};
-use crate::{Assumption, Source, Study};
+use crate::{Assumption, NamedContender, Source, Study};
 
 const KEYS: &[&str] = &[
     "name",
@@ -25,7 +25,7 @@ const KEYS: &[&str] = &[
     "part",
     "assumption",
 ];
-const ASSUMPTION: &[&str] = &["id", "text", "parts", "change"];
+const ASSUMPTION: &[&str] = &["id", "text", "parts", "change", "contenders"];
 
 /// Seeds of each cell where the file does not say.
 const SEEDS: u32 = 4;
@@ -120,7 +120,10 @@ fn assumption(
     }
     let mut changes = BTreeMap::new();
     match keys.get("change") {
-        None => keys.reading.note(keys.at.clone(), "[[assumption]] needs `change`"),
+        None if keys.list("contenders").is_empty() => {
+            keys.reading.note(keys.at.clone(), "[[assumption]] needs `change` or `contenders`");
+        }
+        None => {}
         Some(value) => match value.get_ref().as_table() {
             None => keys.reading.note(value.span(), "`change` is a table of a profile's keys"),
             Some(table) => {
@@ -140,5 +143,26 @@ fn assumption(
         },
     }
     let id = id.map(|id| id.value).unwrap_or_default();
-    Assumption { id, text: keys.plain("text"), parts, changes }
+    let contenders = contenders(keys, study, &parts);
+    Assumption { id, text: keys.plain("text"), parts, changes, contenders }
+}
+
+/// Contenders that an assumption makes otherwise; each must be one of a part it concerns.
+fn contenders(keys: &Keys<'_, '_>, study: &Study, parts: &[String]) -> Vec<NamedContender> {
+    let concerned = study.parts.iter().filter(|part| parts.contains(&part.id));
+    let known: Vec<&str> =
+        concerned.flat_map(|part| &part.written[0]).map(String::as_str).collect();
+    let mut names = Vec::new();
+    let written = keys.texts("contenders");
+    let read = written.iter().filter_map(|written| {
+        let named = part::contender(keys, written, &mut names)?;
+        let name = &named.contender.name;
+        if !known.contains(&name.as_str()) {
+            let message = format!("no part of this assumption has a contender `{name}`");
+            let suggestion = suggest(name, known.iter().copied());
+            keys.reading.note_with(written.at.clone(), message, suggestion);
+        }
+        Some(named)
+    });
+    read.collect()
 }

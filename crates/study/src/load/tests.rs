@@ -95,6 +95,23 @@ fn a_sound_study_is_read_whole() {
     assert_ne!(study.digest, loaded(&[("Tiny", "Tinier")]).unwrap().digest);
 }
 
+#[test]
+fn an_assumption_makes_a_contender_otherwise() {
+    let told = "contenders = [\"old=ext3@2004:dir_index=on\"]\nchange = {";
+    let study = loaded(&[("change = {", told)]).unwrap();
+    let assumption = &study.assumptions[0];
+    assert_eq!(assumption.contenders[0].contender.name, "old");
+    assert_eq!(assumption.about(), "processor and drive and array");
+    let wrong = loaded(&[("change = {", &told.replace("old=", "odl="))]).unwrap_err();
+    assert!(wrong[0].contains("no part of this assumption has a contender `odl`"), "{wrong:?}");
+    assert!(wrong[0].contains("did you mean `old`?"), "{wrong:?}");
+    let changed = "change = { instruction_ns = 2, disk = { write_cache = true } }";
+    let only = loaded(&[(changed, &told.replace("\nchange = {", ""))]).unwrap();
+    assert_eq!(only.assumptions[0].about(), "array");
+    let neither = loaded(&[(changed, "")]).unwrap_err();
+    assert!(neither[0].contains("needs `change` or `contenders`"), "{neither:?}");
+}
+
 /// One thing changed: one problem, in this file and line, saying this.
 #[test]
 fn each_error_names_file_line_and_what_to_write() {
