@@ -17,6 +17,8 @@ pub(crate) struct CellName {
 pub(crate) enum Question {
     /// ln(a / b)
     Ratio(CellName, CellName),
+    /// ln((a / b) / (c / d))
+    Beside([CellName; 4]),
     /// a − b, in the unit of the row
     Difference(CellName, CellName),
     /// ln(a)
@@ -32,6 +34,7 @@ impl Question {
             Question::Ratio(a, b) | Question::Difference(a, b) | Question::Spread(a, b) => {
                 vec![a, b]
             }
+            Question::Beside(cells) => cells.iter().collect(),
             Question::Value(a) => vec![a],
         }
     }
@@ -119,6 +122,13 @@ fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
         }
         Assertion::Better { a, b, by } => vec![better(a, b, *by)],
         Assertion::Worse { a, b, by } => vec![worse(a, b, *by)],
+        Assertion::BetterBeside { a, b, there: [c, d] } => {
+            let question = Question::Beside([cell(a), cell(b), cell(c), cell(d)]);
+            vec![match row.better {
+                Direction::Higher => atom(question, 0.0, infinite, false),
+                _ => atom(question, -infinite, 0.0, false),
+            }]
+        }
         Assertion::AtLeastTimes { a, times, b } => {
             vec![atom(Question::Ratio(cell(a), cell(b)), times.ln(), infinite, true)]
         }
@@ -161,6 +171,9 @@ fn asked(study: &Study, question: &Question) -> String {
     };
     match question {
         Question::Ratio(a, b) => pair("÷", a, b),
+        Question::Beside([a, b, c, _]) => {
+            format!("{}, beside the same in {}", pair("÷", a, b), called(c))
+        }
         Question::Difference(a, b) => pair("−", a, b),
         Question::Value(a) => format!("{} in {}", a.column, called(a)),
         Question::Spread(a, b) => format!("spread of {}", pair("÷", a, b)),
@@ -212,7 +225,10 @@ impl Atom {
     /// A value of the question as people read it: ratios as `1.42`, amounts with their unit.
     pub(crate) fn shown(&self, value: f64) -> String {
         let unit = match (self.unit, &self.question) {
-            (RowUnit::Plain, _) | (_, Question::Ratio(..) | Question::Spread(..)) => String::new(),
+            (RowUnit::Plain, _)
+            | (_, Question::Ratio(..) | Question::Spread(..) | Question::Beside(_)) => {
+                String::new()
+            }
             (unit, _) => format!(" {unit}"),
         };
         format!("{}{unit}", digits(self.plain(value)))

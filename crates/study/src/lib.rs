@@ -8,6 +8,8 @@
 
 mod assemble;
 mod atom;
+#[cfg(test)]
+mod beside_tests;
 mod catalogue;
 mod describe;
 mod execution;

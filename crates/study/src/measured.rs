@@ -176,6 +176,9 @@ fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), La
     let n = series.iter().map(Vec::len).min().unwrap_or(0);
     let estimated = match (&atom.question, &series[..]) {
         (Question::Ratio(..), [a, b]) => compared(a, b).map(Estimated::from),
+        (Question::Beside(_), [a, b, c, d]) => {
+            compared(&quotients(a, b), &quotients(c, d)).map(Estimated::from)
+        }
         (Question::Difference(..), [a, b]) => Estimated::difference(a, b),
         (Question::Spread(..), [a, b]) => Estimated::spread(&values(a), &values(b)),
         (_, [a, ..]) => Estimated::log_mean(&values(a)),
@@ -190,6 +193,15 @@ fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), La
 pub(crate) fn no_seed_decides(figures: &Figures<'_>, atom: &Atom) -> bool {
     let scaled = |row: &&str| figures.share_of(row).is_some_and(|share| share != 1.0);
     atom.question.is_absolute() && atom.unit.is_time() && atom.rows().iter().any(scaled)
+}
+
+/// a ÷ b for each seed that both have.
+pub(crate) fn quotients(a: &[Observation], b: &[Observation]) -> Vec<Observation> {
+    let of = |x: &Observation| {
+        let y = b.iter().find(|y| y.block == x.block)?;
+        Some(Observation { value: x.value / y.value, ..*x })
+    };
+    a.iter().filter_map(of).collect()
 }
 
 /// By seed where both have the same ones, else as independent samples.

@@ -1,10 +1,10 @@
 //! What a study still lacks before every interval a claim rests on is narrow enough.
 
-use stats::{FixedWidth, Next};
+use stats::{FixedWidth, Next, Observation};
 
 use crate::atom::{Atom, CellName, Question};
 use crate::figures::{Figures, PartRun};
-use crate::measured::{SEEDS_MIN, atoms_of, judge, no_seed_decides};
+use crate::measured::{SEEDS_MIN, atoms_of, judge, no_seed_decides, quotients};
 use crate::{Measured, Study};
 
 /// A cell and how many seeds it should have.
@@ -107,11 +107,12 @@ fn further(figures: &Figures<'_>, rule: &FixedWidth, atom: &Atom) -> Option<(usi
         .into_iter()
         .map(|cell| figures.of_cell(cell).ok())
         .collect::<Option<_>>()?;
+    let values = |series: Vec<Observation>| series.iter().map(|one| one.value).collect();
     let values: Vec<f64> = match (&atom.question, &series[..]) {
-        (Question::Ratio(..) | Question::Difference(..), [a, b]) => a
-            .iter()
-            .filter_map(|x| Some(x.value / b.iter().find(|y| y.block == x.block)?.value))
-            .collect(),
+        (Question::Ratio(..) | Question::Difference(..), [a, b]) => values(quotients(a, b)),
+        (Question::Beside(_), [a, b, c, d]) => {
+            values(quotients(&quotients(a, b), &quotients(c, d)))
+        }
         (_, series) => series.first()?.iter().map(|one| one.value).collect(),
     };
     match rule.next(&values) {

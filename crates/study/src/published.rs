@@ -57,6 +57,10 @@ fn bounds(study: &Study, question: &Question) -> Result<(f64, f64), String> {
             let (a, b) = (log(a)?, log(b)?);
             Ok((a.0 - b.1, a.1 - b.0))
         }
+        Question::Beside([a, b, c, d]) => {
+            let (a, b, c, d) = (log(a)?, log(b)?, log(c)?, log(d)?);
+            Ok((a.0 - b.1 - c.1 + d.0, a.1 - b.0 - c.0 + d.1))
+        }
         Question::Difference(a, b) => {
             let (a, b) = (figure(study, a)?, figure(study, b)?);
             Ok((a.0 - b.1, a.1 - b.0))

@@ -16,6 +16,11 @@ use crate::{Judged, PartRun, Source, Study, load, results};
 
 /// A study of one row `r` with one claim.
 pub(crate) fn study(better: &str, values: &str, claim: &str) -> Study {
+    study_with(better, values, claim, "")
+}
+
+/// The same with more rows.
+pub(crate) fn study_with(better: &str, values: &str, claim: &str, rows: &str) -> Study {
     let study = r#"
 name = "tiny"
 title = "Tiny"
@@ -53,16 +58,13 @@ unit = "s"
 better = "{better}"
 values = [{values}]
 measure = {{ workload = "w", phase = "spin", metric = "wall" }}
-"#
+{rows}"#
     );
     let claims = format!("[[claim]]\nid = \"A1\"\ntext = \"It is.\"\ntest = [\"r: {claim}\"]\n");
     let files = [("study.toml", study.to_owned()), ("published.toml", published)];
     let files = files.into_iter().chain([("claims.toml", claims)]);
-    let source = Source {
-        named: "tiny".to_owned(),
-        prefix: String::new(),
-        files: files.map(|(name, text)| (name.to_owned(), text)).collect(),
-    };
+    let files = files.map(|(name, text)| (name.to_owned(), text)).collect();
+    let source = Source { named: "tiny".to_owned(), prefix: String::new(), files };
     load(&source).unwrap_or_else(|problems| panic!("{claim}: {}", problems[0]))
 }
 

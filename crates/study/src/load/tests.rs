@@ -102,8 +102,8 @@ fn an_assumption_makes_a_contender_otherwise() {
     let assumption = &study.assumptions[0];
     assert_eq!(assumption.contenders[0].contender.name, "old");
     assert_eq!(assumption.about(), "processor and drive and array");
-    let wrong = loaded(&[("change = {", &told.replace("old=", "odl="))]).unwrap_err();
-    assert!(wrong[0].contains("no part of this assumption has a contender `odl`"), "{wrong:?}");
+    let wrong = loaded(&[("change = {", &told.replace("old=", "olds="))]).unwrap_err();
+    assert!(wrong[0].contains("no part of this assumption has a contender `olds`"), "{wrong:?}");
     assert!(wrong[0].contains("did you mean `old`?"), "{wrong:?}");
     let changed = "change = { instruction_ns = 2, disk = { write_cache = true } }";
     let only = loaded(&[(changed, &told.replace("\nchange = {", ""))]).unwrap();

@@ -8,6 +8,7 @@
 //! A worst [among B, C]
 //! A better than B [by at least N %]  A's figure differs from B's by N % of B's, to the good
 //! A worse than B [by at least N %]
+//! A better beside B than in ROW      what A is to B is better than what it is to B in that row
 //! A at least N times B               the figures themselves, whichever end is good
 //! A at most N times B
 //! A about N times B [within N %]     from N/(1 + w) to N·(1 + w); 25 % where not given
@@ -63,6 +64,7 @@ pub enum Assertion {
     Worst { figure: Figure, among: Vec<Figure> },
     Better { a: Figure, b: Figure, by: Option<f64> },
     Worse { a: Figure, b: Figure, by: Option<f64> },
+    BetterBeside { a: Figure, b: Figure, there: [Figure; 2] },
     AtLeastTimes { a: Figure, times: f64, b: Figure },
     AtMostTimes { a: Figure, times: f64, b: Figure },
     AboutTimes { a: Figure, times: f64, b: Figure, within: Option<f64> },
@@ -81,6 +83,7 @@ impl Assertion {
             Assertion::Best { figure, among } | Assertion::Worst { figure, among } => {
                 std::iter::once(figure).chain(among).collect()
             }
+            Assertion::BetterBeside { a, b, there: [c, d] } => vec![a, b, c, d],
             Assertion::AboutEqual { a, others, .. } => std::iter::once(a).chain(others).collect(),
             Assertion::Better { a, b, .. }
             | Assertion::Worse { a, b, .. }
@@ -102,6 +105,7 @@ impl Assertion {
                 | Assertion::Worst { .. }
                 | Assertion::Better { .. }
                 | Assertion::Worse { .. }
+                | Assertion::BetterBeside { .. }
         )
     }
 
@@ -161,6 +165,10 @@ impl fmt::Display for Assertion {
             }
             Assertion::Worse { a, b, by } => {
                 write!(f, "{a} worse than {b}{}", percent("by at least", *by))
+            }
+            Assertion::BetterBeside { a, b, there: [there, _] } => {
+                let row = there.row.as_deref().unwrap_or_default();
+                write!(f, "{a} better beside {b} than in {row}")
             }
             Assertion::AtLeastTimes { a, times, b } => write!(f, "{a} at least {times} times {b}"),
             Assertion::AtMostTimes { a, times, b } => write!(f, "{a} at most {times} times {b}"),

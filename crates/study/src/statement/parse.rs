@@ -15,13 +15,13 @@ pub struct StatementError {
 }
 
 /// The forms after the first column, for messages.
-const FORMS: &str = "after the column comes one of: best, worst, better than, worse than, \
+const FORMS: &str = "after the column comes one of: best, worst, better than, worse than, better beside, \
                      at least, at most, about N times, about equal to, saves, varies more than";
 
 /// Words that no column may be called.
 const KEYWORDS: &[&str] = &[
-    "ranking", "best", "worst", "among", "better", "worse", "than", "by", "at", "least", "most",
-    "about", "times", "equal", "to", "within", "saves", "over", "varies", "more", "%",
+    "ranking", "best", "worst", "among", "better", "worse", "beside", "than", "by", "at", "least",
+    "most", "about", "times", "equal", "to", "within", "saves", "over", "varies", "more", "%",
 ];
 
 impl FromStr for Statement {
@@ -62,6 +62,17 @@ fn assertion(words: &mut Words<'_>) -> Result<Assertion, String> {
     }
     if words.skip(&["worst"]) {
         return Ok(Assertion::Worst { figure: a, among: words.among()? });
+    }
+    if words.skip(&["better", "beside"]) {
+        let b = words.figure()?;
+        words.expect("than")?;
+        words.expect("in")?;
+        let place = words.place();
+        let row =
+            words.next().filter(|row| is_name(row)).ok_or(format!("a row is expected {place}"))?;
+        let there = |figure: &Figure| Figure { row: Some(row.to_owned()), ..figure.clone() };
+        let there = [there(&a), there(&b)];
+        return Ok(Assertion::BetterBeside { a, b, there });
     }
     if words.skip(&["better", "than"]) {
         return Ok(Assertion::Better {
@@ -258,6 +269,7 @@ mod tests {
             "a, b: xfs/ext/sw best",
             "a: ext2 worst among xfs, jfs@other",
             "a: x better than y by at least 20 %",
+            "a: x better beside y than in b",
             "a: x at least 10 times y",
             "a: x about 14 times x@b within 50 %",
             "a: x about equal to y, z within 5 %",
@@ -280,6 +292,8 @@ mod tests {
         assert!(problem("a: ranking ext2").contains("at least two"));
         assert!(problem("a: x at least ten times y").contains("`ten` is not a number"));
         assert!(problem("a: x better than y by at least 5").contains("`%` is expected at its end"));
+        assert!(problem("a: x better beside y than").contains("`in` is expected at its end"));
+        assert!(problem("a: x better beside y than in").contains("a row is expected at its end"));
         assert!(problem("a: x best of all").contains("`of` is left over"));
         assert!(problem("a: x saves 11 s y").contains("`over` is expected before `y`"));
     }
@@ -303,6 +317,10 @@ mod tests {
             figure().prop_map(|figure| Assertion::Worst { figure, among: Vec::new() }),
             (figure(), figure(), percent()).prop_map(|(a, b, by)| Assertion::Better { a, b, by }),
             (figure(), figure(), percent()).prop_map(|(a, b, by)| Assertion::Worse { a, b, by }),
+            (figure(), figure(), name()).prop_map(|(a, b, row)| {
+                let there = |of: &Figure| Figure { row: Some(row.clone()), ..of.clone() };
+                Assertion::BetterBeside { there: [there(&a), there(&b)], a, b }
+            }),
             (figure(), number(), figure()).prop_map(|(a, times, b)| Assertion::AtLeastTimes {
                 a,
                 times,

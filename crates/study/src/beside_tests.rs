@@ -1,0 +1,52 @@
+//! One ratio beside another, on invented runs.
+
+use units::Nanos;
+
+use crate::results;
+use crate::verdict::Verdict::{DoesNotHold, Holds, Undecided};
+use crate::verdict_tests::{about, run, study_with};
+
+/// What a is to b in one row, beside what it is to b in another: seconds of the wall and of the
+/// processor stand for the two.
+#[test]
+fn what_one_is_to_another_is_compared_with_the_same_in_another_row() {
+    let more = r#"
+[[table.row]]
+id = "s"
+label = "Other"
+unit = "s"
+better = "BETTER"
+values = [2, 2, 2]
+measure = { workload = "w", phase = "spin", metric = "cpu" }
+"#;
+    let judged = |better: &str, wall: [f64; 2], cpu: [f64; 2]| {
+        let claim = "a better beside b than in s";
+        let study = study_with(better, "1, 4, 1", claim, &more.replace("BETTER", better));
+        let series = [("a", about(wall[0], 0.005, 0)), ("b", about(wall[1], 0.005, 3))];
+        let mut one = run(&series);
+        for trial in &mut one.run.trials {
+            let mean = if trial.spec.contender.name == "a" { cpu[0] } else { cpu[1] };
+            let spread = 1.0 + 0.001 * (trial.spec.seed.0 % 3) as f64;
+            trial.record.phases[0].cpu.user = Nanos((mean * spread * 1e9) as u64);
+        }
+        results(&study, &[one]).claims.remove(0)
+    };
+    for (better, wall, cpu, verdict) in [
+        ("lower", [1.0, 2.0], [3.0, 2.0], Holds),
+        ("lower", [2.0, 1.0], [3.0, 2.0], DoesNotHold),
+        // Behind b in both, and less so in the first.
+        ("lower", [1.2, 1.0], [3.0, 2.0], Holds),
+        ("lower", [3.0, 2.0], [3.0, 2.0], Undecided),
+        ("higher", [1.0, 2.0], [3.0, 2.0], DoesNotHold),
+        ("higher", [2.0, 1.0], [3.0, 2.0], Holds),
+    ] {
+        let claim = judged(better, wall, cpu);
+        assert_eq!(claim.measured.verdict, verdict, "{better}, {wall:?}, {cpu:?}");
+        // The page has a at a quarter of b, and level with it in the other row.
+        let page = if better == "lower" { Holds } else { DoesNotHold };
+        assert_eq!(claim.published.verdict, page);
+        let [value, ..] = claim.measured.answers[0].value.unwrap();
+        let expected = wall[0] / wall[1] / (cpu[0] / cpu[1]);
+        assert!((value / expected - 1.0).abs() < 0.01, "{value} for {expected}");
+    }
+}
