@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use runner::{Prepared, TestbedRequest};
+use runner::{Prepared, SessionError, TestbedRequest};
 use slurm::{Options, Order, SlurmError, SlurmTestbed, Spool};
+use study::Spreading;
 
 use crate::arguments::ClusterArguments;
 use crate::exit::{Exit, Failure};
@@ -37,8 +38,8 @@ impl Spread {
     }
 
     /// Refuses what cannot be spread, before a run is created.
-    pub(crate) fn check(&self, prepared: &Prepared) -> Result<(), Failure> {
-        if self.wanted && !prepared.request.testbed.is_lab() {
+    pub(crate) fn check(&self, testbed: &TestbedRequest) -> Result<(), Failure> {
+        if self.wanted && !testbed.is_lab() {
             let message = "--on slurm runs trials of --testbed lab: directories and disks of one node \
                            are not those of another, so their figures could not be compared";
             return Err(Failure::new(Exit::Usage, message));
@@ -61,7 +62,7 @@ impl Spread {
         if !self.wanted && !spool.exists() {
             return Ok(prepared);
         }
-        self.check(&prepared)?;
+        self.check(&prepared.request.testbed)?;
         let order = match spool.exists() {
             true => self.known(&spool)?,
             false => self.fill(&spool, &prepared, run)?,
@@ -131,6 +132,16 @@ impl Spread {
         ::files::private_directory(&self.beside).map_err(Failure::from(Exit::Refused))?;
         std::os::unix::fs::symlink(spool.directory(), self.beside.join(run))
             .map_err(Failure::from(Exit::Refused))
+    }
+}
+
+impl Spreading for Spread {
+    fn over(&self, prepared: Prepared, run: &str) -> Result<Prepared, SessionError> {
+        Ok(Spread::over(self, prepared, run)?)
+    }
+
+    fn done(&self, run: &str) {
+        Spread::done(self, run);
     }
 }
 

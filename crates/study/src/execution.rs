@@ -59,6 +59,18 @@ pub enum ExecutionEnd {
     Stopped,
 }
 
+/// Hands the trials of a run to others: the nodes of a cluster.
+pub trait Spreading {
+    /// The run, to be executed by them where that was asked for, now or when it was begun.
+    ///
+    /// # Errors
+    /// When they cannot take it.
+    fn over(&self, prepared: Prepared, run: &str) -> Result<Prepared, SessionError>;
+
+    /// A run is complete: what they were given of it is no longer needed.
+    fn done(&self, run: &str);
+}
+
 /// Receives what is told.
 pub type Observer<'o> = &'o mut (dyn FnMut(Told<'_>) + Send);
 
@@ -67,6 +79,7 @@ pub struct Execution<'a> {
     study: &'a Study,
     key: String,
     limits: Limits,
+    spreading: Option<&'a dyn Spreading>,
     began: Instant,
     /// Trials that were run since then.
     trials_done: usize,
@@ -75,7 +88,14 @@ pub struct Execution<'a> {
 impl<'a> Execution<'a> {
     /// An execution whose runs have `key` in common; its budget begins now.
     pub fn new(study: &'a Study, key: &str, limits: Limits) -> Execution<'a> {
-        Execution { study, key: key.to_owned(), limits, began: Instant::now(), trials_done: 0 }
+        let (key, began) = (key.to_owned(), Instant::now());
+        Execution { study, key, limits, spreading: None, began, trials_done: 0 }
+    }
+
+    /// The same, with its trials handed to others.
+    #[must_use]
+    pub fn spread(self, spreading: &'a dyn Spreading) -> Execution<'a> {
+        Execution { spreading: Some(spreading), ..self }
     }
 
     /// Puts planned runs into the store, but for those that are there already. What cannot be
@@ -159,7 +179,10 @@ impl<'a> Execution<'a> {
             }
             observer(Told::Begins(&request));
             let header = session.store.run_header(&id)?;
-            let prepared = session.reopen(&header, &self.limits.destroy)?;
+            let mut prepared = session.reopen(&header, &self.limits.destroy)?;
+            if let Some(spreading) = self.spreading {
+                prepared = spreading.over(prepared, &id)?;
+            }
             let until = self.limits.budget.map(|budget| self.began + budget);
             let testbed = prepared.testbed.as_ref();
             let ended =
@@ -171,6 +194,9 @@ impl<'a> Execution<'a> {
                     true => ExecutionEnd::Stopped,
                     false => ExecutionEnd::Budget,
                 });
+            }
+            if let Some(spreading) = self.spreading {
+                spreading.done(&id);
             }
         }
         Ok(ExecutionEnd::Complete)

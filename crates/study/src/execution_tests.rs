@@ -1,9 +1,10 @@
 //! Executions of a study on a testbed of a few lines: what is added, when, and for what.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use runner::{Inputs, Places, Session, SessionError, TestbedRequest};
+use runner::{Inputs, Places, Prepared, Session, SessionError, TestbedRequest};
 use stack::Refusal;
 use store::Environment;
 use testbed::{Stop, Stopped, Testbed};
@@ -11,10 +12,10 @@ use trial::{Event, InputFiles, Outcome, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::{InputKind, PhaseEvent, Seed};
 
-use crate::execution::{Added, Execution, ExecutionEnd, Limits, Told, stored_runs};
+use crate::execution::{Added, Execution, ExecutionEnd, Limits, Spreading, Told, stored_runs};
 use crate::verdict::Verdict::{Holds, Undecided};
 use crate::verdict_tests::{phase, study};
-use crate::{ClaimResults, Part, Study, Wishes, matrix, results};
+use crate::{ClaimResults, Part, Planned, Study, Wishes, matrix, results};
 
 /// How long a takes, b taking one second, with how much spread; whether a trial dies is
 /// decided by contender and block.
@@ -95,13 +96,17 @@ fn wishes(sizes: &[f64]) -> Wishes {
     }
 }
 
-fn execute(session: &mut Session<'_>, study: &Study, wishes: &Wishes, limits: Limits) -> Came {
+fn planned(study: &Study, wishes: &Wishes) -> Vec<Planned> {
     let place = |_: &Part, _: &BTreeMap<String, String>| TestbedRequest::Device {
         devices: Vec::new(),
         destroy: Vec::new(),
         loop_directory: "/nowhere".into(),
     };
-    let planned = matrix(study, "tiny", "key", wishes, &place).unwrap();
+    matrix(study, "tiny", "key", wishes, &place).unwrap()
+}
+
+fn execute(session: &mut Session<'_>, study: &Study, wishes: &Wishes, limits: Limits) -> Came {
+    let planned = planned(study, wishes);
     let mut added = Vec::new();
     let mut observer = |told: Told<'_>| {
         if let Told::Added(trials, why) = told {
@@ -184,6 +189,47 @@ fn sizes_are_added_to_an_execution_and_what_is_there_is_not_planned_again() {
     let second = execute(&mut session, &study, &wishes(&[0.5, 1.0]), Limits::default());
     assert_eq!((second.trials, second.claim.size), (24, Some(1.0)));
     assert_eq!(second.claim.sizes.len(), 2);
+}
+
+/// Takes every run, and notes it.
+#[derive(Default)]
+struct Cluster {
+    over: RefCell<Vec<String>>,
+    done: RefCell<Vec<String>>,
+}
+
+impl Spreading for Cluster {
+    fn over(&self, mut prepared: Prepared, run: &str) -> Result<Prepared, SessionError> {
+        self.over.borrow_mut().push(run.to_owned());
+        prepared.testbed = Box::new(Fake { a: 0.5, spread: 0.01, dies: ALL_LIVE });
+        Ok(prepared)
+    }
+
+    fn done(&self, run: &str) {
+        self.done.borrow_mut().push(run.to_owned());
+    }
+}
+
+#[test]
+fn every_run_is_handed_to_the_cluster_and_taken_back_when_it_is_complete() {
+    // Here everything would die: what has figures was run by the cluster.
+    let here = Fake { a: 2.0, spread: 0.01, dies: |_, _| true };
+    let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(here));
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let planned = planned(&study, &wishes(&[0.5, 1.0]));
+    let (mut session, cluster) = (session(directory.path(), &places), Cluster::default());
+    let mut execution = Execution::new(&study, "key", Limits::default()).spread(&cluster);
+    execution.create(&mut session, &planned, &mut |_| {}).unwrap();
+    let ended = execution.execute(&mut session, &mut |_| {}).unwrap();
+    assert_eq!(ended, ExecutionEnd::Complete);
+    let runs = ["r1".to_owned(), "r2".to_owned()];
+    assert_eq!((&cluster.over.borrow()[..], &cluster.done.borrow()[..]), (&runs[..], &runs[..]));
+    let runs = stored_runs(&session.store, "key").unwrap();
+    assert_eq!(results(&study, &runs).claims[0].measured.verdict, Holds);
+    let spent = Limits { budget: Some(std::time::Duration::ZERO), ..Limits::default() };
+    let mut again = Execution::new(&study, "key", spent).spread(&cluster);
+    again.execute(&mut session, &mut |_| {}).unwrap();
+    assert_eq!(cluster.over.borrow().len(), 2, "what is complete is not handed over again");
 }
 
 #[test]

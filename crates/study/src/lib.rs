@@ -42,7 +42,7 @@ pub use atom::percent;
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
 pub use execution::{
-    Added, Execution, ExecutionEnd, Limits, Observer, Told, prepared, stored_runs,
+    Added, Execution, ExecutionEnd, Limits, Observer, Spreading, Told, prepared, stored_runs,
 };
 pub use figures::PartRun;
 pub use formats::{Markdown, markdown_with_charts, render};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use units::Nanos;
 
-use super::{StoreArgument, TestbedName};
+use super::{ClusterArguments, StoreArgument, TestbedName};
 
 #[derive(Debug, Args)]
 pub(crate) struct StudyArguments {
@@ -118,6 +118,9 @@ pub(crate) struct StudyRun {
 
     #[command(flatten)]
     pub(crate) outputs: StudyOutputs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
 }
 
 #[derive(Debug, Args)]

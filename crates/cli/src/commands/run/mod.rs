@@ -34,7 +34,7 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
         None => request::from_arguments(arguments)?,
     };
     let prepared = runner::prepare(here, request)?;
-    spread.check(&prepared)?;
+    spread.check(&prepared.request.testbed)?;
     // A store that cannot be used is found out before hours of work, not after.
     let mut session = here.session(&arguments.store)?;
     dry::warn_about_power(&prepared);

@@ -14,6 +14,7 @@ use trial::Outcome;
 
 use super::{group, place};
 use crate::arguments::StudyRun;
+use crate::cluster::Spread;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{Documents, print, say};
 use crate::places::Here;
@@ -32,9 +33,12 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         (None, named) => (named.clone().unwrap_or_default(), group::new_key()),
     };
     let (source, study) = super::read_with_source(&named)?;
-    let asked = Asked { arguments, study, source, named, key };
+    let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
+    let spread = Spread::new(&arguments.cluster, &store)?;
+    let asked = Asked { arguments, study, source, named, key, spread };
     if arguments.resume.is_none() || !arguments.scale.is_empty() {
         let planned = asked.plan()?;
+        planned.iter().try_for_each(|one| asked.spread.check(&one.request.testbed))?;
         if arguments.dry_run {
             return asked.describe(&planned, &session);
         }
@@ -91,6 +95,7 @@ struct Asked<'a> {
     source: Source,
     named: String,
     key: String,
+    spread: Spread,
 }
 
 impl Asked<'_> {
@@ -100,7 +105,7 @@ impl Asked<'_> {
             budget: self.arguments.budget.map(Duration::from),
             destroy: self.arguments.destroy.clone(),
         };
-        Execution::new(&self.study, &self.key, limits)
+        Execution::new(&self.study, &self.key, limits).spread(&self.spread)
     }
 
     fn plan(&self) -> Result<Vec<Planned>, Failure> {
