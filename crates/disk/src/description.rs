@@ -122,12 +122,12 @@ pub enum DescriptionError {
         problem: String,
     },
     /// No such device.
-    #[error("no disk is called `{name}`; known are {known}, or give the path of a .toml file")]
+    #[error("no disk is called `{name}`; {meant} (a disk of your own: the path of its .toml file)")]
     Unknown {
         /// The name asked for.
         name: String,
-        /// All names.
-        known: String,
+        /// What was probably meant, or all names.
+        meant: String,
     },
 }
 
@@ -269,7 +269,7 @@ fn shipped(name: &str) -> Result<DiskDescription, DescriptionError> {
         Some(shipped) => DiskDescription::parse(&format!("{}.toml", shipped.name), shipped.text),
         None => Err(DescriptionError::Unknown {
             name: name.to_owned(),
-            known: DISKS.iter().map(|shipped| shipped.name).collect::<Vec<_>>().join(", "),
+            meant: text::meant(name, DISKS.iter().map(|shipped| shipped.name)).unwrap_or_default(),
         }),
     }
 }

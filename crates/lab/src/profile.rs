@@ -92,10 +92,10 @@ impl MachineProfile {
         match PROFILES.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => MachineProfile::parse(name, text),
             None => {
-                let known: Vec<_> = PROFILES.iter().map(|(name, _)| *name).collect();
+                let meant = text::meant(name, PROFILES.iter().map(|(name, _)| *name));
+                let meant = meant.unwrap_or_default();
                 let problem = format!(
-                    "there is no such profile; known are {}, or give a file",
-                    known.join(", ")
+                    "there is no such profile; {meant} (one of your own: the path of its .toml file)"
                 );
                 Err(LabError::value(format!("machine `{name}`"), problem))
             }

@@ -15,12 +15,12 @@ const TRIALS_MAX: usize = 100_000;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// No such workload.
-    #[error("there is no workload `{name}`; `fstrial list workloads` shows: {known}")]
+    #[error("there is no workload `{name}`; {meant}")]
     UnknownWorkload {
         /// The name given.
         name: String,
-        /// The names that exist.
-        known: String,
+        /// What was probably meant, or the names that exist.
+        meant: String,
     },
     /// A parameter that does not exist or has no such value.
     #[error(transparent)]
@@ -111,10 +111,10 @@ pub fn plan(request: &Request, device_size: Option<Bytes>) -> Result<Vec<TrialSp
 
 fn choose(request: &WorkloadRequest, scale: f64) -> Result<WorkloadChoice, PlanError> {
     let Some(workload) = workload::find(&request.name) else {
-        let known: Vec<_> = workload::catalogue().map(|w| w.describe().name).collect();
+        let known = workload::catalogue().map(|known| known.describe().name);
         return Err(PlanError::UnknownWorkload {
             name: request.name.clone(),
-            known: known.join(", "),
+            meant: text::meant(&request.name, known).unwrap_or_default(),
         });
     };
     let given: &BTreeMap<_, _> = &request.parameters;

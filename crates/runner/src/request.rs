@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use stack::Contender;
+use text::meant;
 use units::{Bytes, Nanos};
 use workload::Preset;
 
@@ -169,13 +170,15 @@ pub fn parse_workload(text: &str) -> Result<WorkloadRequest, String> {
 
 fn preset_of(name: &str, preset: &str) -> Result<&'static Preset, String> {
     let workload = workload::find(name)
-        .ok_or_else(|| format!("there is no workload `{name}`; see fstrial list workloads"))?
+        .ok_or_else(|| {
+            let known = workload::catalogue().map(|known| known.describe().name);
+            format!("there is no workload `{name}`; {}", meant(name, known).unwrap_or_default())
+        })?
         .describe();
     workload.preset(preset).ok_or_else(|| {
-        let known: Vec<&str> = workload.presets.iter().map(|preset| preset.name).collect();
-        match known[..] {
-            [] => format!("{name} has no presets; its parameters: fstrial list workload {name}"),
-            _ => format!("{name} has no preset `{preset}`; it has: {}", known.join(", ")),
+        match meant(preset, workload.presets.iter().map(|preset| preset.name)) {
+            None => format!("{name} has no presets; its parameters: fstrial list workload {name}"),
+            Some(meant) => format!("{name} has no preset `{preset}`; {meant}"),
         }
     })
 }

@@ -28,12 +28,12 @@ use crate::{Contender, Refusal, filesystems, layouts};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContenderError {
     /// No such filesystem.
-    #[error("there is no filesystem `{name}`; `fstrial list filesystems` shows: {known}")]
+    #[error("there is no filesystem `{name}`; {meant}")]
     UnknownFilesystem {
         /// The name given.
         name: String,
-        /// The names that exist.
-        known: String,
+        /// What was probably meant, or the names that exist.
+        meant: String,
     },
     /// Not of the form `key=value`.
     #[error("contender `{contender}`: `{part}` is not of the form option=value")]
@@ -162,12 +162,9 @@ impl Contender {
             None => (filesystem, None),
         };
         if filesystems::find(&filesystem).is_none() {
-            let known: Vec<_> =
-                filesystems::FILESYSTEMS.iter().map(|fs| fs.describe().name).collect();
-            return Err(ContenderError::UnknownFilesystem {
-                name: filesystem,
-                known: known.join(", "),
-            });
+            let known = filesystems::FILESYSTEMS.iter().map(|fs| fs.describe().name);
+            let meant = text::meant(&filesystem, known).unwrap_or_default();
+            return Err(ContenderError::UnknownFilesystem { name: filesystem, meant });
         }
         let mut contender = Contender::plain(&filesystem);
         contender.preset = preset;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub(crate) use text::meant as suggest;
+
 /// One thing that is wrong, where, and what was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -22,34 +24,5 @@ impl fmt::Display for Problem {
             Some(suggestion) => write!(f, "; {suggestion}"),
             None => Ok(()),
         }
-    }
-}
-
-/// `did you mean …?` with the most alike of what exists, else the list of it.
-pub(crate) fn suggest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    /// Below this likeness (0 to 1) a guess is none.
-    const ALIKE: f64 = 0.75;
-    let mut known: Vec<&str> = known.into_iter().collect();
-    known.dedup();
-    let nearest = known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(&wrong.to_lowercase(), &name.to_lowercase()), *name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))?;
-    if nearest.0 >= ALIKE {
-        return Some(format!("did you mean `{}`?", nearest.1));
-    }
-    Some(format!("there is: {}", known.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_or_all_of_them() {
-        let known = ["ext3-index", "reiserfs", "xfs"];
-        assert_eq!(suggest("rieserfs", known).unwrap(), "did you mean `reiserfs`?");
-        assert_eq!(suggest("zfq!", ["ext2", "jfs"]).unwrap(), "there is: ext2, jfs");
-        assert_eq!(suggest("x", []), None);
     }
 }

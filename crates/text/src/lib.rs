@@ -83,9 +83,34 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// What was probably meant by a name that does not exist: `did you mean …?` with the most alike
+/// of what exists, else the list of it. `None` where nothing exists.
+pub fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    /// Below this likeness (0 to 1) a guess is none.
+    const ALIKE: f64 = 0.75;
+    let mut known: Vec<&str> = known.into_iter().collect();
+    known.dedup();
+    let nearest = known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(&wrong.to_lowercase(), &name.to_lowercase()), *name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    if nearest.0 >= ALIKE {
+        return Some(format!("did you mean `{}`?", nearest.1));
+    }
+    Some(format!("there is: {}", known.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_name_or_all_of_them() {
+        let known = ["ext3-index", "reiserfs", "xfs"];
+        assert_eq!(meant("rieserfs", known).unwrap(), "did you mean `reiserfs`?");
+        assert_eq!(meant("zfq!", ["ext2", "jfs"]).unwrap(), "there is: ext2, jfs");
+        assert_eq!(meant("x", []), None);
+    }
 
     #[test]
     fn nothing_steers_a_terminal() {

@@ -18,14 +18,14 @@ pub struct Parameters(BTreeMap<String, String>);
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// No such parameter.
-    #[error("workload {workload} has no parameter `{name}`; it has: {known}")]
+    #[error("workload {workload} has no parameter `{name}`; {meant}")]
     Unknown {
         /// The workload.
         workload: &'static str,
         /// The name given.
         name: String,
-        /// The names that exist.
-        known: String,
+        /// What was probably meant, or the names that exist.
+        meant: String,
     },
     /// A value outside what the parameter takes.
     #[error("{workload}: {name}={value}: {problem}")]
@@ -55,11 +55,11 @@ impl Parameters {
         if let Some(name) =
             given.keys().find(|name| description.parameters.iter().all(|p| p.name != **name))
         {
-            let known: Vec<_> = description.parameters.iter().map(|p| p.name).collect();
+            let known = description.parameters.iter().map(|p| p.name);
             return Err(ParameterError::Unknown {
                 workload: description.name,
                 name: name.clone(),
-                known: known.join(", "),
+                meant: text::meant(name, known).unwrap_or_default(),
             });
         }
         let mut values = BTreeMap::new();
@@ -222,7 +222,7 @@ mod tests {
         let message = |given| resolve(given, 1.0).unwrap_err().to_string();
         assert_eq!(
             message(&[("opps", "3")]),
-            "workload sample has no parameter `opps`; it has: ops, dirs, block, fsync, parts"
+            "workload sample has no parameter `opps`; did you mean `ops`?"
         );
         assert_eq!(
             message(&[("fsync", "all")]),

@@ -57,7 +57,9 @@ fn workload(name: &str) -> Result<String, Failure> {
     let name = name.split(['@', ':']).next().unwrap_or(name);
     let found = catalogue().find(|known| known.describe().name.eq_ignore_ascii_case(name));
     let description = found.map(|workload| workload.describe()).ok_or_else(|| {
-        let message = format!("there is no workload `{name}`; see fstrial list workloads");
+        let known = catalogue().map(|known| known.describe().name);
+        let meant = text::meant(name, known).unwrap_or_default();
+        let message = format!("there is no workload `{name}`; {meant}");
         Failure::new(Exit::Usage, message)
     })?;
     let mut text = format!("{}\n    {}\n\nphases\n", description.name, description.summary);

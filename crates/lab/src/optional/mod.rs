@@ -77,8 +77,9 @@ pub struct PartDescription {
 /// When there is none: names those there are.
 pub fn part(name: &str) -> Result<&'static dyn OptionalPart, LabError> {
     OPTIONAL_PARTS.iter().copied().find(|part| part.describe().name == name).ok_or_else(|| {
-        let known: Vec<_> = OPTIONAL_PARTS.iter().map(|part| part.describe().name).collect();
-        let problem = format!("there is no such part; there are: {}", known.join(", "));
+        let known = OPTIONAL_PARTS.iter().map(|part| part.describe().name);
+        let meant = text::meant(name, known).unwrap_or_default();
+        let problem = format!("there is no such part; {meant}");
         LabError::value(format!("--with {name}"), problem)
     })
 }

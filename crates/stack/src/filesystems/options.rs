@@ -90,7 +90,8 @@ impl<'a> Options<'a> {
                 }
                 None => "no filesystem has such an option".to_owned(),
             };
-            return Err(Refusal::new(what, rule).with_next(listed("it takes", known)));
+            let next = text::meant(name, known).unwrap_or_else(|| "it takes none".to_owned());
+            return Err(Refusal::new(what, rule).with_next(next));
         };
         let meaning = read(option, text).map_err(|rule| {
             Refusal::new(what, rule).with_next(format!("{name} takes {}", option.values))

@@ -73,9 +73,9 @@ impl LayoutChoice {
     /// When there is none of this name.
     pub fn layout(&self) -> Result<&'static dyn Layout, Refusal> {
         super::find(&self.name).ok_or_else(|| {
-            let known: Vec<_> = super::LAYOUTS.iter().map(|known| known.describe().name).collect();
+            let known = super::LAYOUTS.iter().map(|known| known.describe().name);
             Refusal::new(format!("layout={self}"), "there is no such layout")
-                .with_next(format!("there are: {}", known.join(", ")))
+                .with_next(text::meant(&self.name, known).unwrap_or_default())
         })
     }
 
@@ -93,10 +93,11 @@ impl LayoutChoice {
     pub(super) fn check(&self, parameters: &[&'static Parameter]) -> Result<(), Refusal> {
         for (name, value) in &self.parameters {
             let Some(parameter) = parameters.iter().find(|parameter| parameter.name == name) else {
-                let known: Vec<_> = parameters.iter().map(|parameter| parameter.name).collect();
+                let known = parameters.iter().map(|parameter| parameter.name);
+                let meant = text::meant(name, known).unwrap_or_else(|| "it takes none".to_owned());
                 return Err(self
                     .refuse(format!("{} has no parameter `{name}`", self.name))
-                    .with_next(format!("it takes: {}", known.join(", "))));
+                    .with_next(meant));
             };
             let mut words = parameter.values.split('|');
             let free = matches!(parameter.values, "SIZE" | "NUMBER" | "NAME");

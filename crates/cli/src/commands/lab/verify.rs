@@ -60,7 +60,9 @@ fn choice(arguments: &LabVerify) -> Result<WorkloadChoice, Failure> {
     let asked = runner::parse_workload(&arguments.workload)
         .map_err(|message| Failure::new(Exit::Usage, message))?;
     let known = workload::find(&asked.name).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("there is no workload `{}`", asked.name))
+        let names = workload::catalogue().map(|known| known.describe().name);
+        let meant = text::meant(&asked.name, names).unwrap_or_default();
+        Failure::new(Exit::Usage, format!("there is no workload `{}`; {meant}", asked.name))
     })?;
     let given: BTreeMap<_, _> = asked.parameters;
     let parameters = Parameters::resolve(known.describe(), &given, arguments.scale)
