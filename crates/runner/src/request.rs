@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(asked.parameters["fsync"], "file");
         assert_eq!(asked.parameters["ops"], "5");
         let error = |text: &str| parse_workload(text).unwrap_err();
-        assert!(error("maildir-write@dovcot").ends_with("it has: dovecot"));
+        assert!(error("maildir-write@dovcot").ends_with("did you mean `dovecot`?"));
         assert!(error("null@x").contains("has no presets"));
         assert!(error("nothing@x").contains("no workload `nothing`"));
         assert!(error("null:ops").contains("parameter=value"));
