@@ -65,6 +65,15 @@ fn a_study_is_run_and_every_claim_judged() {
     assert!(
         markdown.contains("| A5 | It can be managed well. | not testable | **not testable** |")
     );
+    let (main, _) = markdown.split_once("# Appendix").unwrap();
+    assert!(main.find("Should you believe it?").unwrap() < main.find("It can be managed").unwrap());
+    let charts: Vec<&str> = main.split("](report-").skip(1).collect();
+    assert!(!charts.is_empty(), "{main}");
+    for chart in charts {
+        let name = format!("report-{}", chart.split(')').next().unwrap());
+        let drawn = std::fs::read_to_string(sandbox.path(&name)).unwrap();
+        assert!(drawn.starts_with("<svg") && drawn.contains("measured"), "{name}");
+    }
     let html = std::fs::read_to_string(sandbox.path("report.html")).unwrap();
     assert!(html.len() < 2_000_000 && !html.contains("<script") && !html.contains("http"));
 
