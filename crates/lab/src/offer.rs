@@ -78,7 +78,8 @@ impl Offer {
         parts.map(|part| (part.name, part)).collect()
     }
 
-    fn has(&self, program: &str) -> bool {
+    /// Whether a program is in one of its trees.
+    pub(crate) fn has(&self, program: &str) -> bool {
         self.trees.iter().any(|tree| find(tree, &PROGRAM_DIRECTORIES, program).is_some())
     }
 

@@ -42,7 +42,7 @@ impl Lab {
         }
         for choice in &spec.workloads {
             let description = workload::find(&choice.name)?.describe();
-            if let Some(program) = description.programs().find(|p| self.lacks(p.name)) {
+            if let Some(program) = description.programs().find(|p| !self.offer().has(p.name)) {
                 return Some(lacking(&choice.name, program.name));
             }
             // Without a source tree a workload draws one of its own.

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn every_preset_is_sound_and_answers_its_own_question() {
-        for workload in workload::WORKLOADS {
+        for workload in workload::catalogue() {
             let description = workload.describe();
             for preset in description.presets {
                 let text = format!("{}@{}", description.name, preset.name);

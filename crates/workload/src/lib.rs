@@ -33,6 +33,6 @@ pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
 pub use workload::{Space, Workload};
 pub use workloads::{
-    Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, WORKLOADS, bonnie_csv, catalogue,
-    find, original_of, preload_main, prepare_system,
+    Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, PROGRAMS, WORKLOADS, bonnie_csv,
+    catalogue, find, original_of, preload_main, prepare_system,
 };

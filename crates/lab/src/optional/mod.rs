@@ -15,6 +15,7 @@ pub(crate) mod boot;
 mod building;
 mod fio;
 mod originals;
+mod programs;
 mod zfs;
 
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub(crate) use boot::SYSTEM;
 
 /// Every optional part.
 pub static OPTIONAL_PARTS: &[&dyn OptionalPart] =
-    &[&boot::Boot, &fio::Fio, &originals::Originals, &zfs::Zfs];
+    &[&boot::Boot, &fio::Fio, &originals::Originals, &programs::Programs, &zfs::Zfs];
 
 /// The part that brings the system which a lab boots.
 pub(crate) static SYSTEM_PART: &dyn OptionalPart = &boot::Boot;

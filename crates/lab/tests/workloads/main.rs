@@ -9,6 +9,7 @@ mod complete;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod lacking;
+mod programs;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,9 +26,10 @@ use workload::{Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed};
 use crate::harness::Test;
 
 fn main() {
-    let tests: [Test<Lab>; 5] = [
+    let tests: [Test<Lab>; 6] = [
         ("every workload is in the list", |_, _| complete::every_workload_is_in_the_list()),
         ("every workload, twice, on three filesystems", |lab, _| complete::every_workload(lab)),
+        ("real programs, twice, on three filesystems", |lab, _| programs::real_programs(lab)),
         ("without inodes", |lab, _| lacking::no_inodes(lab)),
         ("without links, direct I/O, places of blocks", |lab, _| lacking::no_such_feature(lab)),
         ("contents that compress", |lab, _| lacking::contents_that_compress(lab)),
@@ -36,7 +38,8 @@ fn main() {
 }
 
 fn open(cache: &Path) -> Result<Lab, LabError> {
-    let built = lab::build(cache, &BuildOptions::default(), &mut |step| println!("{step:?}"))?;
+    let options = BuildOptions { with: vec!["programs".to_owned()], ..BuildOptions::default() };
+    let built = lab::build(cache, &options, &mut |step| println!("{step:?}"))?;
     let mails = CorpusChoice::Synthetic { count: 60, seed: 1 };
     let mail = mails.ensure(cache).expect("mails can be written");
     let files = InputFiles { mail: Some(mail), ..InputFiles::default() };

@@ -25,7 +25,7 @@ mod video;
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
 pub use self::boot::{PRELOAD_COMMAND, preload_main, prepare_system};
 pub use self::originals::{ORIGINALS, original_of};
-pub use self::programs::{Better, Job, Metric};
+pub use self::programs::{Better, Job, Metric, PROGRAMS};
 
 use crate::Workload;
 
@@ -54,9 +54,9 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &null::Null,
 ];
 
-/// Everything that can be done: our workloads, then the originals.
+/// Everything that can be done: our workloads, real programs, then the originals.
 pub fn catalogue() -> impl Iterator<Item = &'static dyn Workload> {
-    WORKLOADS.iter().chain(ORIGINALS).copied()
+    WORKLOADS.iter().chain(PROGRAMS).chain(ORIGINALS).copied()
 }
 
 /// The workload or original of this name.

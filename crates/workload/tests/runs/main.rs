@@ -16,6 +16,7 @@ mod mongo;
 mod originals;
 mod postmark;
 mod program;
+mod programs;
 mod randomio;
 mod scale;
 mod support;

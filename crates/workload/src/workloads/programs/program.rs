@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use measure::ProcessCpu;
-use rustix::fs::Mode;
 
 use super::call::{Call, Done};
 use super::job::{Job, Metric};
-use crate::engine::file_io::open_target;
-use crate::engine::walk;
+use super::steps::in_directory;
 use crate::typed::DocumentParameter;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, OpError, Parameters,
@@ -74,25 +72,11 @@ impl Workload for OwnProgram {
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let job = Job::read(context.parameters().get(&FILE)).map_err(Failure::Input)?;
-        let outside = |error| Failure::Op { phase: "outside the phases", error };
-        let target = open_target(context.target())?;
-        rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
-            .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
-        drop(target);
-        let place = Place {
-            root: context.program_tree().map(super::tree::unpacked).transpose()?,
-            directory: context.target().join(DIRECTORY),
-            seed: context.seed().stream("program").below(1 << 31),
-            job,
-        };
-        let done = place.work(context);
-        if done.is_err() {
-            context.skip_rest("the program failed");
-        }
-        use std::os::fd::AsFd;
-        let target = open_target(context.target())?;
-        walk::remove(target.as_fd(), DIRECTORY, || ()).map_err(outside)?;
-        done
+        in_directory(context, DIRECTORY, |context, directory| {
+            let root = context.program_tree().map(super::tree::unpacked).transpose()?;
+            let seed = context.seed().stream("program").below(1 << 31);
+            Place { job, root, directory, seed }.work(context)
+        })
     }
 }
 

@@ -1,0 +1,192 @@
+//! The steps of a workload that runs a real program: made ready before the clock, timed, checked.
+
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use measure::{ProcessCpu, now};
+use rustix::fs::Mode;
+use units::Nanos;
+
+use super::call::{Call, Done};
+use crate::engine::file_io::open_target;
+use crate::engine::walk;
+use crate::{Context, Failure, OpError, PhaseDescription, PhaseResult, Program};
+
+/// Time after which a step is ended.
+const LIMIT: Nanos = Nanos::from_secs(6 * 3600);
+
+/// Makes a directory below the target, lets `work` be done in it, and removes it. What is not
+/// done after a failure is reported as missing.
+pub(super) fn in_directory(
+    context: &mut Context<'_>,
+    name: &str,
+    work: impl FnOnce(&mut Context<'_>, PathBuf) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let outside = |error| Failure::Op { phase: "outside the phases", error };
+    let target = open_target(context.target())?;
+    rustix::fs::mkdirat(&target, name, Mode::from_raw_mode(0o755))
+        .map_err(|error| outside(OpError::new("mkdir", name, error)))?;
+    drop(target);
+    let directory = context.target().join(name);
+    let done = work(context, directory);
+    if done.is_err() {
+        context.skip_rest("the program failed");
+    }
+    let target = open_target(context.target())?;
+    walk::remove(target.as_fd(), name, || ()).map_err(outside)?;
+    done
+}
+
+/// What is inside a step's clock behind the end of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// Nothing: the program itself sees to it that its data is on the disk.
+    Nothing,
+    /// One syncfs of the filesystem.
+    Sync,
+}
+
+/// A real program and where it works.
+pub(super) struct Steps<'h> {
+    program: Program,
+    path: PathBuf,
+    search: &'h [PathBuf],
+    pub(super) directory: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+impl<'h> Steps<'h> {
+    /// For a program in this directory.
+    ///
+    /// # Errors
+    /// When it is not installed.
+    pub(super) fn of(
+        context: &Context<'h>,
+        program: Program,
+        directory: PathBuf,
+        environment: &[(&str, &str)],
+    ) -> Result<Steps<'h>, Failure> {
+        let environment = environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        Ok(Steps {
+            program,
+            path: context.program(program)?,
+            search: context.programs(),
+            directory,
+            environment: environment.collect(),
+        })
+    }
+
+    fn call(&self, arguments: &[&str], input: &str) -> Call<'_> {
+        let mut words: Vec<OsString> = vec![self.path.clone().into()];
+        words.extend(arguments.iter().map(OsString::from));
+        Call {
+            words,
+            directory: &self.directory,
+            environment: self.environment.clone(),
+            search: self.search,
+            root: None,
+            input: input.to_owned(),
+            user: None,
+            limit: LIMIT,
+        }
+    }
+
+    fn failed(&self, arguments: &[&str], why: &str) -> Failure {
+        let command = arguments.first().map_or("", |word| word);
+        let said = format!("`{} {command} …`: {why}", self.program.name);
+        Failure::Program { program: self.program.name, said }
+    }
+
+    /// Runs it outside any clock; what it printed.
+    ///
+    /// # Errors
+    /// When it does not succeed: with its last words.
+    pub(super) fn run(&self, arguments: &[&str], input: &str) -> Result<String, Failure> {
+        let done = self.call(arguments, input).succeed();
+        done.map(|done| done.output).map_err(|why| self.failed(arguments, &why))
+    }
+
+    /// Runs it as a check of the data.
+    ///
+    /// # Errors
+    /// What is wrong with the data.
+    pub(super) fn check(&self, arguments: &[&str], input: &str) -> Result<String, Failure> {
+        let done = self.call(arguments, input).succeed();
+        let shown = arguments.join(" ");
+        done.map(|done| done.output)
+            .map_err(|why| Failure::Verify(format!("`{} {shown}`: {why}", self.program.name)))
+    }
+
+    /// Runs it as a phase that does `ops` things.
+    ///
+    /// # Errors
+    /// When it does not succeed, or the target is lost.
+    pub(super) fn time(
+        &self,
+        context: &mut Context<'_>,
+        phase: &'static PhaseDescription,
+        ops: u64,
+        behind: Behind,
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<String, Failure> {
+        let call = self.call(arguments, input);
+        let ended = self.timed(context, phase, ops, |steps| {
+            let done = call.succeed().map_err(|why| steps.failed(arguments, &why))?;
+            let wall = done.end - done.start + steps.synced(behind)?;
+            Ok((done, wall))
+        });
+        ended.map(|done| done.output)
+    }
+
+    /// Runs a phase whose body knows its own time and the program's last call.
+    ///
+    /// # Errors
+    /// That of the body, or that the target is lost.
+    pub(super) fn timed(
+        &self,
+        context: &mut Context<'_>,
+        phase: &'static PhaseDescription,
+        ops: u64,
+        body: impl FnOnce(&Self) -> Result<(Done, Nanos), Failure>,
+    ) -> Result<Done, Failure> {
+        let begun = context.begin(phase, ops)?;
+        let before = ProcessCpu::read_children();
+        let ended = body(self);
+        let cpu = ProcessCpu::read_children().since(before);
+        let mut result: PhaseResult = begun.result(context.description().name);
+        result.cpu = cpu;
+        if let Ok((done, wall)) = &ended {
+            (result.wall, result.ops) = (*wall, ops);
+            result.figures.insert("peak_memory_kib".to_owned(), done.memory as f64);
+        }
+        context.finish(begun, result, ended.map(|(done, _)| done), |_, _| {})
+    }
+
+    /// Runs it within a phase of [`Steps::timed`].
+    ///
+    /// # Errors
+    /// When it does not succeed.
+    pub(super) fn part(&self, arguments: &[&str]) -> Result<Done, Failure> {
+        self.call(arguments, "").succeed().map_err(|why| self.failed(arguments, &why))
+    }
+
+    /// Writes what is left in memory; how long that took.
+    pub(super) fn synced(&self, behind: Behind) -> Result<Nanos, Failure> {
+        if behind == Behind::Nothing {
+            return Ok(Nanos::ZERO);
+        }
+        let start = now();
+        sync(&self.directory)?;
+        Ok(now() - start)
+    }
+}
+
+/// Writes all of a filesystem that is in memory.
+pub(super) fn sync(directory: &Path) -> Result<(), Failure> {
+    let synced = std::fs::File::open(directory)
+        .map_err(OpError::at("open", directory))
+        .and_then(|file| rustix::fs::syncfs(file).map_err(OpError::at("syncfs", directory)));
+    synced.map_err(|error| Failure::Op { phase: "outside the phases", error })
+}
