@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     fn job(words: &[&str]) -> Job {
-        Job::of_command(words.iter().map(|word| (*word).to_owned()).collect(), "/".into())
+        Job::of_command(words.iter().map(|word| (*word).to_owned()).collect(), Path::new("/"))
     }
 
     fn names(job: &Job) -> BTreeSet<String> {

@@ -164,8 +164,12 @@ pub fn metrics_of(phase: &PhaseDescription) -> Vec<Metric> {
 impl Measure {
     /// Everything measured in any of these, in the order of tables.
     pub(super) fn of_all(results: &[&PhaseResult]) -> Vec<Measure> {
-        let mut measures = vec![Measure::Wall, Measure::OpsRate];
+        let mut measures = vec![Measure::Wall];
         let any = |test: &dyn Fn(&PhaseResult) -> bool| results.iter().any(|result| test(result));
+        // A phase that is one program or one call counts none.
+        if any(&|result| result.ops > 0) {
+            measures.push(Measure::OpsRate);
+        }
         if any(&|result| result.read_bytes > Bytes::ZERO) {
             measures.push(Measure::ReadRate);
         }

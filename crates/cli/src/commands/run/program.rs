@@ -11,7 +11,7 @@ use crate::files::tool_path;
 
 /// The workload that runs a command.
 pub(super) fn of_command(words: &[String]) -> Result<WorkloadRequest, Failure> {
-    let job = Job::of_command(words.to_vec(), here()?);
+    let job = Job::of_command(words.to_vec(), &here()?);
     let text = job.to_text().map_err(|problem| Failure::new(Exit::Input, problem))?;
     let parameters = [("file".to_owned(), text)].into();
     Ok(WorkloadRequest { name: "program".to_owned(), parameters })

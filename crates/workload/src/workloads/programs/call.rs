@@ -315,12 +315,16 @@ impl Inside {
         let text =
             |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
         let below = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
-        let target = directory.ancestors().find(|path| path.parent() == Some(Path::new("/")));
-        let shared = ["/proc", "/sys", "/dev", "/tmp", "/run"].map(Path::new);
         let mut mounts = Vec::new();
-        for place in shared.into_iter().chain(target) {
+        // Nothing larger than the directory itself: the tree may have the program beside it.
+        for place in ["/proc", "/sys", "/dev"].map(Path::new).into_iter().chain([directory]) {
             std::fs::create_dir_all(below(place))?;
             mounts.push((text(place)?, text(&below(place))?));
+        }
+        for place in ["/tmp", "/run"].map(|place| below(Path::new(place))) {
+            std::fs::create_dir_all(&place)?;
+            let all = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+            std::fs::set_permissions(&place, all)?;
         }
         Ok(Inside { root: text(root)?, directory: text(directory)?, mounts })
     }
@@ -344,5 +348,24 @@ impl Inside {
             checked(libc::chroot(self.root.as_ptr()))?;
             checked(libc::chdir(self.directory.as_ptr()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tree_has_beside_the_directory_is_not_hidden() {
+        let root = tempfile::tempdir().unwrap();
+        let program = root.path().join("tmp/work/program");
+        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+        std::fs::write(&program, "").unwrap();
+        let inside = Inside::new(root.path(), Path::new("/tmp/work/target")).unwrap();
+        for (_, to) in &inside.mounts {
+            let to = Path::new(std::ffi::OsStr::from_bytes(to.as_bytes()));
+            assert!(!program.starts_with(to), "{} is mounted over", to.display());
+        }
+        assert!(root.path().join("tmp/work/target").is_dir());
     }
 }

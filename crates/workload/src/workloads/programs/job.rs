@@ -88,12 +88,17 @@ fn a_gibibyte() -> String {
 }
 
 impl Job {
-    /// A job that only runs this command, whose relative paths begin at `directory`.
+    /// A job that only runs this command, given in `directory`. Where that is, is part of the
+    /// job only if it says which program is meant: equal commands are to be equal jobs.
     #[must_use]
-    pub fn of_command(words: Vec<String>, directory: PathBuf) -> Job {
+    pub fn of_command(mut words: Vec<String>, directory: &Path) -> Job {
+        if let Some(name) = words.first_mut().filter(|name| name.contains('/')) {
+            let path: PathBuf = directory.join(&*name).components().collect();
+            *name = path.display().to_string();
+        }
         Job {
             summary: String::new(),
-            directory: Some(directory),
+            directory: None,
             setup: Vec::new(),
             run: words,
             check: Vec::new(),
@@ -244,8 +249,13 @@ mod tests {
 
     #[test]
     fn a_name_is_looked_up_and_a_path_begins_at_the_file() {
-        let job = Job::of_command(vec!["./p".to_owned()], "/home/me".into());
+        let of = |words: &[&str], place: &str| {
+            Job::of_command(words.iter().map(|word| (*word).to_owned()).collect(), Path::new(place))
+        };
+        let job = of(&["./p", "./x"], "/home/me");
+        assert_eq!(job.run, ["/home/me/p", "./x"]);
         assert_eq!(job.program(&job.run), Path::new("/home/me/p"));
+        assert_eq!(of(&["dd"], "/home/me"), of(&["dd"], "/home/you"));
         assert_eq!(job.program(&["dd".to_owned()]), Path::new("dd"));
         assert_eq!(job.program(&["/bin/dd".to_owned()]), Path::new("/bin/dd"));
         assert_eq!(Job::read(&job.to_text().unwrap()).unwrap(), job);
