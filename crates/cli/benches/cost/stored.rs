@@ -11,7 +11,7 @@ use units::{Bytes, Nanos};
 use workload::{Cache, Draw, Parameters, PhaseResult, PhaseStatus, Seed, WORKLOADS};
 
 /// Ops of each kind whose latencies a trial recorded.
-const OPS: u64 = 1500;
+const OPS: u64 = 500;
 
 /// Writes a run of so many contenders, workloads and repeats: two phases of two ops a trial.
 ///

@@ -91,15 +91,7 @@ fn strip(
             marks += &format!(r#"<line class="whisker" x1="{x}%" x2="{x}%" y1="-9" y2="1"/>"#);
         }
     }
-    for single in &cell.figures {
-        let x = percent(axis.place(single.value));
-        let (trial, block) = (single.trial, single.block);
-        let value = figure(single.value, unit);
-        let title = text::html(&format!("{name}, trial {trial}, block {block}: {value}"));
-        marks += &format!(
-            r#"<circle class="single" cx="{x}%" cy="9" r="2.6"><title>{title}</title></circle>"#
-        );
-    }
+    marks += &singles(cell, name, unit, axis);
     let x = percent(axis.place(mean));
     let words = text::html(&words);
     let colour = colour(index);
@@ -109,4 +101,26 @@ fn strip(
     Some(format!(
         r#"<svg class="strip {colour}" width="100%" height="100%" role="img" aria-label="{words}">{grid}<svg y="50%" width="100%" height="1" overflow="visible">{marks}</svg></svg>"#
     ))
+}
+
+/// More rings than this overlap and cannot be pointed at: they have no words then.
+const POINTED_AT_MAX: usize = 10;
+
+/// The rings of single trials.
+fn singles(cell: &Cell, name: &str, unit: Unit, axis: &Axis) -> String {
+    let place = |value: f64| percent(axis.place(value));
+    if cell.figures.len() > POINTED_AT_MAX {
+        let rings = cell.figures.iter().map(|it| format!(r#"<circle cx="{}%"/>"#, place(it.value)));
+        return format!(r#"<g class="singles">{}</g>"#, rings.collect::<String>());
+    }
+    let ring = |single: &crate::analysis::TrialFigure| {
+        let (trial, block) = (single.trial, single.block);
+        let value = figure(single.value, unit);
+        let title = text::html(&format!("{name}, trial {trial}, block {block}: {value}"));
+        let x = place(single.value);
+        format!(
+            r#"<circle class="single" cx="{x}%" cy="9" r="2.6"><title>{title}</title></circle>"#
+        )
+    };
+    cell.figures.iter().map(ring).collect()
 }

@@ -159,3 +159,39 @@ fn charts_say_their_figures_to_those_who_do_not_see_them() {
     assert!(text.contains("aria-label=\"Latency of deliver in io by percentile\""));
     assert!(text.contains("fstrial run maildir-write maildir-read --testbed device"));
 }
+
+/// 4,000 trials: 20 contenders, 10 workloads, 20 repeats.
+#[test]
+fn a_page_of_thousands_of_trials_stays_below_two_megabytes() {
+    let contenders = (0..20).map(|at| {
+        let name = format!("ext4-{at:02}");
+        planted(&name, "ext4", 1.0 + f64::from(at) / 20.0, 0.02)
+    });
+    let names = [
+        "maildir-write",
+        "maildir-read",
+        "tree",
+        "bigfile",
+        "randomio",
+        "postmark",
+        "bonnie",
+        "mongo",
+        "scale",
+        "ffsb",
+    ];
+    let phases = names.into_iter().flat_map(|name| {
+        [phase(name, "setup", 0.5, &[("mkdir", 30)]), phase(name, "io", 1.4, &[("read", 600)])]
+    });
+    let run = Synthetic {
+        contenders: contenders.collect(),
+        phases: phases.collect(),
+        repeats: 20,
+        latencies: 20,
+        ..Synthetic::small()
+    }
+    .run();
+    assert_eq!(run.trials.len(), 4000);
+    let page = page(&run);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    assert!(page.contains(r#"<g class="singles"><circle"#), "each trial has its ring");
+}
