@@ -96,10 +96,12 @@ impl Workload for Custom {
                 let size = step.size.map_or(0, script::Size::mean);
                 match step.kind {
                     Do::Create | Do::Append | Do::Truncate => {
-                        space.bytes += Bytes(size + 2048) * count;
-                        space.inodes += count;
+                        space.bytes += Bytes(size.saturating_add(2048)) * count;
+                        space.inodes = space.inodes.saturating_add(count);
                     }
-                    Do::Mkdir | Do::Symlink => space.inodes += count,
+                    Do::Mkdir | Do::Symlink => {
+                        space.inodes = space.inodes.saturating_add(count);
+                    }
                     _ => {}
                 }
             }
