@@ -164,17 +164,4 @@ mod tests {
         let full = "[79] write failed on handle 10012 (No space left on device)\n";
         assert!(complaint(full).unwrap().starts_with("[79] write failed"));
     }
-
-    #[test]
-    fn any_output_is_read_or_refused() {
-        fuzz::run(
-            "dbench",
-            &[include_bytes!("../../../tests/originals/dbench_4cl.txt").to_vec()],
-            |input| {
-                let output = String::from_utf8_lossy(input).into_owned();
-                let _ = complaint(&output);
-                let _ = read(&Said { output, errors: String::new() }, &mut result());
-            },
-        );
-    }
 }
