@@ -60,8 +60,8 @@ pub fn run(reader: &str, seeds: &[Vec<u8>], read: impl Fn(&[u8])) {
     let mut draw = Seed(number("FSTRIAL_FUZZ_SEED", 1)).stream(reader);
     let mut slowest = Duration::ZERO;
     let mut tried = 0;
-    for input in seeds.iter().cloned() {
-        slowest = slowest.max(one(reader, &input, &read));
+    for input in seeds {
+        slowest = slowest.max(one(reader, input, &read));
         tried += 1;
     }
     while tried < count {
