@@ -513,6 +513,20 @@ pub(crate) struct LabBuild {
     #[arg(long, value_name = "DIR")]
     pub(crate) modules: Option<PathBuf>,
 
+    /// Compile the kernel: of Debian's source of a version (6.12), or of a tree of Linux. Takes
+    /// some six minutes of processor time and 4 GB for as long as it lasts
+    #[arg(long, value_name = "VERSION|DIR", conflicts_with_all = ["kernel", "modules"])]
+    pub(crate) kernel_source: Option<String>,
+
+    /// With --kernel-source: a unified diff, or a directory of them, to apply; may be given again
+    #[arg(long, value_name = "FILE|DIR", requires = "kernel_source")]
+    pub(crate) patch: Vec<PathBuf>,
+
+    /// With --kernel-source: a file of settings, CONFIG_EXT4_FS=m, on top of those the lab needs;
+    /// may be given again
+    #[arg(long, value_name = "FILE", requires = "kernel_source")]
+    pub(crate) config: Vec<PathBuf>,
+
     /// A tree of tools of your own
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Option<PathBuf>,

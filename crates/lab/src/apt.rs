@@ -39,6 +39,8 @@ pub struct Archives {
     /// Source packages that are taken from the release's backports where those have them:
     /// a release's own do not build for every kernel of its security suite.
     pub backports: &'static [&'static str],
+    /// Security suites of older releases: `bullseye-security`.
+    pub security: &'static [&'static str],
 }
 
 impl Archives {
@@ -335,7 +337,9 @@ fn sources(listed: &[Vec<&str>], archives: &Archives) -> Vec<(String, String, St
         let [place, suite, component, "Debian"] = line[..] else { continue };
         let backports = format!("{suite}-backports");
         let release = !suite.contains('-') && !archives.backports.is_empty();
-        for suite in [Some(suite), release.then_some(backports.as_str())].into_iter().flatten() {
+        let older = archives.security.iter().copied().filter(|_| suite.ends_with("-security"));
+        let backports = release.then_some(backports.as_str());
+        for suite in [Some(suite), backports].into_iter().flatten().chain(older) {
             let known = sources.iter_mut().find(|(p, s, _)| p == place && s == suite);
             let components = match known {
                 Some((_, _, components)) => components,
@@ -392,12 +396,17 @@ mod tests {
     #[test]
     fn more_components_and_backports_come_from_the_same_place() {
         let text = [
+            "http://a/security/ bookworm-security main Debian",
             "http://a/debian/ bookworm main Debian",
             "http://a/debian/ bookworm-updates main Debian",
             "http://b/other/ stable main Someone",
         ];
         let listed: Vec<Vec<&str>> = text.iter().map(|line| line.split(' ').collect()).collect();
-        let archives = Archives { components: &["contrib"], backports: &["zfs-linux"] };
+        let archives = Archives {
+            components: &["contrib"],
+            backports: &["zfs-linux"],
+            security: &["bullseye-security"],
+        };
         let found: Vec<String> = sources(&listed, &archives)
             .into_iter()
             .map(|(place, suite, components)| format!("{place} {suite} {components}"))
@@ -405,6 +414,8 @@ mod tests {
         assert_eq!(
             found,
             [
+                "http://a/security/ bookworm-security main contrib",
+                "http://a/security/ bullseye-security main contrib",
                 "http://a/debian/ bookworm main contrib",
                 "http://a/debian/ bookworm-backports main contrib",
                 "http://a/debian/ bookworm-updates main contrib",

@@ -11,6 +11,7 @@ use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished, write_whole};
 use crate::checkpoint::key;
 use crate::contents::tree_digest;
 use crate::error::LabError;
+use crate::kernel_source::{self, KernelSource, Plan};
 use crate::lab::Parts;
 use crate::machine::Qemu;
 use crate::names::{self, DEFAULT_LAB};
@@ -34,6 +35,8 @@ pub struct BuildOptions {
     pub kernel: Option<PathBuf>,
     /// Its modules, `lib/modules/RELEASE`.
     pub modules: Option<PathBuf>,
+    /// A kernel to compile instead; likewise booted once.
+    pub kernel_source: Option<KernelSource>,
     /// A tree of tools instead of Debian's.
     pub tools: Option<PathBuf>,
     /// Takes QEMU from packages even where the host has one.
@@ -74,6 +77,8 @@ pub enum BuildProgress {
     Booted {
         /// How it reaches simulated disks.
         front_end: &'static str,
+        /// The filesystems for which the lab now has driver and tools.
+        filesystems: Vec<&'static str>,
         /// Tools and modules that filesystems or layouts want and that it does not have.
         missing: Vec<String>,
     },
@@ -101,12 +106,25 @@ pub struct Manifest {
     /// Root of an unpacked QEMU, likewise; the host's own where missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qemu: Option<PathBuf>,
+    /// Where its kernel comes from, if that is no package of those below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_kernel: Option<OwnKernel>,
     /// The optional parts it has, in order.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub with: BTreeSet<String>,
     /// The packages it was made of.
     #[serde(default, rename = "package")]
     pub packages: Vec<Package>,
+}
+
+/// A kernel that is of no package of the lab.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnKernel {
+    /// What it was made of, one line.
+    pub made_of: String,
+    /// Tells it from another of the same release.
+    pub key: String,
 }
 
 /// A built lab's software.
@@ -181,7 +199,7 @@ pub fn build(
     options: &BuildOptions,
     progress: &mut dyn FnMut(BuildProgress),
 ) -> Result<Software, LabError> {
-    check(options)?;
+    let plan = check(options)?;
     open_cache(cache)?;
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
@@ -189,7 +207,8 @@ pub fn build(
     sweep_unfinished(&store);
     sweep_unfinished(cache);
     sweep_unfinished(&cache.join("built"));
-    let own = options.kernel.is_some() || options.tools.is_some() || options.unpack_qemu;
+    let own_kernel = options.kernel.is_some() || plan.is_some();
+    let own = own_kernel || options.tools.is_some() || options.unpack_qemu;
     let name = options.name.as_deref().unwrap_or(DEFAULT_LAB);
     let present = names::find(cache, name).ok().filter(|software| software.parts().is_ok());
     let asked = options.with.iter().cloned();
@@ -218,8 +237,8 @@ pub fn build(
     let mut software = match present {
         Some(present) => present,
         None => {
-            let mut built = build_in(&work, cache, options, progress);
-            if let (Ok(manifest), Some(_)) = (&built, &options.kernel) {
+            let mut built = build_in(&work, cache, options, plan.as_ref(), progress);
+            if let (Ok(manifest), true) = (&built, own_kernel) {
                 let own = Software { directory: work.clone(), manifest: manifest.clone() };
                 built = own_kernel::try_out(&own, cache, progress).and(built);
             }
@@ -236,8 +255,8 @@ pub fn build(
     Ok(software)
 }
 
-/// Looks at what is asked for, before anything is made.
-fn check(options: &BuildOptions) -> Result<(), LabError> {
+/// Looks at what is asked for, before anything is made; returns the kernel to compile.
+fn check(options: &BuildOptions) -> Result<Option<Plan>, LabError> {
     let given = options.kernel.as_deref().map(own_kernel::look_at).transpose()?;
     if (given == Some(Given::Image)) != options.modules.is_some() {
         return Err(LabError::value(
@@ -252,7 +271,7 @@ fn check(options: &BuildOptions) -> Result<(), LabError> {
     for name in &options.with {
         optional::part(name)?;
     }
-    Ok(())
+    options.kernel_source.as_ref().map(KernelSource::plan).transpose()
 }
 
 /// Begins a lab with what another one has: its files are linked, not copied.
@@ -337,14 +356,27 @@ fn build_in(
     work: &Path,
     cache: &Path,
     options: &BuildOptions,
+    plan: Option<&Plan>,
     progress: &mut dyn FnMut(BuildProgress),
 ) -> Result<Manifest, LabError> {
     std::fs::create_dir_all(work).map_err(LabError::at("create", work))?;
     let absolute = |path: &Path| std::path::absolute(path).map_err(LabError::at("find", path));
+    let compiled =
+        plan.map(|plan| kernel_source::build(plan, cache, work, progress)).transpose()?;
+    let mut own_kernel = None;
     let mut source = Source::new(cache, work, Archives::default(), Vec::new(), progress);
-    let (kernel, modules) = match (&options.kernel, &options.modules) {
-        (Some(kernel), Some(modules)) => (absolute(kernel)?, absolute(modules)?),
-        (Some(package), None) => own_kernel::unpack(&absolute(package)?, work)?,
+    let (kernel, modules) = match (&options.kernel, &options.modules, compiled) {
+        (_, _, Some(compiled)) => {
+            source.packages.extend(compiled.package);
+            own_kernel = Some(OwnKernel { made_of: compiled.made_of, key: compiled.key });
+            (compiled.kernel, compiled.modules)
+        }
+        (Some(kernel), Some(modules), _) => (absolute(kernel)?, absolute(modules)?),
+        (Some(package), None, _) => {
+            let (kernel, modules, from) = own_kernel::unpack(&absolute(package)?, work)?;
+            own_kernel = Some(from);
+            (kernel, modules)
+        }
         _ => source.kernel()?,
     };
     let tools = match &options.tools {
@@ -365,6 +397,7 @@ fn build_in(
         modules,
         tools,
         qemu,
+        own_kernel,
         with: BTreeSet::new(),
         packages,
     })
@@ -429,6 +462,7 @@ mod tests {
             modules: "modules/6.12".into(),
             tools: "tools".into(),
             qemu: None,
+            own_kernel: None,
             with: BTreeSet::new(),
             packages: Vec::new(),
         };

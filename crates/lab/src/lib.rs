@@ -8,6 +8,7 @@
 mod apt;
 mod bench;
 mod build;
+mod building;
 mod cache;
 mod capabilities;
 mod checkpoint;
@@ -19,6 +20,7 @@ mod emulator;
 mod error;
 mod image;
 mod inputs;
+mod kernel_source;
 mod kvm;
 mod lab;
 mod machine;
@@ -45,9 +47,10 @@ mod watched;
 
 pub use apt::{Archives, Package};
 pub use bench::{Bench, RATE_MIN, START_MAX, Start, Work, bench, rate};
-pub use build::{BuildOptions, BuildProgress, Manifest, Software, build};
+pub use build::{BuildOptions, BuildProgress, Manifest, OwnKernel, Software, build};
 pub use cache::{cache_directory, open_cache};
 pub use error::LabError;
+pub use kernel_source::{KernelSource, SourceTree};
 pub use kvm::Kvm;
 pub use lab::{Extras, Lab, Parts};
 pub use machine::{Machine, Qemu};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::build::{MANIFEST, Software, read_manifest};
 use crate::cache::{Lock, open_cache, write_whole};
 use crate::error::LabError;
+use crate::kernel_source;
 use crate::packages;
 
 /// The lab that is meant where none is named.
@@ -145,8 +146,13 @@ pub fn remove(cache: &Path, name: &str) -> Result<(), LabError> {
         }
     }
     let kept = table.labs.keys().filter_map(|name| find(cache, name).ok());
-    let kept: Vec<_> = kept.flat_map(|software| software.manifest.packages).collect();
-    packages::forget_all_but(cache, &kept)
+    let (mut kept_packages, mut kept_kernels) = (Vec::new(), Vec::new());
+    for manifest in kept.map(|software| software.manifest) {
+        kept_packages.extend(manifest.packages);
+        kept_kernels.extend(manifest.own_kernel.map(|own| own.key));
+    }
+    kernel_source::forget_all_but(cache, &kept_kernels)?;
+    packages::forget_all_but(cache, &kept_packages)
 }
 
 #[cfg(test)]

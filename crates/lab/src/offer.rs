@@ -104,8 +104,8 @@ impl Offer {
         let built_in = self.built_in.as_ref().is_none_or(|names| names.contains(module));
         (!built_in).then(|| {
             Refusal::new(name, format!("this lab's kernel has no {module}")).with_next(
-                "give it one that has: `fstrial lab build --kernel FILE --modules DIR` \
-                 (docs/howto/lab.md)",
+                "make one that has, beside this one: `fstrial lab build --name NAME`, with --kernel or \
+                 --kernel-source (docs/howto/kernel.md), and `--lab NAME`",
             )
         })
     }

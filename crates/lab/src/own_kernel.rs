@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use stack::FILESYSTEMS;
 use testbed::Stop;
 use trial::InputFiles;
 
 use crate::apt;
-use crate::build::{BuildProgress, Software};
+use crate::build::{BuildProgress, OwnKernel, Software};
+use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::profile::MachineProfile;
@@ -69,11 +71,15 @@ pub(crate) fn check_modules(path: &Path) -> Result<(), LabError> {
     ))
 }
 
-/// Unpacks a kernel's package below `work`; returns kernel and modules as relative paths.
+/// Unpacks a kernel's package below `work`; returns kernel and modules as relative paths, and
+/// what the package is.
 ///
 /// # Errors
 /// When it is damaged, or has no kernel or no modules in it.
-pub(crate) fn unpack(package: &Path, work: &Path) -> Result<(PathBuf, PathBuf), LabError> {
+pub(crate) fn unpack(
+    package: &Path,
+    work: &Path,
+) -> Result<(PathBuf, PathBuf, OwnKernel), LabError> {
     let root = work.join(UNPACKED);
     std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
     apt::unpack(package, &root)?;
@@ -96,7 +102,9 @@ pub(crate) fn unpack(package: &Path, work: &Path) -> Result<(PathBuf, PathBuf), 
     let kernel = first(&["boot", "usr/lib/modules"], "vmlinuz").ok_or_else(|| lacks("kernel"))?;
     look_at(&work.join(&kernel))?;
     let modules = first(&["lib/modules", "usr/lib/modules"], "").ok_or_else(|| lacks("modules"))?;
-    Ok((kernel, modules))
+    let (name, version) = apt::calls_itself(package)?;
+    let key = tree_digest(&root)?;
+    Ok((kernel, modules, OwnKernel { made_of: format!("{name} {version}"), key }))
 }
 
 /// Boots a guest with the software to be, so that a kernel that does not come up never
@@ -112,8 +120,13 @@ pub(crate) fn try_out(
     let profile = MachineProfile::find(TRIED_ON)?;
     let lab = Lab::open(software.parts()?, cache, profile, &InputFiles::default())?;
     lab.warm_up(&Stop::new())?;
+    let known = FILESYSTEMS.iter().map(|filesystem| filesystem.describe());
+    let able = known.filter(|description| {
+        description.needs_device && lab.offer().refusal(description.name, description).is_none()
+    });
     progress(BuildProgress::Booted {
         front_end: lab.front_end().name(),
+        filesystems: able.map(|description| description.name).collect(),
         missing: lab.missing_tools().to_vec(),
     });
     Ok(())

@@ -59,6 +59,28 @@ impl<'a> Source<'a> {
         self.apt.as_ref().ok_or_else(|| LabError::NotDebian { missing: "apt-get".to_owned() })
     }
 
+    /// The newest package of this name and none of those it depends on, without fetching it.
+    ///
+    /// # Errors
+    /// When there is none: names those that begin with `alike`.
+    pub(crate) fn planned(&mut self, name: &str, alike: &str) -> Result<Package, LabError> {
+        let apt = self.apt()?;
+        let known = apt.names(alike)?;
+        let planned = match known.iter().any(|other| other == name) {
+            true => apt.plan(&[name], false)?.into_iter().next(),
+            false => None,
+        };
+        planned.ok_or_else(|| {
+            let mut known: Vec<_> = known.into_iter().collect();
+            known.sort();
+            let why = match known.is_empty() {
+                true => format!("they have nothing that begins with {alike}"),
+                false => format!("they have {}", known.join(", ")),
+            };
+            LabError::NoPackage { package: name.to_owned(), why }
+        })
+    }
+
     /// The kernel and its modules.
     pub(crate) fn kernel(&mut self) -> Result<(PathBuf, PathBuf), LabError> {
         let names = self.apt()?.names(&format!("linux-image-{KERNEL_SERIES}."))?;

@@ -119,6 +119,7 @@ mod tests {
             modules: "modules".into(),
             tools: "tools".into(),
             qemu: None,
+            own_kernel: None,
             with: Default::default(),
             packages: Vec::new(),
         };

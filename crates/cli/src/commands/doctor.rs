@@ -29,8 +29,8 @@ pub(crate) fn doctor() -> Ended {
     let mut findings = vec![
         Finding::new("testbed dir", true, "any directory you can write to"),
         testbed_device(root),
-        testbed_lab(),
     ];
+    findings.extend(testbed_labs());
     findings.extend(filesystems());
     findings.push(program(
         "blkid",
@@ -69,22 +69,34 @@ fn testbed_device(root: bool) -> Finding {
     Finding::new("testbed device", root && loops, detail)
 }
 
-fn testbed_lab() -> Finding {
-    let built = lab::cache_directory().and_then(|cache| lab::find(&cache, lab::DEFAULT_LAB));
+/// Each lab that there is, or how one is made.
+fn testbed_labs() -> Vec<Finding> {
     let apt = ["apt-get", "dpkg"].iter().all(|program| find_program(program).is_some());
-    match (built, apt) {
-        (Ok(software), _) => {
-            Finding::new("testbed lab", true, format!("built, {}", software.directory.display()))
+    let named = lab::cache_directory().and_then(|cache| Ok((lab::names(&cache)?, cache)));
+    let (names, cache) = match named {
+        Ok((names, cache)) if !names.is_empty() => (names, cache),
+        Ok(_) if apt => {
+            let next = "not built yet; the first run or `lab build` does it";
+            return vec![Finding::new("testbed lab", true, next)];
         }
-        (Err(_), true) => {
-            Finding::new("testbed lab", true, "not built yet; the first run or `lab build` does it")
+        Ok(_) => {
+            let next = "no apt-get here: give `lab build` --kernel, --modules and --tools";
+            return vec![Finding::new("testbed lab", false, next)];
         }
-        (Err(error), false) => Finding::new(
-            "testbed lab",
-            false,
-            format!("{error}; without apt-get give `lab build` --kernel, --modules and --tools"),
-        ),
-    }
+        Err(error) => return vec![Finding::new("testbed lab", false, error.to_string())],
+    };
+    let finding = |name: String| {
+        let what = match name.as_str() {
+            lab::DEFAULT_LAB => "testbed lab".to_owned(),
+            _ => format!("testbed lab {name}"),
+        };
+        let found = lab::find(&cache, &name).and_then(|lab| lab.parts().map(|_| lab));
+        match found {
+            Ok(lab) => Finding::new(what, true, format!("built, Linux {}", lab.kernel_release())),
+            Err(error) => Finding::new(what, false, error.to_string()),
+        }
+    };
+    names.into_iter().map(finding).collect()
 }
 
 fn filesystems() -> Vec<Finding> {

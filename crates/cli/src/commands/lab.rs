@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use lab::{
-    BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile, Offer, PartDescription, Qemu,
+    BuildOptions, BuildProgress, KernelSource, Kvm, Lab, LabError, MachineProfile, Offer,
+    PartDescription, Qemu, SourceTree,
 };
 use stack::Contender;
 use testbed::Stop;
@@ -49,10 +50,19 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
 
 fn build(name: Option<&str>, arguments: LabBuild) -> Ended {
     let cache = cache()?;
+    let kernel_source = match arguments.kernel_source {
+        Some(text) => Some(KernelSource {
+            tree: SourceTree::named(&text).map_err(Failure::from(Exit::Usage))?,
+            patches: arguments.patch,
+            settings: arguments.config,
+        }),
+        None => None,
+    };
     let options = BuildOptions {
         name: arguments.name.or(name.map(str::to_owned)),
         kernel: arguments.kernel,
         modules: arguments.modules,
+        kernel_source,
         tools: arguments.tools,
         unpack_qemu: arguments.unpack_qemu,
         refresh: arguments.refresh,
@@ -78,8 +88,9 @@ fn tell(progress: BuildProgress) {
         BuildProgress::Absent { package } => {
             say!("lab: this machine's archives have no {package}; going without");
         }
-        BuildProgress::Booted { front_end, missing } => {
+        BuildProgress::Booted { front_end, filesystems, missing } => {
             say!("lab: the kernel boots, and reaches its disks by {front_end}");
+            say!("lab: it has {}", filesystems.join(", "));
             if !missing.is_empty() {
                 say!("lab: it goes without {}", missing.join(", "));
             }
@@ -95,6 +106,9 @@ fn show(name: Option<&str>) -> Ended {
     lines.push(format!("name       {}", named(name)));
     lines.push(format!("directory  {}", software.directory.display()));
     lines.push(format!("kernel     {}", parts.kernel.display()));
+    if let Some(own) = &software.manifest.own_kernel {
+        lines.push(format!("made of    {}", own.made_of));
+    }
     lines.push(format!("modules    {}", parts.modules.display()));
     lines.push(format!("tools      {}", parts.tools.display()));
     let emulator = match &parts.qemu {

@@ -109,14 +109,22 @@ fn values(kind: Kind) -> String {
     }
 }
 
-/// What the lab has, if there is one.
-fn lab_offer() -> Option<lab::Offer> {
-    let software = lab::find(&lab::cache_directory().ok()?, lab::DEFAULT_LAB).ok()?;
-    lab::Offer::of(&software.parts().ok()?).ok()
+/// What each lab has, by what it is called here.
+fn lab_offers() -> Vec<(String, lab::Offer)> {
+    let Ok(cache) = lab::cache_directory() else { return Vec::new() };
+    let offer = |name: String| {
+        let parts = lab::find(&cache, &name).ok()?.parts().ok()?;
+        let called = match name.as_str() {
+            lab::DEFAULT_LAB => "lab".to_owned(),
+            _ => format!("lab {name}"),
+        };
+        Some((called, lab::Offer::of(&parts).ok()?))
+    };
+    lab::names(&cache).unwrap_or_default().into_iter().filter_map(offer).collect()
 }
 
 fn filesystems() -> String {
-    let lab = lab_offer();
+    let labs = lab_offers();
     let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let mut text = String::new();
     for filesystem in FILESYSTEMS {
@@ -134,13 +142,15 @@ fn filesystems() -> String {
         let kernel = if kernel { "in this kernel" } else { "not in this kernel, or not loaded" };
         text += &format!("{}\n    {}\n", description.name, description.summary);
         text += &format!("    here: {kernel}; {tools}\n");
-        text += &match &lab {
-            None => "    lab: not built: `fstrial lab build`\n".to_owned(),
-            Some(lab) => match lab.refusal("lab", description) {
-                None => "    lab: yes\n".to_owned(),
+        if labs.is_empty() {
+            text += "    lab: not built: `fstrial lab build`\n";
+        }
+        for (called, lab) in &labs {
+            text += &match lab.refusal(called, description) {
+                None => format!("    {called}: yes\n"),
                 Some(refusal) => format!("    {refusal}\n"),
-            },
-        };
+            };
+        }
         for option in description.options {
             text += &described(&format!("{}={}", option.name, option.values), option.help);
         }

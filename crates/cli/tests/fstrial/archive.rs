@@ -137,7 +137,8 @@ pub(crate) fn command(sandbox: &Sandbox, words: &str) -> Command {
     command
 }
 
-fn package(
+/// Makes a package in the sandbox; returns its bytes.
+pub(crate) fn package(
     sandbox: &Sandbox,
     file: &str,
     name: &str,

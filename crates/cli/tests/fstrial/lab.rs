@@ -182,3 +182,78 @@ fn a_package_of_another_version_than_the_lists_say_is_refused() {
     assert!(ran.stderr.contains(&said), "{}", ran.stderr);
     assert_there_is_none(&sandbox);
 }
+
+/// The head of a kernel for x86-64, and no kernel behind it.
+fn head_of_a_kernel() -> String {
+    let mut head = vec![0; 0x400];
+    head[0x202..0x206].copy_from_slice(b"HdrS");
+    head[0x236] = 1;
+    String::from_utf8(head).unwrap()
+}
+
+#[test]
+fn what_is_no_kernel_for_the_lab_leaves_the_lab_as_it_was() {
+    if !has_apt() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let _archive = Archive::of(&sandbox);
+    run(&sandbox, "lab build").ended_with(0);
+    let shown = run(&sandbox, "lab show").ended_with(0).stdout;
+    let head = head_of_a_kernel();
+    std::fs::write(sandbox.path("text"), "no kernel\n").unwrap();
+    std::fs::write(sandbox.path("arm"), format!("{}ARM\x64", "\0".repeat(56))).unwrap();
+    std::fs::write(sandbox.path("image"), &head).unwrap();
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    let modules = "lib/modules/6.12.1/kernel/fs/ext4/ext4.ko";
+    let packages: [(&str, &[(&str, &str)]); 3] = [
+        ("tool.deb", &[("usr/bin/tool", "a tool")]),
+        ("bare.deb", &[("boot/vmlinuz-6.12.1", &head)]),
+        ("apart.deb", &[("boot/vmlinuz-6.12.1", &head), (modules, "a module")]),
+    ];
+    for (file, contents) in packages {
+        archive::package(&sandbox, file, "linux-image-own", "1", contents);
+    }
+    // Its version is all that is asked of it before a guest is started.
+    archive::program(&sandbox, "qemu-system-x86_64", "echo QEMU emulator version 0");
+    for (given, says) in [
+        ("--kernel gone", "gone"),
+        ("--kernel text", "no kernel for x86-64"),
+        ("--kernel arm", "no kernel for x86-64"),
+        ("--kernel image", "--modules"),
+        ("--kernel image --modules empty", "no directory of modules"),
+        ("--kernel tool.deb", "no kernel in it"),
+        ("--kernel bare.deb", "no modules in it"),
+        ("--kernel apart.deb", "no ublk_drv or nbd"),
+    ] {
+        let ran = run(&sandbox, &format!("lab build {given}")).ended_with(3);
+        assert!(ran.stderr.contains(says), "`{says}` is not in:\n{}", ran.stderr);
+    }
+    assert_eq!(run(&sandbox, "lab show").ended_with(0).stdout, shown);
+    assert_eq!(unfinished(&sandbox.path(".cache/fstrial/lab/software")), [""; 0]);
+}
+
+#[test]
+fn sources_of_a_kernel_that_are_none_are_told_before_anything_is_made() {
+    let sandbox = Sandbox::new();
+    for (name, text) in [("text", "a text\n"), ("settings", "CONFIG_EXT4_FS=m\nEXT4\n")] {
+        std::fs::write(sandbox.path(name), text).unwrap();
+    }
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    for (given, code, says) in [
+        ("--kernel-source six", 2, "neither a directory that is there nor a version"),
+        ("--kernel-source empty", 3, "no tree of Linux: it has no Makefile"),
+        ("--kernel-source 6.12 --patch gone", 3, "gone"),
+        ("--kernel-source 6.12 --patch text", 3, "no unified diff"),
+        ("--kernel-source 6.12 --patch empty", 3, "no patches in it"),
+        ("--kernel-source 6.12 --config gone", 3, "gone"),
+        ("--kernel-source 6.12 --config settings", 3, "settings, line 2: `EXT4` is no setting"),
+        ("--patch text", 2, "--kernel-source"),
+        ("--kernel-source 6.12 --kernel text", 2, "cannot be used with"),
+    ] {
+        let ran = sandbox.run(&format!("lab build {given}")).ended_with(code);
+        assert!(ran.stderr.contains(says), "`{says}` is not in:\n{}", ran.stderr);
+    }
+    let cache = sandbox.path(".cache/fstrial/lab");
+    assert!(!cache.exists(), "something was made in {}", cache.display());
+}

@@ -30,7 +30,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &[],
     programs: &[],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[] },
+    archives: Archives { components: &[], backports: &[], security: &[] },
 };
 
 /// What the system is made of, with all it depends on.

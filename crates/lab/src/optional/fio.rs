@@ -15,7 +15,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &["fio"],
     programs: &["fio"],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[] },
+    archives: Archives { components: &[], backports: &[], security: &[] },
 };
 
 impl OptionalPart for Fio {

@@ -12,7 +12,6 @@
 //! * `files`: every file, at the same path in the guest.
 
 pub(crate) mod boot;
-mod building;
 mod fio;
 mod originals;
 mod programs;
@@ -27,6 +26,7 @@ use units::Bytes;
 
 use crate::apt::{Archives, Package};
 use crate::build::BuildProgress;
+use crate::building::last_lines;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab, Parts};
 use crate::packages::Source;
@@ -304,14 +304,6 @@ impl Workshop<'_> {
         }
         Err(LabError::Program { command: shown, said: last_lines(&output.stderr), next: None })
     }
-}
-
-/// The last words of a program.
-fn last_lines(output: &[u8]) -> String {
-    const LINES: usize = 8;
-    let text = String::from_utf8_lossy(output);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(LINES)..].join(" / ")
 }
 
 /// Where a part lies in a lab.

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use units::Bytes;
 
-use super::building::run;
 use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
 use crate::build::{link_tree, on_path};
+use crate::building::run;
 use crate::cache::unfinished;
 use crate::checkpoint::key;
 use crate::error::LabError;
@@ -23,7 +23,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     programs: &["zpool", "zfs", "zinject"],
     // Measured: with it a guest came up in 45 MiB more, and waited for ever in less.
     memory: Bytes::from_mib(48),
-    archives: Archives { components: &["contrib"], backports: &["zfs-linux"] },
+    archives: Archives { components: &["contrib"], backports: &["zfs-linux"], security: &[] },
 };
 
 /// Its source, of the same version as its tools.

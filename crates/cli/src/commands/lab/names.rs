@@ -16,7 +16,9 @@ pub(super) fn list() -> Ended {
                     true => String::new(),
                     false => format!(", with {}", parts.join(", ")),
                 };
-                format!("Linux {}{with}", software.kernel_release())
+                let own = software.manifest.own_kernel.as_ref();
+                let own = own.map_or(String::new(), |own| format!(" of {}", own.made_of));
+                format!("Linux {}{own}{with}", software.kernel_release())
             }
             Err(error) => error.to_string(),
         };

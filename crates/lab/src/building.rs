@@ -4,7 +4,6 @@ use std::io::{self, BufRead, BufReader, PipeWriter};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use super::last_lines;
 use crate::error::LabError;
 
 /// Runs a step of a build, its output passed on line by line. When this process is gone, the
@@ -12,7 +11,7 @@ use crate::error::LabError;
 ///
 /// # Errors
 /// When it cannot be started, or fails: then with its last words.
-pub(super) fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(), LabError> {
+pub(crate) fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(), LabError> {
     let shown = format!("{command:?}");
     let failed = |said: String| LabError::Program {
         command: shown.chars().rev().take(120).collect::<Vec<_>>().into_iter().rev().collect(),
@@ -45,6 +44,14 @@ pub(super) fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(
         true => Ok(()),
         false => Err(failed(last_lines(tail.join("\n").as_bytes()))),
     }
+}
+
+/// The last words of a program.
+pub(crate) fn last_lines(output: &[u8]) -> String {
+    const LINES: usize = 8;
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].join(" / ")
 }
 
 /// Ends a group of processes when this process does, whatever ends it. A signal at the parent's

@@ -1,0 +1,435 @@
+//! A kernel compiled for the lab: Debian's source of a version or a tree of one's own, with
+//! patches and settings of one's own. Without root; what was compiled is kept in the cache by all
+//! it depends on, and a build that was ended goes on where it was.
+//!
+//! The work is done in `built/kernel-KEY.begun`, of which there is one at most: the tree with
+//! its patches, in which `make` runs, so that no path of this machine comes into the kernel.
+
+mod compile;
+mod patches;
+mod settings;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use units::Bytes;
+
+use crate::apt::{Archives, Package};
+use crate::build::{BuildProgress, link_tree};
+use crate::building;
+use crate::checkpoint::key;
+use crate::error::LabError;
+use crate::packages::Source;
+use patches::Patch;
+use settings::Setting;
+pub use tree::SourceTree;
+
+/// Changes when another recipe makes another kernel of the same sources.
+const RECIPE: &[u8] = b"1";
+/// Below the lab: where the kernel lies.
+const PLACE: &str = "kernel-built";
+/// What a build takes on disk while it lasts: 1.6 GB of sources, as much again for the largest
+/// versions with what is compiled.
+const ROOM: Bytes = Bytes::from_gib(4);
+
+/// A kernel to compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelSource {
+    /// Of which sources.
+    pub tree: SourceTree,
+    /// Unified diffs for `patch -p1`, or directories of them, in the order in which they apply.
+    pub patches: Vec<PathBuf>,
+    /// Files of settings (`CONFIG_EXT4_FS=m`) on top of the shipped ones; of two the later counts.
+    pub settings: Vec<PathBuf>,
+}
+
+/// What was asked for, read and looked at: nothing was made yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    tree: SourceTree,
+    patches: Vec<Patch>,
+    /// The shipped settings and those of one's own, as `make` reads them.
+    configuration: String,
+    /// Those of one's own, every one of which has to take.
+    wanted: Vec<Setting>,
+    setting_files: Vec<String>,
+    compiler: String,
+}
+
+/// A kernel that was compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Compiled {
+    /// The kernel, relative to the lab's directory.
+    pub(crate) kernel: PathBuf,
+    /// Its modules, likewise.
+    pub(crate) modules: PathBuf,
+    /// Tells it from others of the same version.
+    pub(crate) key: String,
+    /// What it was made of, one line.
+    pub(crate) made_of: String,
+    /// Debian's package of its source.
+    pub(crate) package: Option<Package>,
+}
+
+impl KernelSource {
+    /// Looks at all that is given, and for the programs that compile it.
+    ///
+    /// # Errors
+    /// When a file or a program is missing, or a file is not what it should be.
+    pub(crate) fn plan(&self) -> Result<Plan, LabError> {
+        self.tree.check()?;
+        let patches = self.patches.iter().map(|path| patches::read(path));
+        let patches = patches.collect::<Result<Vec<_>, _>>()?.concat();
+        let mut configuration = settings::SHIPPED.to_owned();
+        let (mut wanted, mut setting_files) = (Vec::new(), Vec::new());
+        for path in &self.settings {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(LabError::at("read the settings", path))?;
+            wanted.extend(settings::read(path, &text)?);
+            configuration.push('\n');
+            configuration.push_str(&text);
+            setting_files.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        }
+        configuration.push('\n');
+        let compiler = compile::compiler()?;
+        Ok(Plan {
+            tree: self.tree.clone(),
+            patches,
+            configuration,
+            wanted,
+            setting_files,
+            compiler,
+        })
+    }
+}
+
+/// Has the kernel of this plan in `work`, an unfinished lab: compiled, or kept from before.
+///
+/// # Errors
+/// Each step's own: which hunk, which option, which file of the sources, and what to do.
+pub(crate) fn build(
+    plan: &Plan,
+    cache: &Path,
+    work: &Path,
+    progress: &mut dyn FnMut(BuildProgress),
+) -> Result<Compiled, LabError> {
+    let archives = Archives { security: plan.tree.archives(), ..Archives::default() };
+    let mut source = Source::new(cache, work, archives, Vec::new(), progress);
+    let origin = plan.tree.look_up(&mut source)?;
+    let built = cache.join("built");
+    std::fs::create_dir_all(&built).map_err(LabError::at("create", &built))?;
+    let key = plan.key(&origin.identity);
+    let kept = built.join(format!("kernel-{key}"));
+    if !kept.is_dir() {
+        let begun = built.join(format!("kernel-{key}.begun"));
+        forget_others(&built, &begun)?;
+        let mut site = Site { plan, origin: &origin, source: &mut source, begun, tree_made: false };
+        for (step, goes_on) in STEPS {
+            if let Err(error) = step(&mut site) {
+                if !goes_on {
+                    let _ = std::fs::remove_dir_all(&site.begun);
+                }
+                return Err(error);
+            }
+        }
+        std::fs::rename(site.result(), &kept).map_err(LabError::at("rename", &kept))?;
+        std::fs::remove_dir_all(&site.begun).map_err(LabError::at("remove", &site.begun))?;
+    }
+    link_tree(&kept, &work.join(PLACE))?;
+    let release = compile::only_entry(&kept.join("lib/modules"))?;
+    Ok(Compiled {
+        kernel: Path::new(PLACE).join(compile::IMAGE),
+        modules: Path::new(PLACE).join("lib/modules").join(release),
+        made_of: plan.made_of(&origin),
+        key,
+        package: origin.package,
+    })
+}
+
+type Step = fn(&mut Site<'_, '_>) -> Result<(), LabError>;
+
+/// What is done, in order. Each finds out itself what of it was done before; with each, whether
+/// what there is when it fails is of use to another build: the same patches never fit later on.
+const STEPS: [(Step, bool); 4] = [
+    (unpack_and_patch, false),
+    (configure, false),
+    (compile::compile, true),
+    (compile::install, true),
+];
+
+/// Where a kernel is compiled.
+struct Site<'a, 's> {
+    plan: &'a Plan,
+    origin: &'a tree::Origin,
+    source: &'a mut Source<'s>,
+    begun: PathBuf,
+    /// Whether the tree was unpacked now, not in a build that was ended.
+    tree_made: bool,
+}
+
+impl Site<'_, '_> {
+    fn tree(&self) -> PathBuf {
+        self.begun.join("tree")
+    }
+
+    fn result(&self) -> PathBuf {
+        self.begun.join("result")
+    }
+
+    fn tell(&mut self, doing: impl Into<String>) {
+        (self.source.progress)(BuildProgress::Part { part: "kernel", doing: doing.into() });
+    }
+}
+
+fn unpack_and_patch(site: &mut Site<'_, '_>) -> Result<(), LabError> {
+    if site.tree().is_dir() {
+        site.tell("going on with a build that was ended");
+        return Ok(());
+    }
+    let begun = site.begun.clone();
+    std::fs::create_dir_all(&begun).map_err(LabError::at("create", &begun))?;
+    let room = rustix::fs::statvfs(&begun);
+    let room = room.map_err(|error| LabError::at("look at", &begun)(error.into()))?;
+    let free = Bytes(room.f_bavail.saturating_mul(room.f_frsize));
+    if free < ROOM {
+        let problem = format!(
+            "{free} are free, and compiling a kernel takes {ROOM} for as long as it lasts; make \
+             room, or set XDG_CACHE_HOME to a place that has some"
+        );
+        return Err(LabError::value(begun.display().to_string(), problem));
+    }
+    // Whole with all patches, or not at all.
+    let half = begun.join("half");
+    if half.exists() {
+        std::fs::remove_dir_all(&half).map_err(LabError::at("remove", &half))?;
+    }
+    site.tell(format!("unpacking {}", site.origin.name));
+    site.plan.tree.fill(&half, site.source)?;
+    for patch in &site.plan.patches {
+        site.tell(format!("applying {}", patch.name));
+        let scratch = begun.join("patch");
+        patches::apply(std::slice::from_ref(patch), &half, &scratch, &site.origin.name)?;
+    }
+    std::fs::rename(&half, site.tree()).map_err(LabError::at("rename", &half))?;
+    site.tree_made = true;
+    Ok(())
+}
+
+fn configure(site: &mut Site<'_, '_>) -> Result<(), LabError> {
+    let asked = site.begun.join("configuration");
+    std::fs::write(&asked, &site.plan.configuration).map_err(LabError::at("write", &asked))?;
+    let tree = site.tree();
+    let mut make = compile::make(&tree);
+    building::run(make.env("KCONFIG_ALLCONFIG", &asked).arg("allnoconfig"), |_| {})?;
+    let path = tree.join(".config");
+    let text = std::fs::read_to_string(&path).map_err(LabError::at("read", &path))?;
+    let configuration = settings::read(&path, &text)?;
+    let untaken = settings::untaken(&site.plan.wanted, &configuration);
+    if !untaken.is_empty() {
+        let explained = untaken.iter().map(|one| settings::explain(&tree, one));
+        let explained = explained.collect::<Result<Vec<_>, _>>()?;
+        let files = site.plan.setting_files.join(", ");
+        return Err(LabError::value(format!("--config {files}"), explained.join("; ")));
+    }
+    let has =
+        |option: &str| configuration.iter().any(|one| one.option == option && one.value != "n");
+    if !has("BLK_DEV_UBLK") && !has("BLK_DEV_NBD") {
+        let problem = "neither CONFIG_BLK_DEV_UBLK nor CONFIG_BLK_DEV_NBD took, and one of them is \
+                       how a guest reaches its disks; leave them, and NET, as the lab sets them";
+        return Err(LabError::value("the kernel's configuration", problem));
+    }
+    Ok(())
+}
+
+/// One build that was ended is kept: that of these sources, which goes on.
+fn forget_others(built: &Path, begun: &Path) -> Result<(), LabError> {
+    for entry in std::fs::read_dir(built).map_err(LabError::at("read", built))?.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|end| end == "begun") && path != begun {
+            std::fs::remove_dir_all(&path).map_err(LabError::at("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes compiled kernels but those with these keys, and builds that were ended.
+///
+/// # Errors
+/// When one cannot be removed.
+pub(crate) fn forget_all_but(cache: &Path, keys: &[String]) -> Result<(), LabError> {
+    for entry in std::fs::read_dir(cache.join("built")).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let key = name.to_str().and_then(|name| name.strip_prefix("kernel-"));
+        if key.is_some_and(|key| !keys.iter().any(|kept| kept == key)) {
+            let path = entry.path();
+            std::fs::remove_dir_all(&path).map_err(LabError::at("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// A name for all that the kernel depends on.
+    fn key(&self, origin: &str) -> String {
+        let mut parts = vec![RECIPE, self.compiler.as_bytes(), origin.as_bytes()];
+        parts.push(self.configuration.as_bytes());
+        parts.extend(self.patches.iter().map(|patch| patch.text.as_slice()));
+        key(&parts)
+    }
+
+    fn made_of(&self, origin: &tree::Origin) -> String {
+        let mut words = vec![origin.name.clone()];
+        words.extend(self.patches.iter().map(|patch| format!("with {}", patch.name)));
+        words.extend(self.setting_files.iter().map(|file| format!("configured by {file}")));
+        words.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree whose Makefile does in a moment what that of Linux does in minutes; it compiles
+    /// `fs/two.o` only where there is a file `gate`.
+    fn tree(at: &Path, gate: &Path) {
+        let makefile = format!(
+            "mrproper modules: ;\n\
+             allnoconfig: ; cp $(KCONFIG_ALLCONFIG) .config\n\
+             fs/one.o: ; @echo '  CC  one' && cat fs/one.c $(lastword $(MAKEFILE_LIST)) > $@ && \
+             echo compiled >> {log}\n\
+             fs/two.o: ; @test -e {gate} || {{ echo 'fs/two.c:1:1: error: no gate'; exit 1; }} && \
+             echo $(KBUILD_BUILD_USER) > $@\n\
+             bzImage: fs/one.o fs/two.o ; mkdir -p arch/x86/boot && \
+             cat fs/one.c fs/two.o > arch/x86/boot/bzImage\n\
+             modules_install: ; mkdir -p $(INSTALL_MOD_PATH)/lib/modules/6.12.1 && \
+             cp .config $(INSTALL_MOD_PATH)/lib/modules/6.12.1/ && ln -s $(CURDIR) \
+             $(INSTALL_MOD_PATH)/lib/modules/6.12.1/build\n",
+            gate = gate.display(),
+            log = gate.with_file_name("log").display()
+        );
+        std::fs::create_dir_all(at.join("fs")).unwrap();
+        std::fs::write(at.join("Makefile"), makefile).unwrap();
+        std::fs::write(at.join("fs/one.c"), "int a;\n").unwrap();
+    }
+
+    fn plan_of(tree: &Path) -> Plan {
+        let diff = "--- a/fs/one.c\n+++ b/fs/one.c\n@@ -1 +1 @@\n-int a;\n+int b;\n";
+        let shipped = "CONFIG_BLK_DEV_NBD=m\n";
+        Plan {
+            tree: SourceTree::Directory(tree.to_owned()),
+            patches: vec![Patch { name: "b.patch".to_owned(), text: diff.as_bytes().to_vec() }],
+            configuration: shipped.to_owned(),
+            wanted: settings::read(Path::new("own"), shipped).unwrap(),
+            setting_files: vec!["own".to_owned()],
+            compiler: "gcc 12".to_owned(),
+        }
+    }
+
+    /// Builds in `room`; returns the digest of what a lab gets.
+    fn built(room: &Path, plan: &Plan) -> Result<String, String> {
+        let (cache, work) = (room.join("cache"), room.join("work"));
+        let _ = std::fs::remove_dir_all(&work);
+        std::fs::create_dir_all(&cache).unwrap();
+        std::fs::create_dir_all(&work).unwrap();
+        let compiled =
+            build(plan, &cache, &work, &mut |_| {}).map_err(|error| error.to_string())?;
+        assert!(work.join(&compiled.kernel).is_file() && work.join(&compiled.modules).is_dir());
+        Ok(crate::contents::tree_digest(&work).unwrap())
+    }
+
+    #[test]
+    fn a_build_that_failed_goes_on_and_two_places_give_the_same() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let gates = tempfile::tempdir().unwrap();
+        let gate = gates.path().join("gate");
+        for room in [&one, &two] {
+            tree(&room.path().join("linux"), &gate);
+        }
+        let plan = plan_of(&one.path().join("linux"));
+        let error = built(one.path(), &plan).unwrap_err();
+        assert!(error.contains("fs/two.c:1:1: error: no gate"), "{error}");
+        std::fs::write(&gate, "").unwrap();
+        let first = built(one.path(), &plan).unwrap();
+        let log = || std::fs::read_to_string(gates.path().join("log")).unwrap().lines().count();
+        assert_eq!(log(), 1, "what was compiled before it failed was compiled again");
+        assert_eq!(built(one.path(), &plan).unwrap(), first);
+        assert_eq!(log(), 1, "what was kept was compiled again");
+        let kept: Vec<_> = std::fs::read_dir(one.path().join("cache/built")).unwrap().collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        let image = std::fs::read_to_string(one.path().join("work/kernel-built/vmlinuz")).unwrap();
+        assert_eq!(image, "int b;\nfstrial\n", "the patch, and nobody's name");
+        let source = one.path().join("linux/fs/one.c");
+        assert_eq!(std::fs::read_to_string(source).unwrap(), "int a;\n", "it was written to");
+        assert_eq!(built(two.path(), &plan_of(&two.path().join("linux"))).unwrap(), first);
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_told_and_leaves_nothing() {
+        let room = tempfile::tempdir().unwrap();
+        let place = room.path().join("linux");
+        tree(&place, &room.path().join("gate"));
+        let mut plan = plan_of(&place);
+        plan.configuration = "CONFIG_OTHER=y\n".to_owned();
+        let error = built(room.path(), &plan).unwrap_err();
+        assert!(error.contains("--config own: CONFIG_BLK_DEV_NBD=m did not take"), "{error}");
+        plan.wanted.clear();
+        let error = built(room.path(), &plan).unwrap_err();
+        assert!(error.contains("how a guest reaches its disks"), "{error}");
+        std::fs::write(place.join("fs/one.c"), "int c;\n").unwrap();
+        let error = built(room.path(), &plan_of(&place)).unwrap_err();
+        assert!(error.contains("b.patch") && error.contains("fs/one.c: hunk 1"), "{error}");
+        assert_eq!(std::fs::read_dir(room.path().join("cache/built")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn each_thing_that_a_kernel_depends_on_changes_its_key() {
+        let plan = Plan {
+            tree: SourceTree::Debian("6.12".to_owned()),
+            patches: Vec::new(),
+            configuration: "CONFIG_A=y\n".to_owned(),
+            wanted: Vec::new(),
+            setting_files: Vec::new(),
+            compiler: "gcc 12".to_owned(),
+        };
+        let one = Patch { name: "one".to_owned(), text: b"1".to_vec() };
+        let keys = [
+            plan.key("a"),
+            plan.key("b"),
+            Plan { patches: vec![one.clone()], ..plan.clone() }.key("a"),
+            Plan { patches: vec![one.clone(), one], ..plan.clone() }.key("a"),
+            Plan { configuration: "CONFIG_A=m\n".to_owned(), ..plan.clone() }.key("a"),
+            Plan { compiler: "gcc 13".to_owned(), ..plan.clone() }.key("a"),
+        ];
+        let different: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(different.len(), keys.len());
+        // Neither where files lie nor how they are called.
+        let renamed = Plan { setting_files: vec!["x".to_owned()], ..plan.clone() };
+        assert_eq!(renamed.key("a"), plan.key("a"));
+    }
+
+    #[test]
+    fn only_the_build_that_goes_on_is_kept() {
+        let built = tempfile::tempdir().unwrap();
+        for name in ["kernel-1.begun", "kernel-2.begun", "kernel-1", "zfs-1"] {
+            std::fs::create_dir(built.path().join(name)).unwrap();
+        }
+        forget_others(built.path(), &built.path().join("kernel-2.begun")).unwrap();
+        let entries = std::fs::read_dir(built.path()).unwrap().flatten();
+        let mut left: Vec<_> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        left.sort();
+        assert_eq!(left, ["kernel-1", "kernel-2.begun", "zfs-1"]);
+    }
+
+    #[test]
+    fn compiled_kernels_go_with_the_last_lab_that_is_made_of_them() {
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["kernel-1.begun", "kernel-1", "kernel-2", "zfs-1"] {
+            std::fs::create_dir_all(cache.path().join("built").join(name)).unwrap();
+        }
+        forget_all_but(cache.path(), &["1".to_owned()]).unwrap();
+        let there = |name: &str| cache.path().join("built").join(name).exists();
+        assert!(there("kernel-1") && there("zfs-1"));
+        assert!(!there("kernel-2") && !there("kernel-1.begun"));
+    }
+}
