@@ -396,6 +396,8 @@ pub(crate) enum LabAction {
     Verify(LabVerify),
     /// Measure how long a trial takes to start and how much virtual time a core gives
     Bench(LabBench),
+    /// Measure a disk of this machine and write a profile `this-machine` with a model of it
+    Fit(LabFit),
     /// Compare two stored runs, one of the lab and one of a real device: do they agree on
     /// who is faster?
     Agreement(LabAgreement),
@@ -460,6 +462,30 @@ pub(crate) struct LabBench {
     /// The machine, as `run` takes it
     #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
     pub(crate) profile: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabFit {
+    /// Measure with a file of its own, 512 MiB, in this directory; no root needed
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// Measure this block device instead, by reading alone: writes keep the nearest model's figures
+    #[arg(long, value_name = "DEV", conflicts_with = "dir")]
+    pub(crate) device: Option<PathBuf>,
+
+    /// Where to write the profile and, beside it, its disk; without it the user's data directory
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Measure nothing here: hide variants of this model, each parameter up to 30 % off, and see
+    /// whether they are found
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["dir", "device", "output"])]
+    pub(crate) against_model: Option<String>,
+
+    /// Variants to hide
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "against_model")]
+    pub(crate) variants: u64,
 }
 
 #[derive(Debug, Args)]

@@ -57,7 +57,7 @@ pub use machine::{Machine, Qemu};
 pub use names::{DEFAULT_LAB, find, names, remove};
 pub use offer::Offer;
 pub use optional::{OPTIONAL_PARTS, OptionalPart, PartDescription, Workshop, part, part_with};
-pub use profile::{ControllerProfile, DiskProfile, MachineProfile, PROFILES};
+pub use profile::{ControllerProfile, DiskProfile, MachineProfile, PROFILES, THIS_MACHINE};
 pub use session::{Carried, PhaseSpent};
 pub use source_package::file_of_package;
 pub use transfer::{export, import};

@@ -4,7 +4,7 @@
 mod disks;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use guest::FrontEndKind;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ use crate::image::Initramfs;
 use crate::machine::Machine;
 
 pub use self::disks::{ControllerProfile, DiskProfile};
+
+/// The profile that is measured here rather than shipped.
+pub const THIS_MACHINE: &str = "this-machine";
 
 /// With less, the kernel kills programs instead of waiting for the disk.
 const AVAILABLE_MIN: Bytes = Bytes::from_mib(6);
@@ -89,6 +92,14 @@ impl MachineProfile {
             let text = files::read_text(path)?;
             return MachineProfile::parse(name, &text);
         }
+        if name == THIS_MACHINE {
+            let path = MachineProfile::of_this_machine();
+            if !path.exists() {
+                let problem = "nothing has been measured here yet: `fstrial lab fit --dir PATH`";
+                return Err(LabError::value(format!("machine `{name}`"), problem.to_owned()));
+            }
+            return MachineProfile::find(&path.display().to_string());
+        }
         match PROFILES.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => MachineProfile::parse(name, text),
             None => {
@@ -100,6 +111,12 @@ impl MachineProfile {
                 Err(LabError::value(format!("machine `{name}`"), problem))
             }
         }
+    }
+
+    /// Where [`THIS_MACHINE`] lies: in the user's data directory.
+    pub fn of_this_machine() -> PathBuf {
+        let results = store::Store::default_path();
+        results.with_file_name("profiles").join(format!("{THIS_MACHINE}.toml"))
     }
 
     /// The same machine but for some values, each named as in the profile's file, with a dot

@@ -3,6 +3,7 @@
 mod agreement;
 mod bench;
 mod capabilities;
+mod fit;
 mod names;
 mod verify;
 
@@ -32,6 +33,7 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
         LabAction::Agreement(arguments) => agreement::agreement(&arguments),
         LabAction::Capabilities(arguments) => capabilities::try_them(name, &arguments),
         LabAction::Bench(arguments) => bench::bench(name, &arguments),
+        LabAction::Fit(arguments) => fit::fit(&arguments),
         LabAction::Verify(arguments) => verify::verify(name, &arguments),
         LabAction::Export { file } => {
             lab::export(&software(name)?, &file).map_err(Failure::from(Exit::Output))?;

@@ -1,0 +1,183 @@
+//! `fstrial lab fit`: a model of this machine's disk, and a profile that has it.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use disk::DISKS;
+use fit::{Description, FitError, HeldOut, Kind, Place, Plan, ThisDisk};
+use lab::{MachineProfile, THIS_MACHINE};
+
+use crate::arguments::LabFit;
+use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
+
+/// What a fit has to come to on requests that it has not seen.
+const WITHIN: f64 = 0.05;
+/// Decides what is asked and what the search tries.
+const SEED: u64 = 1;
+
+/// Measures and writes, or looks for hidden models.
+pub(super) fn fit(arguments: &LabFit) -> Ended {
+    match &arguments.against_model {
+        Some(model) => against(model, arguments.variants.max(1)),
+        None => here(arguments),
+    }
+}
+
+fn failed(error: FitError) -> Failure {
+    Failure::new(Exit::Refused, error.to_string())
+}
+
+fn against(model: &str, variants: u64) -> Ended {
+    let text = match DISKS.iter().find(|shipped| shipped.name == model) {
+        Some(shipped) => shipped.text.to_owned(),
+        None if model.ends_with(".toml") => files::read_text(Path::new(model))
+            .map_err(|error| Failure::new(Exit::Usage, error.to_string()))?,
+        None => {
+            let problem = format!("no disk is called `{model}`: see `fstrial list disks`");
+            return Err(Failure::new(Exit::Usage, problem));
+        }
+    };
+    let start = Description::parse(model, &text)
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+    let mut found = 0;
+    print(&format!(
+        "{model}, each parameter that is fitted up to 30 % off: largest error of p50, p95 and p99 on \
+         held-out requests; itself: the hidden model, its platter elsewhere\n\n{:>7} {:>12} {:>10} \
+         {:>10}\n",
+        "variant", "before", "after", "itself"
+    ))?;
+    for variant in 1..=variants {
+        let looked = fit::closed_loop(&start, variant, |_| {}).map_err(failed)?;
+        let percent = |held: &[HeldOut]| fit::worst(held).unwrap_or(f64::NAN) * 100.0;
+        let (before, after) = (percent(&looked.before), percent(&looked.after));
+        let itself = percent(&looked.itself);
+        found += u64::from(after <= WITHIN * 100.0);
+        print(&format!("{variant:>7} {before:>10.1} % {after:>8.1} % {itself:>8.1} %\n"))?;
+    }
+    print(&format!("\n{found} of {variants} found within {:.0} %\n", WITHIN * 100.0))?;
+    Ok(if found == variants { Exit::Done } else { Exit::SomeFailed })
+}
+
+fn here(arguments: &LabFit) -> Ended {
+    let place = match &arguments.device {
+        Some(device) => Place::Device(device.clone()),
+        None => Place::Directory(arguments.dir.clone()),
+    };
+    let profile_path = arguments.output.clone().unwrap_or_else(MachineProfile::of_this_machine);
+    let disk_path = profile_path.with_file_name(format!("{THIS_MACHINE}-disk.toml"));
+    if arguments.output.is_none()
+        && let Some(directory) = profile_path.parent()
+    {
+        std::fs::create_dir_all(directory).map_err(Failure::from(Exit::Output))?;
+    }
+    for path in [&profile_path, &disk_path] {
+        files::check_output(path).map_err(Failure::from(Exit::Output))?;
+    }
+    eprintln!("measuring: at most five minutes; anything else that uses the disk spoils it");
+    let mut disk = ThisDisk::open(&place).map_err(failed)?;
+    let plan = Plan::new(disk.kind(), disk.span(), disk.writes(), SEED);
+    let measured = disk.serve(&plan, |session| eprintln!("  {session}")).map_err(failed)?;
+    eprintln!("fitting: some minutes of processor time");
+    let models =
+        DISKS.iter().filter_map(|shipped| Description::parse(shipped.name, shipped.text).ok());
+    let nearest = fit::nearest(&plan, &measured, models.collect()).map_err(failed)?;
+    eprintln!("  beginning with {}", nearest.name());
+    let fitted =
+        fit::fit(&plan, &measured, nearest, SEED, |what| eprintln!("  {what}")).map_err(failed)?;
+    let model = fitted.description.disk().map_err(failed)?;
+    let answers = fit::serve(&model, SEED, &plan).map_err(failed)?;
+    let held_out = fit::quality(&plan, &measured, &answers);
+    let source = source(&place, &held_out);
+    let sectors = disk.size().0 / units::SECTOR_BYTES;
+    let text = fitted.text("this-machine-disk", "the disk measured here", sectors, &source);
+    write(&disk_path, &text)?;
+    write(&profile_path, &profile(&disk, &absolute(&disk_path)?, &source))?;
+    // What was written is what `run` reads.
+    let path = profile_path.display().to_string();
+    let read = files::read_text(&profile_path).map_err(Failure::from(Exit::Output))?;
+    MachineProfile::parse(&path, &read).map_err(Failure::from(Exit::Output))?;
+    disk::DiskDescription::load(&disk_path).map_err(Failure::from(Exit::Output))?;
+    print(&table(&held_out, &profile_path, &disk_path))?;
+    Ok(Exit::Done)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(Failure::from(Exit::Output))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    files::write_output(path, |file| {
+        file.write_all(text.as_bytes()).map_err(files::FileError::of("write", path))
+    })
+    .map_err(|error: files::FileError| Failure::new(Exit::Output, error.to_string()))
+}
+
+fn source(place: &Place, held_out: &[HeldOut]) -> String {
+    let (what, how) = match place {
+        Place::Directory(path) => (path, "direct reads, writes and flushes in a file in"),
+        Place::Device(path) => (path, "direct reads of"),
+    };
+    let fit = match fit::worst(held_out) {
+        Some(worst) => format!("{:.0} %", worst * 100.0),
+        None => "unknown".to_owned(),
+    };
+    format!(
+        "fstrial lab fit: {how} {}; on requests that the fit has not seen the largest error of \
+         p50, p95 and p99 is {fit}.",
+        what.display()
+    )
+}
+
+fn profile(disk: &ThisDisk, model: &Path, source: &str) -> String {
+    let flag = |value: bool| toml::Value::Boolean(value);
+    let write_cache = disk.write_cache().unwrap_or(true);
+    let queue: toml::Table = [
+        ("model", toml::Value::String(model.display().to_string())),
+        ("rotational", flag(disk.kind() == Kind::Drive)),
+        ("write_cache", flag(write_cache)),
+        ("fua", flag(disk.fua().unwrap_or(false))),
+        ("discard", flag(disk.kind() == Kind::Ssd)),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into_iter()
+    .collect();
+    let source = format!(
+        "{source} Write cache and FUA as the kernel says. Memory and processor were not measured: \
+         they are those of the profile today-ssd."
+    );
+    let table: toml::Table = [
+        ("name", toml::Value::String(THIS_MACHINE.to_owned())),
+        ("summary", toml::Value::String("the disk of this machine, as it was measured".to_owned())),
+        ("ram", toml::Value::String("4G".to_owned())),
+        ("instruction_ns", toml::Value::Float(0.25)),
+        ("source", toml::Value::String(source)),
+        ("disk", toml::Value::Table(queue)),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into_iter()
+    .collect();
+    table.to_string()
+}
+
+fn table(held_out: &[HeldOut], profile: &Path, disk: &Path) -> String {
+    let worst =
+        fit::worst(held_out).map_or("unknown".to_owned(), |w| format!("{:.0} %", w * 100.0));
+    let mut text = format!(
+        "The model misses p50, p95 and p99 of requests it was not fitted to by {worst} at most.\n\n\
+         {:<28} {:>10} {:>10} {:>10}   measured (model)\n",
+        "held out", "p50", "p95", "p99"
+    );
+    for held in held_out {
+        let [p50, p95, p99] = held.percentiles.map(|(_, a, b)| (a.to_string(), b.to_string()));
+        text += &format!("{:<28} {:>10} {:>10} {:>10}\n", held.name, p50.0, p95.0, p99.0);
+        let model = [p50.1, p95.1, p99.1].map(|time| format!("({time})"));
+        text += &format!("{:<28} {:>10} {:>10} {:>10}\n", "", model[0], model[1], model[2]);
+    }
+    text += &format!(
+        "\nprofile  {}\ndisk     {}\nuse it   fstrial run WORKLOADS --profile {THIS_MACHINE}\n",
+        profile.display(),
+        disk.display()
+    );
+    text
+}

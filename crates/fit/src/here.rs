@@ -1,0 +1,276 @@
+//! A disk of this machine answers a plan: with direct I/O, past every cache of the kernel. Of a
+//! device nothing but reads are asked. In a directory a file without a name is used, which is
+//! gone with this process, whatever ends it.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use disk::{Asked, Operation};
+use io_uring::{IoUring, opcode, types};
+use units::{Bytes, Nanos, SECTOR_BYTES};
+
+use crate::FitError;
+use crate::plan::{Kind, Plan, Session, Times, counts};
+
+/// Direct I/O wants memory at such an address.
+const ALIGNMENT: usize = 4096;
+/// The largest request of a plan.
+const LARGEST: usize = 1 << 20;
+/// No session takes longer: five minutes are promised for all of them.
+const SESSION_MAX: Duration = Duration::from_secs(25);
+/// Of a directory's filesystem so much is used, and left free.
+const FILE_SIZE: Bytes = Bytes::from_mib(512);
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A directory: reads and writes in a file of its own.
+    Directory(PathBuf),
+    /// A block device: reads only.
+    Device(PathBuf),
+}
+
+/// An open disk of this machine.
+#[derive(Debug)]
+pub struct ThisDisk {
+    file: File,
+    span: Bytes,
+    size: Bytes,
+    writes: bool,
+    queue: Option<PathBuf>,
+    place: String,
+}
+
+impl ThisDisk {
+    /// Opens it; in a directory, makes and allocates the file.
+    ///
+    /// # Errors
+    /// When it cannot be opened for direct I/O, or has no room.
+    pub fn open(place: &Place) -> Result<ThisDisk, FitError> {
+        match place {
+            Place::Directory(path) => ThisDisk::in_directory(path),
+            Place::Device(path) => ThisDisk::of_device(path),
+        }
+    }
+
+    fn in_directory(path: &Path) -> Result<ThisDisk, FitError> {
+        let failed = |doing| move |source| at(doing, path, source);
+        let directory = files::Directory::hold(path)?;
+        let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_DIRECT | libc::O_CLOEXEC;
+        // SAFETY: a valid descriptor, a terminated string, and the mode O_TMPFILE asks for.
+        let fd = unsafe {
+            libc::openat(
+                std::os::fd::AsFd::as_fd(&directory).as_raw_fd(),
+                c".".as_ptr(),
+                flags,
+                0o600,
+            )
+        };
+        let doing = "open a file without a name, for direct I/O, in";
+        if fd < 0 {
+            return Err(failed(doing)(io::Error::last_os_error()));
+        }
+        // SAFETY: just opened, and nobody else's.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        // SAFETY: a valid descriptor; nothing of ours is referred to.
+        if unsafe { libc::fallocate(fd, 0, 0, FILE_SIZE.0 as i64) } != 0 {
+            return Err(failed("find 512 MiB of room in")(io::Error::last_os_error()));
+        }
+        let device = file.metadata().map_err(failed("look at"))?.dev();
+        let place = path.display().to_string();
+        let queue = queue_of(device);
+        let size = queue.as_deref().and_then(size_of).unwrap_or(FILE_SIZE);
+        let mut disk = ThisDisk { file, span: FILE_SIZE, size, writes: true, queue, place };
+        disk.fill()?;
+        Ok(disk)
+    }
+
+    fn of_device(path: &Path) -> Result<ThisDisk, FitError> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let failed = |doing| move |source| at(doing, path, source);
+        let mut options = File::options();
+        let file = options.read(true).custom_flags(libc::O_DIRECT).open(path);
+        let file = file.map_err(failed("open for direct I/O"))?;
+        let metadata = file.metadata().map_err(failed("look at"))?;
+        if !metadata.file_type().is_block_device() {
+            let problem = "is no block device; a directory is measured with --dir";
+            return Err(FitError::Unfit(format!("{} {problem}", path.display())));
+        }
+        let queue = queue_of(metadata.rdev());
+        let size = queue.as_deref().and_then(size_of).unwrap_or(Bytes(0));
+        if size.0 < FILE_SIZE.0 {
+            let problem = "has less than 512 MiB: too little to measure";
+            return Err(FitError::Unfit(format!("{} {problem}", path.display())));
+        }
+        let place = path.display().to_string();
+        Ok(ThisDisk { file, span: size, size, writes: false, queue, place })
+    }
+
+    /// Contents that no disk can shorten: what was only allocated is read from no medium.
+    fn fill(&mut self) -> Result<(), FitError> {
+        let failed =
+            |source| FitError::Io { doing: "fill a file in", place: self.place.clone(), source };
+        let mut buffer = Buffer::new(1).map_err(failed)?;
+        for piece in 0..self.span.0 / LARGEST as u64 {
+            self.file.write_all_at(buffer.of(0), piece * LARGEST as u64).map_err(failed)?;
+        }
+        self.file.sync_all().map_err(failed)
+    }
+
+    /// What the kernel says it is.
+    pub fn kind(&self) -> Kind {
+        match self.said("rotational").as_deref() {
+            Some("1") => Kind::Drive,
+            _ => Kind::Ssd,
+        }
+    }
+
+    /// How much of it is measured.
+    pub fn span(&self) -> Bytes {
+        self.span
+    }
+
+    /// The whole disk's size, where the kernel says it; of what is measured otherwise.
+    pub fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// Whether it is written to.
+    pub fn writes(&self) -> bool {
+        self.writes
+    }
+
+    /// Whether the kernel sends it flushes; `None` where it does not say.
+    pub fn write_cache(&self) -> Option<bool> {
+        self.said("write_cache").map(|word| word == "write back")
+    }
+
+    /// Whether the kernel sends it FUA writes; `None` where it does not say.
+    pub fn fua(&self) -> Option<bool> {
+        self.said("fua").map(|word| word == "1")
+    }
+
+    fn said(&self, name: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.queue.as_ref()?.join(name)).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    /// Answers a plan. A session that takes too long ends early, with what it has.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn serve(
+        &mut self,
+        plan: &Plan,
+        mut progress: impl FnMut(&str),
+    ) -> Result<Vec<Times>, FitError> {
+        let failed = |source| FitError::Io { doing: "measure", place: self.place.clone(), source };
+        let mut answers = Vec::with_capacity(plan.sessions.len());
+        for session in &plan.sessions {
+            progress(session.name);
+            answers.push(self.session(session).map_err(failed)?);
+        }
+        Ok(answers)
+    }
+
+    fn session(&self, session: &Session) -> io::Result<Times> {
+        let mut ring = IoUring::new((session.depth as u32).next_power_of_two())?;
+        let mut buffer = Buffer::new(session.depth)?;
+        let mut requests = session.requests.iter();
+        let mut under_way: Vec<Option<(Asked, Instant)>> = vec![None; session.depth];
+        let began = Instant::now();
+        let mut times = Times::with_capacity(session.requests.len());
+        loop {
+            for (slot, place) in under_way.iter_mut().enumerate().filter(|(_, p)| p.is_none()) {
+                if began.elapsed() > SESSION_MAX {
+                    break;
+                }
+                let Some(asked) = requests.next() else { break };
+                let entry = self.entry(asked, buffer.of(slot)).user_data(slot as u64);
+                *place = Some((*asked, Instant::now()));
+                // SAFETY: the buffer's slot belongs to this request until it completes, and
+                // both outlive the ring: nothing returns before all are complete, or the
+                // process ends.
+                unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)?;
+            }
+            if under_way.iter().all(Option::is_none) {
+                return Ok(times);
+            }
+            ring.submit_and_wait(1)?;
+            let now = Instant::now();
+            for completion in ring.completion() {
+                let slot = completion.user_data() as usize;
+                let Some((asked, since)) = under_way[slot].take() else { continue };
+                if completion.result() < 0 {
+                    // What is still under way writes into memory of ours: it is left to be.
+                    std::mem::forget(buffer);
+                    return Err(io::Error::from_raw_os_error(-completion.result()));
+                }
+                if counts(session, &asked) {
+                    times.push(Nanos::from(now - since));
+                }
+            }
+        }
+    }
+
+    fn entry(&self, asked: &Asked, buffer: &mut [u8]) -> io_uring::squeue::Entry {
+        let file = types::Fd(self.file.as_raw_fd());
+        let length = (asked.sectors * SECTOR_BYTES) as u32;
+        let place = asked.lba.0 * SECTOR_BYTES;
+        match asked.operation {
+            Operation::Write => {
+                opcode::Write::new(file, buffer.as_ptr(), length).offset(place).build()
+            }
+            Operation::Flush | Operation::Discard => {
+                opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build()
+            }
+            Operation::Read => {
+                opcode::Read::new(file, buffer.as_mut_ptr(), length).offset(place).build()
+            }
+        }
+    }
+}
+
+fn at(doing: &'static str, path: &Path, source: io::Error) -> FitError {
+    FitError::Io { doing, place: path.display().to_string(), source }
+}
+
+/// Where the kernel tells of a device's queue: of the whole disk, for a partition.
+fn queue_of(device: u64) -> Option<PathBuf> {
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    let node = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let whole = [node.as_path(), node.parent()?];
+    whole.iter().map(|node| node.join("queue")).find(|queue| queue.is_dir())
+}
+
+fn size_of(queue: &Path) -> Option<Bytes> {
+    let sectors = std::fs::read_to_string(queue.parent()?.join("size")).ok()?;
+    Some(Bytes(sectors.trim().parse::<u64>().ok()? * SECTOR_BYTES))
+}
+
+/// Memory for direct I/O, a slot for each request outstanding, of random bytes.
+struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Buffer {
+    fn new(slots: usize) -> io::Result<Buffer> {
+        let mut bytes = vec![0; slots * LARGEST + ALIGNMENT];
+        File::open("/dev/urandom")?.read_exact(&mut bytes[..LARGEST + ALIGNMENT])?;
+        for slot in 1..slots {
+            bytes.copy_within(0..LARGEST, slot * LARGEST);
+        }
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        Ok(Buffer { bytes, start })
+    }
+
+    fn of(&mut self, slot: usize) -> &mut [u8] {
+        let from = self.start + slot * LARGEST;
+        &mut self.bytes[from..from + LARGEST]
+    }
+}

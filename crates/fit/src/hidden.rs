@@ -1,0 +1,65 @@
+//! Does the fit find what it cannot see? A model is changed in secret, each parameter by up to
+//! 30 %, answers the plan, and is fitted from its unchanged file.
+
+use disk::DiskDescription;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use units::Bytes;
+
+use crate::FitError;
+use crate::fitting::fit;
+use crate::parameters::Description;
+use crate::plan::{Kind, Plan, serve};
+use crate::quality::{HeldOut, quality};
+
+/// How far a hidden parameter is off at most.
+const OFF: f64 = 0.3;
+/// Of an SSD so much is measured.
+const SSD_SPAN: Bytes = Bytes::from_mib(256);
+/// Of a drive at most so much: all of it.
+const DRIVE_SPAN: Bytes = Bytes::from_gib(1 << 20);
+
+/// A hidden model that was looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClosedLoop {
+    /// Held-out sessions before the fit: the unchanged model against the hidden one.
+    pub before: Vec<HeldOut>,
+    /// After it.
+    pub after: Vec<HeldOut>,
+    /// The hidden model against itself with its platter elsewhere: nothing can come nearer
+    /// but by chance.
+    pub itself: Vec<HeldOut>,
+}
+
+/// Hides a variant of `model`, chosen by `seed`, and looks for it.
+///
+/// # Errors
+/// When the model cannot be fitted.
+pub fn closed_loop(
+    model: &Description,
+    seed: u64,
+    progress: impl FnMut(&str),
+) -> Result<ClosedLoop, FitError> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut hidden = model.clone();
+    for unknown in model.unknowns() {
+        hidden.scale(&unknown, 1.0 + random.random_range(-OFF..OFF));
+    }
+    let hidden = hidden.disk()?;
+    let span = match model.kind() {
+        Kind::Drive => hidden.build(0, &disk::Options::default()).capacity().min(DRIVE_SPAN),
+        Kind::Ssd => SSD_SPAN,
+    };
+    let plan = Plan::new(model.kind(), span, true, seed);
+    let measured = serve(&hidden, random.random(), &plan)?;
+    let against = |disk: &DiskDescription| -> Result<Vec<HeldOut>, FitError> {
+        Ok(quality(&plan, &measured, &serve(disk, 1, &plan)?))
+    };
+    let fitted = fit(&plan, &measured, model.clone(), seed, progress)?;
+    Ok(ClosedLoop {
+        before: against(&model.disk()?)?,
+        after: against(&fitted.description.disk()?)?,
+        itself: against(&hidden)?,
+    })
+}

@@ -1,0 +1,230 @@
+//! What is asked of a disk, and what a model answers.
+
+use disk::{Asked, DiskDescription, Options, Replay};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use units::{Bytes, Nanos, SECTOR_BYTES};
+
+use crate::FitError;
+
+/// Sectors of a small request: 4 KiB.
+const SMALL: u64 = 8;
+/// Sectors of a large request: 1 MiB.
+const LARGE: u64 = 2048;
+/// Of an SSD's model, as many times what is measured: no garbage is collected in a few minutes.
+const SSD_ROOM: u64 = 4;
+
+/// What turns needs other requests than what does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A mechanical drive.
+    Drive,
+    /// A solid-state drive.
+    Ssd,
+}
+
+/// What a session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Makes the disk ready; its times say nothing.
+    Prepare,
+    /// Parameters are fitted to it.
+    Reads,
+    /// Parameters of writing and flushing are fitted to it.
+    Writes,
+    /// Judges the fit and takes no part in it.
+    HeldOut,
+}
+
+/// Requests of one kind, so many at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// What it is, for people.
+    pub name: &'static str,
+    /// What it is for.
+    pub role: Role,
+    /// Requests outstanding.
+    pub depth: usize,
+    /// The requests, in order.
+    pub requests: Vec<Asked>,
+}
+
+/// All that is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// For what kind of disk.
+    pub kind: Kind,
+    /// How much of the disk is used, from its start or from that of a file.
+    pub span: Bytes,
+    /// The sessions, in order.
+    pub sessions: Vec<Session>,
+}
+
+/// Time from submission to completion of each request of a session, in order of completion.
+pub type Times = Vec<Nanos>;
+
+impl Plan {
+    /// The plan for a disk of which `span` may be read and, if `writes`, overwritten.
+    pub fn new(kind: Kind, span: Bytes, writes: bool, seed: u64) -> Plan {
+        let sectors = span.0 / SECTOR_BYTES;
+        let mut draw = Places { sectors, random: ChaCha8Rng::seed_from_u64(seed) };
+        let mut sessions = match kind {
+            Kind::Drive => draw.of_a_drive(),
+            Kind::Ssd => draw.of_an_ssd(),
+        };
+        if !writes {
+            let writing = |asked: &Asked| asked.operation != disk::Operation::Read;
+            sessions.retain(|session| !session.requests.iter().any(writing));
+        }
+        Plan { kind, span, sessions }
+    }
+
+    /// Its sessions with these roles, and what makes the disk ready for them.
+    pub(crate) fn only(&self, roles: &[Role]) -> Plan {
+        let wanted =
+            |session: &&Session| session.role == Role::Prepare || roles.contains(&session.role);
+        Plan { sessions: self.sessions.iter().filter(wanted).cloned().collect(), ..*self }
+    }
+}
+
+struct Places {
+    sectors: u64,
+    random: ChaCha8Rng,
+}
+
+impl Places {
+    fn anywhere(&mut self, size: u64) -> u64 {
+        self.random.random_range(0..(self.sectors / size).max(1)) * size
+    }
+
+    fn reads(&mut self, count: usize, size: u64) -> Vec<Asked> {
+        (0..count).map(|_| Asked::read(self.anywhere(size), size)).collect()
+    }
+
+    fn writes(&mut self, count: usize, size: u64) -> Vec<Asked> {
+        (0..count).map(|_| Asked::write(self.anywhere(size), size)).collect()
+    }
+
+    fn flushed(&mut self, count: usize, size: u64) -> Vec<Asked> {
+        let writes = self.writes(count, size);
+        writes.into_iter().flat_map(|write| [write, Asked::FLUSH]).collect()
+    }
+
+    fn mixed(&mut self, count: usize, size: u64) -> Vec<Asked> {
+        let either = |places: &mut Places| {
+            let place = places.anywhere(size);
+            match places.random.random_bool(0.5) {
+                true => Asked::read(place, size),
+                false => Asked::write(place, size),
+            }
+        };
+        (0..count).map(|_| either(self)).collect()
+    }
+
+    /// One piece after another from `part` of the disk on.
+    fn along(&self, part: f64, count: u64, size: u64, ask: fn(u64, u64) -> Asked) -> Vec<Asked> {
+        let room = self.sectors / size;
+        let first = (room.saturating_sub(count) as f64 * part) as u64;
+        (0..count.min(room)).map(|piece| ask((first + piece) * size, size)).collect()
+    }
+
+    fn of_a_drive(&mut self) -> Vec<Session> {
+        let near = Places { sectors: self.sectors.min(1 << 17), random: self.random.clone() };
+        let near = { near }.reads(500, SMALL);
+        let said = session;
+        vec![
+            said("random reads of 4 KiB, one at a time", Role::Reads, 1, self.reads(2400, SMALL)),
+            said("random reads of 4 KiB within 64 MiB", Role::Reads, 1, near),
+            said("random reads of 4 KiB, 32 at a time", Role::Reads, 32, self.reads(1500, SMALL)),
+            said("random reads of 4 KiB, 6 at a time", Role::Reads, 6, self.reads(1500, SMALL)),
+            said(
+                "sequential reads outside",
+                Role::Reads,
+                1,
+                self.along(0.0, 500, 512, Asked::read),
+            ),
+            said("sequential reads inside", Role::Reads, 1, self.along(1.0, 500, 512, Asked::read)),
+            said("small sequential reads", Role::Reads, 1, self.along(0.3, 1500, 8, Asked::read)),
+            said("random writes and flushes", Role::Writes, 1, self.flushed(1000, SMALL)),
+            said("random writes of 4 KiB", Role::Writes, 1, self.writes(3000, SMALL)),
+            said("sequential writes", Role::Writes, 4, self.along(0.5, 400, 512, Asked::write)),
+            said("random reads of 16 KiB, one", Role::HeldOut, 1, self.reads(2000, 32)),
+            said("random reads of 4 KiB, 8", Role::HeldOut, 8, self.reads(2000, SMALL)),
+            said(
+                "sequential reads, middle",
+                Role::HeldOut,
+                1,
+                self.along(0.5, 600, 1024, Asked::read),
+            ),
+            said("writes of 16 KiB, flushes", Role::HeldOut, 1, self.flushed(1500, 32)),
+        ]
+    }
+
+    fn of_an_ssd(&mut self) -> Vec<Session> {
+        let all = self.sectors / LARGE;
+        let said = session;
+        vec![
+            said("filling it", Role::Prepare, 4, self.along(0.0, all, LARGE, Asked::write)),
+            said("settling", Role::Prepare, 1, vec![Asked::FLUSH]),
+            said("random reads of 4 KiB, one at a time", Role::Reads, 1, self.reads(1500, SMALL)),
+            said("random reads of 64 KiB, one at a time", Role::Reads, 1, self.reads(600, 128)),
+            said("random reads of 4 KiB, 8 at a time", Role::Reads, 8, self.reads(2500, SMALL)),
+            said("random reads of 4 KiB, 64 at a time", Role::Reads, 64, self.reads(4000, SMALL)),
+            said(
+                "sequential reads of 1 MiB, 4",
+                Role::Reads,
+                4,
+                self.along(0.0, 200, LARGE, Asked::read),
+            ),
+            said("random writes of 4 KiB", Role::Writes, 1, self.writes(2000, SMALL)),
+            said("random writes and flushes", Role::Writes, 1, self.flushed(400, SMALL)),
+            said("random writes of 4 KiB, 32", Role::Writes, 32, self.writes(6000, SMALL)),
+            said("writes of 128 KiB, 8", Role::Writes, 8, self.writes(1500, 256)),
+            said("reads among writes, 8", Role::Writes, 8, self.mixed(3000, SMALL)),
+            said("random reads of 16 KiB, one", Role::HeldOut, 1, self.reads(2000, 32)),
+            said("random reads of 4 KiB, 16", Role::HeldOut, 16, self.reads(4000, SMALL)),
+            said("random reads of 32 KiB, 4", Role::HeldOut, 4, self.reads(1500, 64)),
+            said("writes of 16 KiB, flushes", Role::HeldOut, 1, self.flushed(400, 32)),
+            said("random writes of 8 KiB, 4", Role::HeldOut, 4, self.writes(3000, 16)),
+        ]
+    }
+}
+
+fn session(name: &'static str, role: Role, depth: usize, requests: Vec<Asked>) -> Session {
+    Session { name, role, depth, requests }
+}
+
+/// What a model answers to a plan, session after session with a rest between.
+///
+/// # Errors
+/// When the model stalls.
+pub fn serve(model: &DiskDescription, seed: u64, plan: &Plan) -> Result<Vec<Times>, FitError> {
+    let room = match plan.kind {
+        Kind::Drive => plan.span,
+        Kind::Ssd => Bytes(plan.span.0 * SSD_ROOM),
+    };
+    let options = Options { capacity: Some(room), ..Options::default() };
+    let mut model = model.build(seed, &options);
+    let mut replay = Replay::new(model.as_mut());
+    let mut answers = Vec::with_capacity(plan.sessions.len());
+    for session in &plan.sessions {
+        replay.idle(Nanos::from_secs(2));
+        let mut times = Times::with_capacity(session.requests.len());
+        let requests = session.requests.iter().map(|asked| (Nanos::ZERO, *asked));
+        replay
+            .closed(session.depth, requests, |served| {
+                if counts(session, &served.asked) {
+                    times.push(served.latency());
+                }
+            })
+            .map_err(|stalled| FitError::Unfit(stalled.to_string()))?;
+        answers.push(times);
+    }
+    Ok(answers)
+}
+
+/// Whether a request's time is one of its session's: beside flushes, writes only fill a cache.
+pub(crate) fn counts(session: &Session, asked: &Asked) -> bool {
+    asked.operation == disk::Operation::Flush || !session.requests.contains(&Asked::FLUSH)
+}

@@ -1,0 +1,71 @@
+//! A drive that is hidden from the fit is found by its answers, in virtual time.
+
+use disk::{Asked, DISKS, DiskDescription};
+use fit::{Description, Kind, Plan, Role, Session, fit, quality, serve, worst};
+use units::Bytes;
+
+fn shipped(name: &str) -> &'static str {
+    DISKS.iter().find(|shipped| shipped.name == name).map_or("", |shipped| shipped.text)
+}
+
+/// Reads scattered by a multiplication: the test needs no generator of its own.
+fn reads(session: &'static str, role: Role, count: u64, size: u64, salt: u64) -> Session {
+    let place = |nth: u64| (nth * 2_654_435_761 + salt) % 400_000_000 * 8;
+    let requests = (0..count).map(|nth| Asked::read(place(nth), size)).collect();
+    Session { name: session, role, depth: 1, requests }
+}
+
+#[test]
+fn a_hidden_drive_is_found_by_its_reads() {
+    let text = shipped("seagate-st2000dm006");
+    let hidden = text
+        .replace("rpm = 7200", "rpm = 5900")
+        .replace("average = \"8.5ms\"", "average = \"10.8ms\"")
+        .replace("full = \"16ms\"", "full = \"19ms\"");
+    assert_ne!(hidden, text);
+    let hidden = DiskDescription::parse("hidden", &hidden).unwrap();
+    let plan = Plan {
+        kind: Kind::Drive,
+        span: Bytes::from_gib(1600),
+        sessions: vec![
+            reads("fitted to", Role::Reads, 500, 8, 0),
+            reads("held out", Role::HeldOut, 1500, 32, 77),
+        ],
+    };
+    let measured = serve(&hidden, 5, &plan).unwrap();
+    let start = Description::parse("start", text).unwrap();
+    let against = |disk: &DiskDescription| {
+        worst(&quality(&plan, &measured, &serve(disk, 1, &plan).unwrap())).unwrap()
+    };
+    assert!(against(&start.disk().unwrap()) > 0.1, "the two differ to begin with");
+    let fitted = fit(&plan, &measured, start.clone(), 1, |_| {}).unwrap();
+    let found = against(&fitted.description.disk().unwrap());
+    assert!(found < 0.05, "{found}");
+    assert_eq!(fit(&plan, &measured, start, 1, |_| {}).unwrap(), fitted, "equal arguments");
+
+    // The file says of each parameter where it comes from, and can be read.
+    let text = fitted.text("mine", "a drive of mine", 3_000_000_000, "measured here");
+    let read = DiskDescription::parse("mine.toml", &text).unwrap();
+    assert!(read.provenance.iter().any(|from| !from.assumed && from.text == "measured here"));
+    assert!(read.provenance.iter().any(|from| from.assumed && from.of.contains(&"heads".into())));
+}
+
+#[test]
+fn what_is_no_single_disk_is_refused() {
+    for name in ["ideal", "areca-arc-1220"] {
+        let error = Description::parse(name, shipped(name)).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("neither"), "{error}");
+    }
+}
+
+#[test]
+fn a_device_is_asked_for_reads_alone() {
+    for kind in [Kind::Drive, Kind::Ssd] {
+        let plan = Plan::new(kind, Bytes::from_gib(1), false, 1);
+        assert!(!plan.sessions.is_empty());
+        let asked = plan.sessions.iter().flat_map(|session| &session.requests);
+        for asked in asked {
+            assert_eq!(asked.operation, disk::Operation::Read);
+        }
+    }
+}
