@@ -1,6 +1,5 @@
 //! `fstrial lab fit`: a model of this machine's disk, and a profile that has it.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use disk::DISKS;
@@ -69,13 +68,18 @@ fn here(arguments: &LabFit) -> Ended {
     if arguments.output.is_none()
         && let Some(directory) = profile_path.parent()
     {
-        std::fs::create_dir_all(directory).map_err(Failure::from(Exit::Output))?;
+        files::private_directory(directory).map_err(Failure::from(Exit::Output))?;
     }
     for path in [&profile_path, &disk_path] {
         files::check_output(path).map_err(Failure::from(Exit::Output))?;
     }
     eprintln!("measuring: at most five minutes; anything else that uses the disk spoils it");
     let mut disk = ThisDisk::open(&place).map_err(failed)?;
+    if disk.kind() == Kind::Drive && disk.writes() {
+        let problem = "this disk turns, and a file of 512 MiB says nothing of its seeks: measure all \
+                       of it with --device, by reading alone";
+        return Err(Failure::new(Exit::Refused, problem.to_owned()));
+    }
     let plan = Plan::new(disk.kind(), disk.span(), disk.writes(), SEED);
     let measured = disk.serve(&plan, |session| eprintln!("  {session}")).map_err(failed)?;
     eprintln!("fitting: some minutes of processor time");
@@ -107,10 +111,9 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    files::write_output(path, |file| {
-        file.write_all(text.as_bytes()).map_err(files::FileError::of("write", path))
+    crate::files::write_whole(path, text.as_bytes()).map_err(|error| {
+        Failure::new(Exit::Output, format!("cannot write {}: {error}", path.display()))
     })
-    .map_err(|error: files::FileError| Failure::new(Exit::Output, error.to_string()))
 }
 
 fn source(place: &Place, held_out: &[HeldOut]) -> String {
