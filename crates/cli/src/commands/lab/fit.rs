@@ -73,7 +73,7 @@ fn here(arguments: &LabFit) -> Ended {
     for path in [&profile_path, &disk_path] {
         files::check_output(path).map_err(Failure::from(Exit::Output))?;
     }
-    eprintln!("measuring: at most five minutes; anything else that uses the disk spoils it");
+    eprintln!("measuring: about two minutes; anything else that uses the disk spoils it");
     let mut disk = ThisDisk::open(&place).map_err(failed)?;
     if disk.kind() == Kind::Drive && disk.writes() {
         let problem = "this disk turns, and a file of 512 MiB says nothing of its seeks: measure all \
