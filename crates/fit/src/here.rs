@@ -22,6 +22,8 @@ const ALIGNMENT: usize = 4096;
 const LARGEST: usize = 1 << 20;
 /// All sessions together take no longer.
 const SESSIONS_MAX: Duration = Duration::from_secs(120);
+/// What `statfs` says of ramfs; the library has no name for it.
+const RAMFS_MAGIC: libc::c_long = 0x8584_58f6;
 /// Of a directory's filesystem so much is used, and left free.
 const FILE_SIZE: Bytes = Bytes::from_mib(512);
 
@@ -76,6 +78,10 @@ impl ThisDisk {
         }
         // SAFETY: just opened, and nobody else's.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        if in_memory(&file) {
+            let problem = "lies in memory: there is no disk below it to measure";
+            return Err(FitError::Unfit(format!("{} {problem}", path.display())));
+        }
         // SAFETY: a valid descriptor; nothing of ours is referred to.
         if unsafe { libc::fallocate(fd, 0, 0, FILE_SIZE.0 as i64) } != 0 {
             return Err(failed("find 512 MiB of room in")(io::Error::last_os_error()));
@@ -236,6 +242,16 @@ impl ThisDisk {
                 opcode::Read::new(file, buffer.as_mut_ptr(), length).offset(place).build()
             }
         }
+    }
+}
+
+/// Whether a file's filesystem keeps its contents in memory alone.
+fn in_memory(file: &File) -> bool {
+    // SAFETY: all zeros is a valid `statfs`, and the descriptor is open.
+    unsafe {
+        let mut told: libc::statfs = std::mem::zeroed();
+        libc::fstatfs(file.as_raw_fd(), &raw mut told) == 0
+            && (told.f_type == libc::TMPFS_MAGIC || told.f_type == RAMFS_MAGIC)
     }
 }
 

@@ -12,6 +12,8 @@ use crate::output::print;
 
 /// What a fit has to come to on requests that it has not seen.
 const WITHIN: f64 = 0.05;
+/// From here on the model stands for another disk.
+const POOR: f64 = 0.25;
 /// Decides what is asked and what the search tries.
 const SEED: u64 = 1;
 
@@ -176,6 +178,10 @@ fn table(held_out: &[HeldOut], profile: &Path, disk: &Path) -> String {
         text += &format!("{:<28} {:>10} {:>10} {:>10}\n", held.name, p50.0, p95.0, p99.0);
         let model = [p50.1, p95.1, p99.1].map(|time| format!("({time})"));
         text += &format!("{:<28} {:>10} {:>10} {:>10}\n", "", model[0], model[1], model[2]);
+    }
+    if fit::worst(held_out).is_none_or(|worst| worst > POOR) {
+        text += "\nPOOR: results of this profile are not those of this machine. Measure again when \
+                 nothing else uses the disk, or take the nearest of `fstrial list profiles`.\n";
     }
     text += &format!(
         "\nprofile  {}\ndisk     {}\nuse it   fstrial run WORKLOADS --profile {THIS_MACHINE}\n",
