@@ -24,6 +24,10 @@ const LARGEST: usize = 1 << 20;
 const SESSIONS_MAX: Duration = Duration::from_secs(120);
 /// What `statfs` says of ramfs; the library has no name for it.
 const RAMFS_MAGIC: libc::c_long = 0x8584_58f6;
+/// Reads that tell a drive from what is only called one.
+const PROBES: u64 = 101;
+/// No drive that turns finds half of its sectors sooner: half a turn takes 2 ms at least.
+const TURNS_ABOVE: Duration = Duration::from_millis(1);
 /// Of a directory's filesystem so much is used, and left free.
 const FILE_SIZE: Bytes = Bytes::from_mib(512);
 
@@ -45,6 +49,7 @@ pub struct ThisDisk {
     writes: bool,
     queue: Option<PathBuf>,
     place: String,
+    kind: Kind,
 }
 
 impl ThisDisk {
@@ -90,8 +95,10 @@ impl ThisDisk {
         let place = path.display().to_string();
         let queue = queue_of(device);
         let size = queue.as_deref().and_then(size_of).unwrap_or(FILE_SIZE);
-        let mut disk = ThisDisk { file, span: FILE_SIZE, size, writes: true, queue, place };
+        let kind = Kind::Ssd;
+        let mut disk = ThisDisk { file, span: FILE_SIZE, size, writes: true, queue, place, kind };
         disk.fill()?;
+        disk.kind = disk.kind_by_answers().map_err(failed("read"))?;
         Ok(disk)
     }
 
@@ -113,7 +120,10 @@ impl ThisDisk {
             return Err(FitError::Unfit(format!("{} {problem}", path.display())));
         }
         let place = path.display().to_string();
-        Ok(ThisDisk { file, span: size, size, writes: false, queue, place })
+        let kind = Kind::Ssd;
+        let mut disk = ThisDisk { file, span: size, size, writes: false, queue, place, kind };
+        disk.kind = disk.kind_by_answers().map_err(failed("read"))?;
+        Ok(disk)
     }
 
     /// Contents that no disk can shorten: what was only allocated is read from no medium.
@@ -127,12 +137,33 @@ impl ThisDisk {
         self.file.sync_all().map_err(failed)
     }
 
-    /// What the kernel says it is.
+    /// Whether it turns, by its answers: what a hypervisor gives is often called rotational.
     pub fn kind(&self) -> Kind {
-        match self.said("rotational").as_deref() {
-            Some("1") => Kind::Drive,
-            _ => Kind::Ssd,
+        self.kind
+    }
+
+    /// Whether the kernel says that it turns.
+    pub fn rotational(&self) -> bool {
+        self.said("rotational").as_deref() == Some("1")
+    }
+
+    /// What the kernel calls rotational has to answer like it.
+    fn kind_by_answers(&self) -> io::Result<Kind> {
+        if !self.rotational() {
+            return Ok(Kind::Ssd);
         }
+        let mut buffer = Buffer::new(1)?;
+        let pages = self.span.0 / ALIGNMENT as u64;
+        let mut times = Vec::new();
+        for nth in 0..PROBES {
+            // Far apart, and in no order that read-ahead knows.
+            let page = nth * 2_654_435_761 % pages;
+            let began = Instant::now();
+            self.file.read_exact_at(&mut buffer.of(0)[..ALIGNMENT], page * ALIGNMENT as u64)?;
+            times.push(began.elapsed());
+        }
+        times.sort_unstable();
+        Ok(if times[times.len() / 2] < TURNS_ABOVE { Kind::Ssd } else { Kind::Drive })
     }
 
     /// How much of it is measured.

@@ -75,13 +75,13 @@ fn here(arguments: &LabFit) -> Ended {
     for path in [&profile_path, &disk_path] {
         files::check_output(path).map_err(Failure::from(Exit::Output))?;
     }
-    eprintln!("measuring: about two minutes; anything else that uses the disk spoils it");
     let mut disk = ThisDisk::open(&place).map_err(failed)?;
     if disk.kind() == Kind::Drive && disk.writes() {
         let problem = "this disk turns, and a file of 512 MiB says nothing of its seeks: measure all \
                        of it with --device, by reading alone";
         return Err(Failure::new(Exit::Refused, problem.to_owned()));
     }
+    eprintln!("measuring: about two minutes; anything else that uses the disk spoils it");
     let plan = Plan::new(disk.kind(), disk.span(), disk.writes(), SEED);
     let measured = disk.serve(&plan, |session| eprintln!("  {session}")).map_err(failed)?;
     eprintln!("fitting: some minutes of processor time");
@@ -139,7 +139,7 @@ fn profile(disk: &ThisDisk, model: &Path, source: &str) -> String {
     let write_cache = disk.write_cache().unwrap_or(true);
     let queue: toml::Table = [
         ("model", toml::Value::String(model.display().to_string())),
-        ("rotational", flag(disk.kind() == Kind::Drive)),
+        ("rotational", flag(disk.rotational())),
         ("write_cache", flag(write_cache)),
         ("fua", flag(disk.fua().unwrap_or(false))),
         ("discard", flag(disk.kind() == Kind::Ssd)),
