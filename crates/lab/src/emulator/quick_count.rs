@@ -7,7 +7,7 @@
 //! waits until the store has reached the cache, in each block. Storing all 32 bits, as the
 //! counter was checked not to be negative, writes the same values without the wait. Nothing else
 //! in the code that runs or in what is counted changes: figures are the same to the nanosecond,
-//! which `tests/guest.rs` compares. What is gained depends on how short the blocks are:
+//! which `tests/guest/main.rs` compares. What is gained depends on how short the blocks are:
 //! unpacking 7,713 mails into one directory of ext2, a search in short loops, took 38 s instead of
 //! 98; the work of `lab bench`, which waits for its disk, took 1.05 to 1.25 times as long without.
 //!

@@ -14,7 +14,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &["sqlite3", "git", "rsync", "dash"],
     programs: &["sqlite3", "git", "rsync", "dash"],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[] },
+    archives: Archives { components: &[], backports: &[], security: &[] },
 };
 
 impl OptionalPart for Programs {
