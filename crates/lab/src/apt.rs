@@ -197,14 +197,21 @@ impl Apt {
     /// # Errors
     /// When a package does not exist or its dependencies cannot be met.
     pub(crate) fn plan(&self, packages: &[&str], closure: bool) -> Result<Vec<Package>, LabError> {
-        let verb: &[&str] = if closure {
-            &["-qq", "--print-uris", "install"]
-        } else {
-            &["-qq", "--print-uris", "download"]
+        let plan = |verb: &str, packages: &[&str]| -> Result<Vec<Package>, LabError> {
+            let arguments: Vec<&str> =
+                ["-qq", "--print-uris", verb].iter().chain(packages).copied().collect();
+            let text = self.run("apt-get", &arguments)?;
+            Ok(text.lines().filter_map(planned).collect())
         };
-        let arguments: Vec<&str> = verb.iter().chain(packages).copied().collect();
-        let text = self.run("apt-get", &arguments)?;
-        Ok(text.lines().filter_map(planned).collect())
+        if !closure {
+            return plan("download", packages);
+        }
+        // Only of a download does apt-get name the SHA-256 by which packages are kept.
+        let exact = exactly(&plan("install", packages)?);
+        match exact.is_empty() {
+            true => Ok(Vec::new()),
+            false => plan("download", &exact.iter().map(String::as_str).collect::<Vec<_>>()),
+        }
     }
 
     /// Downloads what was planned into [`Apt::archives`].
@@ -215,12 +222,16 @@ impl Apt {
         if planned.is_empty() {
             return Ok(());
         }
-        let exact: Vec<String> =
-            planned.iter().map(|package| format!("{}={}", package.name, package.version)).collect();
+        let exact = exactly(planned);
         let mut arguments = vec!["-qq", "download"];
         arguments.extend(exact.iter().map(String::as_str));
         self.run("apt-get", &arguments).map(drop)
     }
+}
+
+/// Packages as `apt-get` is asked for these versions of them.
+fn exactly(packages: &[Package]) -> Vec<String> {
+    packages.iter().map(|package| format!("{}={}", package.name, package.version)).collect()
 }
 
 /// Name and version that a `.deb` gives of itself.

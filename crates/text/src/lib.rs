@@ -84,12 +84,17 @@ fn steers(c: char) -> bool {
 }
 
 /// What was probably meant by a name that does not exist: `did you mean …?` with the most alike
-/// of what exists, else the list of it. `None` where nothing exists.
+/// of what exists, or all that begin so, else the list of what exists. `None` where nothing exists.
 pub fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     /// Below this likeness (0 to 1) a guess is none.
     const ALIKE: f64 = 0.75;
     let mut known: Vec<&str> = known.into_iter().collect();
     known.dedup();
+    let begins: Vec<&str> =
+        known.iter().copied().filter(|name| name.starts_with(wrong) && !wrong.is_empty()).collect();
+    if begins.len() > 1 {
+        return Some(format!("did you mean one of {}?", begins.join(", ")));
+    }
     let nearest = known
         .iter()
         .map(|name| (strsim::jaro_winkler(&wrong.to_lowercase(), &name.to_lowercase()), *name))
@@ -110,6 +115,9 @@ mod tests {
         assert_eq!(meant("rieserfs", known).unwrap(), "did you mean `reiserfs`?");
         assert_eq!(meant("zfq!", ["ext2", "jfs"]).unwrap(), "there is: ext2, jfs");
         assert_eq!(meant("x", []), None);
+        let disks = ["ideal", "samsung-pm883", "samsung-970-pro"];
+        let several = "did you mean one of samsung-pm883, samsung-970-pro?";
+        assert_eq!(meant("samsung", disks).unwrap(), several);
     }
 
     #[test]

@@ -23,6 +23,8 @@ fn stock_kernel(cache: &Path) -> Option<PathBuf> {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
+    // A lab that was there already has fetched no lists.
+    apt("apt-get", &["-qq", "update"]);
     let names = apt("apt-cache", &["pkgnames", "linux-image-6.1.0-"]);
     let number = |name: &&str| -> Option<u32> {
         name.strip_prefix("linux-image-6.1.0-")?.strip_suffix("-amd64")?.parse().ok()
