@@ -83,26 +83,34 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What was probably meant by a name that does not exist: `did you mean …?` with the most alike
-/// of what exists, or all that begin so, else the list of what exists. `None` where nothing exists.
-pub fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+/// What was probably meant by a name that does not exist, as a question: the most alike of what
+/// exists, or all that begin so. `None` where nothing is alike.
+pub fn alike<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     /// Below this likeness (0 to 1) a guess is none.
     const ALIKE: f64 = 0.75;
-    let mut known: Vec<&str> = known.into_iter().collect();
-    known.dedup();
-    let begins: Vec<&str> =
+    let known: Vec<&str> = known.into_iter().collect();
+    let mut begin: Vec<&str> =
         known.iter().copied().filter(|name| name.starts_with(wrong) && !wrong.is_empty()).collect();
-    if begins.len() > 1 {
-        return Some(format!("did you mean one of {}?", begins.join(", ")));
+    begin.dedup();
+    if begin.len() > 1 {
+        return Some(format!("did you mean one of {}?", begin.join(", ")));
     }
     let nearest = known
         .iter()
         .map(|name| (strsim::jaro_winkler(&wrong.to_lowercase(), &name.to_lowercase()), *name))
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
-    if nearest.0 >= ALIKE {
-        return Some(format!("did you mean `{}`?", nearest.1));
+    (nearest.0 >= ALIKE).then(|| format!("did you mean `{}`?", nearest.1))
+}
+
+/// What was probably meant, as [`alike`], else the list of what exists. `None` where nothing
+/// exists.
+pub fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    known.dedup();
+    if known.is_empty() {
+        return None;
     }
-    Some(format!("there is: {}", known.join(", ")))
+    alike(wrong, known.iter().copied()).or_else(|| Some(format!("there is: {}", known.join(", "))))
 }
 
 #[cfg(test)]

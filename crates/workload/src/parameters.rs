@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, ParseQuantityError};
 
 use crate::typed::{Typed, Value};
-use crate::{Description, Kind, Parameter};
+use crate::{Description, Kind, Parameter, Preset};
 
 /// Every parameter of one workload with its value, defaults filled in and scale applied.
 /// Stored with each trial.
@@ -98,12 +98,18 @@ impl Parameters {
 }
 
 impl Description {
-    /// The question that these parameters answer: a preset's, where all it sets is so.
+    /// The question that these parameters answer: a preset's, where all it sets is so but for
+    /// sizes.
     pub fn question(&self, parameters: &[(String, String)]) -> &'static str {
         let is_set = |(name, value): &(&str, &str)| {
             parameters.iter().any(|(known, given)| known == name && same(self, name, given, value))
         };
-        let preset = self.presets.iter().find(|preset| preset.set.iter().all(is_set));
+        // Sizes follow --scale, and are no part of the question.
+        let scales = |(name, _): &&(&str, &str)| {
+            self.parameters.iter().any(|known| known.name == *name && known.scales)
+        };
+        let is_asked = |preset: &&Preset| preset.set.iter().filter(|it| !scales(it)).all(is_set);
+        let preset = self.presets.iter().find(is_asked);
         preset.map_or(self.headline.question, |preset| preset.question)
     }
 }

@@ -90,7 +90,11 @@ impl<'a> Options<'a> {
                 }
                 None => "no filesystem has such an option".to_owned(),
             };
-            let next = text::meant(name, known).unwrap_or_else(|| "it takes none".to_owned());
+            let alike = text::alike(name, known.clone());
+            // A word of other filesystems is no slip of the pen.
+            let next = alike
+                .filter(|_| super::vocabulary::word(name).is_none())
+                .unwrap_or_else(|| listed("it takes", known));
             return Err(Refusal::new(what, rule).with_next(next));
         };
         let meaning = read(option, text).map_err(|rule| {

@@ -93,8 +93,9 @@ impl LayoutChoice {
     pub(super) fn check(&self, parameters: &[&'static Parameter]) -> Result<(), Refusal> {
         for (name, value) in &self.parameters {
             let Some(parameter) = parameters.iter().find(|parameter| parameter.name == name) else {
-                let known = parameters.iter().map(|parameter| parameter.name);
-                let meant = text::meant(name, known).unwrap_or_else(|| "it takes none".to_owned());
+                let known: Vec<_> = parameters.iter().map(|parameter| parameter.name).collect();
+                let meant = text::alike(name, known.iter().copied())
+                    .unwrap_or_else(|| format!("it takes: {}", known.join(", ")));
                 return Err(self
                     .refuse(format!("{} has no parameter `{name}`", self.name))
                     .with_next(meant));

@@ -42,7 +42,7 @@ fn every_layout_is_named_once_and_documented() {
 #[test]
 fn what_breaks_a_rule_is_refused_before_anything_is_made() {
     for (text, part) in [
-        ("raid7", "there is no such layout; there are: single, raid0"),
+        ("raid7", "there is no such layout; did you mean `raid"),
         ("raid5x2", "with parity beside two disks' data it takes three"),
         ("raid6x3", "it takes four"),
         ("raid0x1", "striping takes two disks"),
