@@ -63,7 +63,10 @@ impl Apt {
             let path = directory.join(part);
             std::fs::create_dir_all(&path).map_err(LabError::at("create", &path))?;
         }
-        let apt = Apt { directory: directory.to_owned(), config: directory.join("apt.conf") };
+        // What is written down here outlives the name by which it was reached: a link to the
+        // cache, in a home that is gone tomorrow.
+        let directory = &directory.canonicalize().map_err(LabError::at("resolve", directory))?;
+        let apt = Apt { directory: directory.clone(), config: directory.join("apt.conf") };
         // A file that an interrupted build left: apt would take it for what it planned by
         // its name and size alone, and leave it out of its plan.
         sweep(&apt.archives())?;

@@ -17,12 +17,23 @@ use super::spec;
 fn stock_kernel(cache: &Path) -> Option<PathBuf> {
     let apt = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);
-        // Lists and settings are those with which the lab itself was built.
-        command.args(arguments).env("APT_CONFIG", cache.join("apt/apt.conf")).current_dir(cache);
+        // Sources and settings are those with which the lab itself was built.
+        command.env("APT_CONFIG", cache.join("apt/apt.conf")).current_dir(cache);
+        for (setting, place) in [
+            ("Dir::State", "state"),
+            ("Dir::State::status", "state/status"),
+            ("Dir::Cache", "cache"),
+        ] {
+            command.arg("-o").arg(format!("{setting}={}", cache.join("apt").join(place).display()));
+        }
+        command.args(arguments);
         let output = command.output().expect("the lab was built with apt");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
+    for place in ["state/lists/partial", "cache/archives/partial"] {
+        std::fs::create_dir_all(cache.join("apt").join(place)).expect("the lab is ours");
+    }
     // A lab that was there already has fetched no lists.
     apt("apt-get", &["-qq", "update"]);
     let names = apt("apt-cache", &["pkgnames", "linux-image-6.1.0-"]);
