@@ -20,27 +20,33 @@ pub(crate) struct ClusterArguments {
     pub(crate) on: Option<Cluster>,
 
     /// As sbatch has it
-    #[arg(long, value_name = "NAME", requires = "on")]
+    #[arg(long, value_name = "NAME", requires = "on", hide_short_help = true)]
     pub(crate) partition: Option<String>,
 
     /// As sbatch has it
-    #[arg(long, value_name = "NODES", requires = "on")]
+    #[arg(long, value_name = "NODES", requires = "on", hide_short_help = true)]
     pub(crate) nodelist: Option<String>,
 
     /// The most that one trial may take, as sbatch's --time has it: 90, 8:00:00
-    #[arg(long, value_name = "TIME", requires = "on")]
+    #[arg(long, value_name = "TIME", requires = "on", hide_short_help = true)]
     pub(crate) time_limit: Option<String>,
 
     /// How many trials run at the same time at most
-    #[arg(long, value_name = "N", requires = "on")]
+    #[arg(long, value_name = "N", requires = "on", hide_short_help = true)]
     pub(crate) at_once: Option<u32>,
 
     /// A further option of sbatch: --sbatch=--account=NAME; as often as needed
-    #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "OPTION",
+        requires = "on",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     pub(crate) sbatch: Vec<String>,
 
     /// A directory that all nodes see [default: beside the results database]
-    #[arg(long, value_name = "DIR", requires = "on")]
+    #[arg(long, value_name = "DIR", requires = "on", hide_short_help = true)]
     pub(crate) spool: Option<PathBuf>,
 }
 

@@ -1,10 +1,9 @@
 //! Every workload of the table, at a reduced size, in one sequence.
 
 use lab::Lab;
-use units::Bytes;
 use workload::InputKind;
 
-use crate::{Sequence, carry_out_all, how, spec};
+use crate::{Sequence, how, twice_the_same};
 
 /// Each workload with settings that make it small. A sequence: the maildirs are kept, `randomio`
 /// finds the file that `bigfile` has left.
@@ -63,36 +62,24 @@ pub(crate) fn every_workload_is_in_the_list() {
 /// filesystems were asked for the same work.
 pub(crate) fn every_workload(lab: &Lab) {
     let filesystems = ["ext4", "xfs", "reiserfs"];
-    let specs: Vec<_> = filesystems
-        .iter()
-        .map(|filesystem| spec(filesystem, SMALL, Bytes::from_mib(512)))
-        .flat_map(|spec| [spec.clone(), spec])
-        .collect();
-    let seen = carry_out_all(lab, &specs);
+    let seen = twice_the_same(lab, &filesystems, SMALL);
     let mut work = Vec::new();
-    for (filesystem, pair) in filesystems.iter().zip(seen.chunks(2)) {
-        let (first, second) = (&pair[0], &pair[1]);
-        assert!(first.outcome.is_done(), "{filesystem}: {}", first.outcome);
+    for (filesystem, seen) in filesystems.iter().zip(&seen) {
         for (name, _) in SMALL {
-            let mut phases = first.phases.iter().filter(|phase| phase.workload == *name);
+            let mut phases = seen.phases.iter().filter(|phase| phase.workload == *name);
             assert!(phases.next().is_some(), "{filesystem}: {name} told nothing");
         }
-        let mut skipped = Vec::new();
-        for (phase, again) in first.phases.iter().zip(&second.phases) {
-            let name = format!("{filesystem}: {} {}", phase.workload, phase.phase);
-            if how(phase) != "completed" {
-                skipped.push((phase.workload.as_str(), phase.phase.as_str(), how(phase)));
-            }
-            assert_eq!(phase.wall, again.wall, "{name}");
-            assert!(phase == again, "{name}: other figures");
-        }
-        assert_eq!(skipped, LEFT_OUT, "{filesystem}");
-        assert_eq!(first.phases.len(), second.phases.len());
-        let requests = first.log.as_ref().map_or(0, |log| log.records.len());
+        let left_out: Vec<_> = seen
+            .phases
+            .iter()
+            .filter(|phase| how(phase) != "completed")
+            .map(|phase| (phase.workload.as_str(), phase.phase.as_str(), how(phase)))
+            .collect();
+        assert_eq!(left_out, LEFT_OUT, "{filesystem}");
+        let requests = seen.log.as_ref().map_or(0, |log| log.records.len());
         assert!(requests > 1000, "{filesystem}: {requests}");
-        assert!(first.log == second.log, "{filesystem}: another log of requests");
         work.push(
-            first.phases.iter().map(|phase| {
+            seen.phases.iter().map(|phase| {
                 (phase.workload.as_str(), phase.phase.as_str(), phase.ops, phase.digest)
             }),
         );

@@ -139,3 +139,29 @@ pub(crate) fn carry_out_all(lab: &Lab, specs: &[TrialSpec]) -> Vec<Seen> {
     seen.sort_by_key(|(nth, _)| *nth);
     seen.into_iter().map(|(_, seen)| seen).collect()
 }
+
+/// Carries out the same sequence twice on each filesystem: both are complete and equal to the
+/// nanosecond, in every figure and in every request. The first of each pair, in order.
+pub(crate) fn twice_the_same(lab: &Lab, filesystems: &[&str], sequence: Sequence<'_>) -> Vec<Seen> {
+    let specs: Vec<_> = filesystems
+        .iter()
+        .map(|filesystem| spec(filesystem, sequence, Bytes::from_mib(512)))
+        .flat_map(|spec| [spec.clone(), spec])
+        .collect();
+    let mut seen = carry_out_all(lab, &specs).into_iter();
+    let mut firsts = Vec::new();
+    for filesystem in filesystems {
+        let (Some(first), Some(second)) = (seen.next(), seen.next()) else { break };
+        assert!(first.outcome.is_done(), "{filesystem}: {}", first.outcome);
+        assert_eq!(first.phases.len(), second.phases.len(), "{filesystem}");
+        for (phase, again) in first.phases.iter().zip(&second.phases) {
+            let name = format!("{filesystem}: {} {}", phase.workload, phase.phase);
+            assert_eq!(phase.wall, again.wall, "{name}");
+            assert!(phase == again, "{name}: other figures");
+        }
+        assert!(first.log == second.log, "{filesystem}: another log of requests");
+        firsts.push(first);
+    }
+    assert_eq!(firsts.len(), filesystems.len());
+    firsts
+}

@@ -5,6 +5,7 @@ use serde::Serialize;
 use stack::Durability;
 
 use super::{Metric, SpaceLeft, Unit};
+use crate::wording::counted;
 
 /// A run, analysed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,6 +37,24 @@ pub struct TrialCounts {
     pub timed_out: usize,
     pub died: usize,
     pub outstanding: usize,
+}
+
+impl TrialCounts {
+    /// How many are done of how many, and how the others ended, in words.
+    pub(crate) fn said(&self) -> String {
+        let others = [
+            (self.refused, "refused"),
+            (self.failed, "failed"),
+            (self.timed_out, "timed out"),
+            (self.died, "died"),
+            (self.outstanding, "not run yet"),
+        ];
+        let mut said = format!("{} of {} done", self.done, counted(self.planned, "trial"));
+        for (count, word) in others.into_iter().filter(|(count, _)| *count > 0) {
+            said += &format!(", {count} {word}");
+        }
+        said
+    }
 }
 
 /// A contender and what it really ran on. Lists hold one entry unless trials differed.

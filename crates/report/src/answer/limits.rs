@@ -58,20 +58,7 @@ pub(super) fn of_run(
 
 /// Trials without figures, by how they ended.
 fn lost(counts: &TrialCounts) -> Option<String> {
-    let kinds = [
-        (counts.refused, "refused"),
-        (counts.failed, "failed"),
-        (counts.timed_out, "timed out"),
-        (counts.died, "died"),
-        (counts.outstanding, "not run yet"),
-    ];
-    let said: Vec<String> = kinds
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    let planned = counted(counts.planned, "trial");
-    (!said.is_empty()).then(|| format!("{} of {planned} done, {}.", counts.done, said.join(", ")))
+    (counts.done < counts.planned).then(|| format!("{}.", counts.said()))
 }
 
 /// Whether a real machine had other work to do when the run began.

@@ -97,7 +97,7 @@ pub(super) fn page(analysis: &Analysis, run: &StoredRun) -> Page {
         workloads: phases::workloads(analysis, run),
         contenders: contenders(analysis, run),
         trials: trials::trials(run),
-        trials_line: trials_line(analysis),
+        trials_line: analysis.trials.said(),
         trials_shortened: trials::are_shortened(run),
         command: crate::repeat::command(run),
         alpha: format!("{:.0}", analysis.alpha * 100.0),
@@ -179,7 +179,7 @@ fn facts(analysis: &Analysis, run: &StoredRun) -> Vec<(String, String)> {
                 header.seed
             ),
         ),
-        ("Trials", trials_line(analysis)),
+        ("Trials", analysis.trials.said()),
         ("Begun", header.created.clone()),
         ("fstrial", header.fstrial_version.clone()),
     ];
@@ -191,22 +191,6 @@ fn facts(analysis: &Analysis, run: &StoredRun) -> Vec<(String, String)> {
         facts.retain(|(name, _)| *name != "Asked");
     }
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn trials_line(analysis: &Analysis) -> String {
-    let counts = &analysis.trials;
-    let mut line = format!("{} of {} done", counts.done, counted(counts.planned, "trial"));
-    let kinds = [
-        (counts.refused, "refused"),
-        (counts.failed, "failed"),
-        (counts.timed_out, "timed out"),
-        (counts.died, "died"),
-        (counts.outstanding, "not run yet"),
-    ];
-    for (count, word) in kinds.into_iter().filter(|(count, _)| *count > 0) {
-        line += &format!(", {count} {word}");
-    }
-    line
 }
 
 fn overview(analysis: &Analysis) -> Option<Overview> {

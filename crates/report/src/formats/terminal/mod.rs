@@ -232,18 +232,7 @@ impl Page {
 
     fn run(&mut self, analysis: &Analysis, run: &StoredRun) {
         let header = &run.header;
-        let counts = &analysis.trials;
-        let kinds = [
-            (counts.refused, "refused"),
-            (counts.failed, "failed"),
-            (counts.timed_out, "timed out"),
-            (counts.died, "died"),
-            (counts.outstanding, "not run yet"),
-        ];
-        let mut trials = format!("{} of {} done", counts.done, counted(counts.planned, "trial"));
-        for (count, word) in kinds.into_iter().filter(|(count, _)| *count > 0) {
-            trials += &format!(", {count} {word}");
-        }
+        let trials = analysis.trials.said();
         self.wrapped(
             "",
             &format!(
