@@ -2,6 +2,7 @@
 //! standard error and one document on standard output, ends with a documented exit code.
 
 mod arguments;
+mod candidates;
 mod cluster;
 mod commands;
 mod ending;
@@ -11,7 +12,8 @@ mod output;
 mod places;
 mod progress;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
 
 use crate::arguments::{Arguments, Command};
 use crate::output::say;
@@ -21,6 +23,10 @@ fn main() -> std::process::ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == testbed::CHILD_COMMAND) {
         return testbed::child_main();
     }
+    // A shell that completes a command line: answers and ends.
+    CompleteEnv::with_factory(|| candidates::known(Arguments::command()))
+        .var(candidates::VARIABLE)
+        .complete();
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Run(run) => commands::run::run(run),

@@ -9,10 +9,8 @@ use crate::output::print_document;
 
 /// `fstrial completions SHELL`.
 pub(crate) fn completions(arguments: &Completions) -> Ended {
-    let mut command = Arguments::command();
-    // Into memory first: the reader of standard output may have seen enough.
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, "fstrial", &mut script);
+    let script = crate::candidates::script(arguments.shell);
+    let script = script.map_err(Failure::from(Exit::Output))?;
     print_document(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -5,8 +5,9 @@
 //! or runs that a test does not have.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::sandbox::{Sandbox, is_root};
+use crate::sandbox::{Ran, Sandbox, is_root};
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -131,13 +132,45 @@ fn every_command_shown_works() {
     assert!(run >= 8, "only {run} commands were found");
 }
 
+/// As bash does it when the key is pressed.
 #[test]
-fn completions_and_man_pages_come_from_the_help() {
+fn a_shell_completes_options_and_names() {
     let sandbox = Sandbox::new();
-    for shell in ["bash", "zsh", "fish"] {
+    sandbox.run("run null --dir . --repeats 1 -q").ended_with(0);
+    let script = "source <(\"$0\" completions bash)
+        fstrial() { \"$0\" \"$@\"; }
+        COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1)) COMP_TYPE=9
+        _clap_complete_fstrial fstrial \"${COMP_WORDS[COMP_CWORD]}\"
+        printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let completed = |words: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_fstrial");
+        let mut bash = Command::new("bash");
+        bash.args(["-c", script, program, "fstrial"]).args(words);
+        bash.env("HOME", sandbox.directory.path()).env_remove("XDG_DATA_HOME");
+        Ran::of(bash.output().unwrap())
+            .ended_with(0)
+            .stdout
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(completed(&["run", "--repe"]), ["--repeats"]);
+    assert_eq!(completed(&["run", "maildir-write@"]), ["maildir-write@dovecot"]);
+    assert_eq!(completed(&["run", "--fs", "ext4,x"]), ["ext4,xfs"]);
+    assert_eq!(completed(&["run", "--profile", "laptop-n"]), ["laptop-nvme"]);
+    assert_eq!(completed(&["disk", "check", "samsung-870"]), ["samsung-870-evo"]);
+    assert_eq!(completed(&["study", "run", "video"]), ["video-2011"]);
+    let runs = completed(&["report", ""]);
+    assert_eq!(runs[..2], ["latest", "r1"], "{runs:?}");
+    for shell in ["zsh", "fish"] {
         let script = sandbox.run(&format!("completions {shell}")).ended_with(0).stdout;
-        assert!(script.contains("repeats"), "{shell}");
+        assert!(script.contains("FSTRIAL_COMPLETE"), "{shell}");
     }
+}
+
+#[test]
+fn man_pages_come_from_the_help() {
+    let sandbox = Sandbox::new();
     sandbox.run("man pages").ended_with(0);
     let page = std::fs::read_to_string(sandbox.path("pages/fstrial-run.1")).unwrap();
     assert!(page.contains("random blocks"), "{page}");

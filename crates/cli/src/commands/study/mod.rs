@@ -71,7 +71,7 @@ fn report(arguments: &StudyReport) -> Ended {
 }
 
 /// A study that is sound.
-fn read(named: &str) -> Result<Study, Failure> {
+pub(crate) fn read(named: &str) -> Result<Study, Failure> {
     Ok(read_with_source(named)?.1)
 }
 

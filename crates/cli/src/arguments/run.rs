@@ -1,0 +1,188 @@
+//! `fstrial run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use units::{Bytes, Nanos};
+
+use super::{ClusterArguments, Outputs, StoreArgument, key_value, scale};
+
+/// The machine that is simulated when none is named.
+pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
+
+// Headings of its help, in the order in which they are shown.
+const WHAT: &str = "What is compared";
+const WORK: &str = "The work";
+const OFTEN: &str = "How often, and going on";
+const WHERE: &str = "Where";
+const LAB: &str = "The lab";
+
+/// Shown below its help.
+const EXAMPLES: &str = "\
+Examples:
+  fstrial run maildir-write@dovecot --fs ext4,xfs,btrfs
+  fstrial run randomio@database fsync-append --fs ext4,xfs --profile laptop-nvme
+  fstrial run varmail --fs ext4,xfs --testbed device --loop-dir /srv
+  fstrial run sqlite --dir /mnt/one --dir /mnt/other
+  fstrial run --fs ext4,btrfs -- ./program --data {target}/db
+
+What can be named: fstrial list workloads, filesystems, profiles, disks";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Run {
+    /// Workloads, each with parameters: maildir-write:relist=once:fsync=file
+    #[arg(required_unless_present_any = ["resume", "like", "program"], value_name = "WORKLOAD")]
+    pub(crate) workloads: Vec<String>,
+
+    /// A program of your own and its arguments, as the workload; {target} stands for its
+    /// directory on the filesystem: -- ./program --data {target}/db
+    #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["resume", "like"])]
+    pub(crate) program: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    /// How often everything is repeated, in random blocks
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = OFTEN)]
+    pub(crate) repeats: u32,
+
+    /// Determines everything random
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = OFTEN)]
+    pub(crate) seed: u64,
+
+    /// Multiplies the workloads' numbers of files and ops: 0.1 or 10% is a tenth [default: 1;
+    /// in the lab 0.1, unless a workload's own numbers are given]
+    #[arg(long, value_name = "X", value_parser = scale, help_heading = WORK)]
+    pub(crate) scale: Option<f64>,
+
+    /// Mails: spamassassin, synthetic, synthetic:count=N, own:PATH
+    #[arg(long, value_name = "CORPUS", default_value = "synthetic", help_heading = WORK)]
+    pub(crate) mail: String,
+
+    /// Source tree of the workload tree: synthetic, linux-6.1, linux-6.1:share=X,
+    /// own:PATH.tar[.gz|.xz]; --scale takes a share of it
+    #[arg(long, value_name = "TREE", default_value = "synthetic", help_heading = WORK, hide_short_help = true)]
+    pub(crate) source_tree: String,
+
+    /// Read everything back after each workload, outside the clocks
+    #[arg(long, help_heading = WORK, hide_short_help = true)]
+    pub(crate) verify: bool,
+
+    /// All workloads one after the other on one filesystem
+    #[arg(long, help_heading = WORK)]
+    pub(crate) sequence: bool,
+
+    /// Go on with an interrupted run: its id, or latest
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with = "workloads", help_heading = OFTEN)]
+    pub(crate) resume: Option<String>,
+
+    /// Ask the same as this run did, with what else is said here of place, contenders and scale
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["workloads", "resume"], help_heading = OFTEN)]
+    pub(crate) like: Option<String>,
+
+    /// Print the plan, the room it needs and the time it will take; do nothing
+    #[arg(long, help_heading = OFTEN)]
+    pub(crate) dry_run: bool,
+
+    /// No progress on standard error
+    #[arg(long, short, help_heading = OFTEN)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+}
+
+/// Where trials run, and on what.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// Filesystems: ext4,xfs,btrfs or with options: ext3:dir_index=off:journal_size=256M
+    #[arg(long, value_name = "LIST", help_heading = WHAT)]
+    pub(crate) fs: Option<String>,
+
+    /// Size of each data device [default: from the workloads]
+    #[arg(long, value_name = "SIZE", help_heading = WHAT)]
+    pub(crate) size: Option<Bytes>,
+
+    /// Further contenders from a TOML file, a [[contender]] table each
+    #[arg(long, value_name = "FILE", help_heading = WHAT, hide_short_help = true)]
+    pub(crate) contenders: Option<PathBuf>,
+
+    /// Where trials run [default: lab; dir with --dir, device with --device]
+    #[arg(long, value_enum, help_heading = WHERE)]
+    pub(crate) testbed: Option<TestbedName>,
+
+    /// A directory to test as it is; several are compared with each other
+    #[arg(long, value_name = "PATH", help_heading = WHERE)]
+    pub(crate) dir: Vec<PathBuf>,
+
+    /// A block device to test on; without it loop files are made
+    #[arg(long, value_name = "DEV", help_heading = WHERE)]
+    pub(crate) device: Vec<PathBuf>,
+
+    /// Allow the contents of this very device to be destroyed
+    #[arg(long, value_name = "DEV", help_heading = WHERE)]
+    pub(crate) destroy: Vec<PathBuf>,
+
+    /// Where loop files are made [default: the cache directory]
+    #[arg(long, value_name = "PATH", help_heading = WHERE)]
+    pub(crate) loop_dir: Option<PathBuf>,
+
+    /// With dir: drop the whole machine's caches before cold phases (root)
+    #[arg(long, help_heading = WHERE, hide_short_help = true)]
+    pub(crate) drop_caches: bool,
+
+    /// Which lab, a name of `lab list` [default: default]
+    #[arg(long, value_name = "NAME", help_heading = LAB)]
+    pub(crate) lab: Option<String>,
+
+    /// The machine, a name of `list profiles` or a TOML file
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE, help_heading = LAB)]
+    pub(crate) profile: String,
+
+    /// The disk, a name of `list disks` or a TOML file [default: the profile's]
+    #[arg(long, value_name = "NAME", help_heading = LAB)]
+    pub(crate) disk: Option<String>,
+
+    /// Change a value of the profile's file: instruction_ns=2, disk.options.slower=5%
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = LAB, hide_short_help = true)]
+    pub(crate) changes: Vec<(String, String)>,
+
+    /// The guest's clock; real needs a KVM that truly works
+    #[arg(long, value_enum, default_value_t = Clock::Virtual, help_heading = LAB, hide_short_help = true)]
+    pub(crate) clock: Clock,
+
+    /// Write every request of every simulated disk into this directory, a CSV file
+    /// for each disk of each trial
+    #[arg(long, value_name = "DIR", help_heading = LAB, hide_short_help = true)]
+    pub(crate) request_log: Option<PathBuf>,
+
+    /// Give a trial up after this wall time
+    #[arg(long, value_name = "TIME", default_value = "2h", help_heading = OFTEN, hide_short_help = true)]
+    pub(crate) timeout: Nanos,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub(crate) enum TestbedName {
+    /// A directory as it is: no root, no mkfs
+    Dir,
+    /// Block devices or loop files: mkfs, mount, work, unmount, check (root)
+    Device,
+    /// A guest with virtual time and simulated disks
+    Lab,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Counts instructions and jumps over idle time; the same on every machine
+    Virtual,
+    /// The host's own, under KVM
+    Real,
+}
