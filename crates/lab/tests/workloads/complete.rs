@@ -25,6 +25,8 @@ const SMALL: Sequence<'static> = &[
     ("fsync-append", "records=50 writers=2"),
     ("scale", "threads=2 entries=40"),
     ("age", "capacity=8M overwrites=2 profile=mail"),
+    ("photos", "permille=10"),
+    ("build", "permille=10"),
     (
         "custom",
         "file=phase=[{name=\"a\",threads=2,repeat=9,op=[{do=\"create\",size=\"3K\"},{do=\"read\"}]}]",

@@ -49,7 +49,9 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &scale::Scale,
     &boot::Boot,
     &age::Age,
-    &custom::Custom,
+    &custom::PHOTOS,
+    &custom::BUILD,
+    &custom::CUSTOM,
     &programs::OwnProgram,
     &null::Null,
 ];

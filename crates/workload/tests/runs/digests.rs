@@ -21,6 +21,8 @@ const GOLDEN: &[(&str, &str, u64)] = &[
     ("fsync-append", "records=50 writers=2", 4085390157218352750),
     ("scale", "threads=2 entries=50", 9978865261842076360),
     ("age", "capacity=8M overwrites=2 profile=mail", 17703088994424202489),
+    ("photos", "permille=10", 1732155587673877472),
+    ("build", "permille=10", 10889836346085119969),
     (
         "custom",
         "file=phase=[{name=\"a\",threads=2,repeat=9,op=[{do=\"create\",size=\"3K\"},{do=\"read\"}]}]",

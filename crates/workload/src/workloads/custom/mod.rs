@@ -1,7 +1,10 @@
-//! Phases and ops of one's own, from a file.
+//! Phases and ops from a script: the user's own, or one that is shipped under its own name.
 
 mod script;
+mod shipped;
 mod worker;
+
+pub(super) use self::shipped::{BUILD, PHOTOS};
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -22,7 +25,15 @@ use crate::{
 };
 use crate::{Space, Workload};
 
-pub(super) struct Custom;
+/// A workload whose phases and ops stand in a script.
+pub(super) struct Scripted {
+    description: &'static Description,
+    /// The script; where there is none the parameter `file` has it.
+    shipped: Option<&'static str>,
+}
+
+/// With the user's own script.
+pub(super) static CUSTOM: Scripted = Scripted { description: &DESCRIPTION, shipped: None };
 
 /// In the order of [`Do`].
 const OPS: &[OpDescription] = &[
@@ -77,17 +88,23 @@ end, outside the clocks. An op for which no file is there is left out and counte
 
 const DIRECTORY: &str = "custom";
 
-impl Workload for Custom {
+impl Scripted {
+    fn script(&self, parameters: &Parameters) -> Result<Script, String> {
+        Script::read(self.shipped.unwrap_or_else(|| parameters.get(&FILE)))
+    }
+}
+
+impl Workload for Scripted {
     fn describe(&self) -> &'static Description {
-        &DESCRIPTION
+        self.description
     }
 
     fn check(&self, parameters: &Parameters) -> Result<(), String> {
-        Script::read(parameters.get(&FILE)).map(drop).map_err(|problem| format!("file: {problem}"))
+        self.script(parameters).map(drop).map_err(|problem| format!("file: {problem}"))
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let Ok(script) = Script::read(parameters.get(&FILE)) else { return Space::default() };
+        let Ok(script) = self.script(parameters) else { return Space::default() };
         let mut space = Space { bytes: Bytes::ZERO, inodes: 1 };
         for phase in &script.phase {
             let times = phase.threads.saturating_mul(repeat(phase, parameters));
@@ -110,13 +127,13 @@ impl Workload for Custom {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
-        let script = Script::read(context.parameters().get(&FILE)).map_err(Failure::Input)?;
+        let script = self.script(context.parameters()).map_err(Failure::Input)?;
         let target = open_target(context.target())?;
         let outside = |error| Failure::Op { phase: "outside the phases", error };
         rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
             .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
         drop(target);
-        let done = phases(context, &script);
+        let done = phases(context, self.description, &script);
         let target = open_target(context.target())?;
         walk::remove(target.as_fd(), DIRECTORY, || ()).map_err(outside)?;
         done
@@ -128,8 +145,16 @@ fn repeat(phase: &Phase, parameters: &Parameters) -> u64 {
     u64::try_from(u128::from(phase.repeat) * permille / 1000).unwrap_or(u64::MAX).max(1)
 }
 
-/// The phase as the harness knows it. Leaked: a trial's process runs a handful of them.
-fn described(script: &Script, phase: &Phase) -> &'static PhaseDescription {
+/// The phase as the harness knows it: as a shipped script's is described, else from the script.
+/// Leaked: a trial's process runs a handful of them.
+fn described(
+    workload: &'static Description,
+    script: &Script,
+    phase: &Phase,
+) -> &'static PhaseDescription {
+    if let Some(known) = workload.phases.iter().find(|known| known.name == phase.name) {
+        return known;
+    }
     let clock = format!(
         "from the moment the threads are let go until each has gone through its list{}; {}",
         if phase.sync { ", and a sync" } else { "; no sync" },
@@ -144,7 +169,11 @@ fn described(script: &Script, phase: &Phase) -> &'static PhaseDescription {
     }))
 }
 
-fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
+fn phases(
+    context: &mut Context<'_>,
+    workload: &'static Description,
+    script: &Script,
+) -> Result<(), Failure> {
     let parameters = context.parameters().clone();
     let (seed, filling) = (context.seed(), Filling::of(&parameters));
     let shares_needed = script.phase.iter().map(|phase| phase.threads).max().unwrap_or(1);
@@ -161,7 +190,7 @@ fn phases(context: &mut Context<'_>, script: &Script) -> Result<(), Failure> {
     }
     let mut sequence = KeepGoing::default();
     for phase in &script.phase {
-        let description = described(script, phase);
+        let description = described(workload, script, phase);
         if phase.cold {
             context.make_cold();
         }
