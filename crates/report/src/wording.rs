@@ -116,6 +116,7 @@ pub(crate) fn range(low: f64, high: f64, least: usize) -> String {
     let near = high <= low * SAME_FACTOR && low > SAME_FACTOR;
     match low_text == high_text || near {
         true => factor((low * high).sqrt(), 3),
+        false if high >= FACTOR_MAX => format!("> {low_text}"),
         false => format!("{low_text}–{high_text}"),
     }
 }
@@ -123,9 +124,12 @@ pub(crate) fn range(low: f64, high: f64, least: usize) -> String {
 /// Ends of a factor that are no further apart than this are one figure.
 const SAME_FACTOR: f64 = 1.005;
 
+/// No more is said of a larger factor.
+const FACTOR_MAX: f64 = 10_000.0;
+
 /// One factor with so many significant digits.
 pub(crate) fn factor(value: f64, digits: usize) -> String {
-    if value >= 10_000.0 { "> 9999".to_owned() } else { significant(value, digits) }
+    if value >= FACTOR_MAX { "> 9999".to_owned() } else { significant(value, digits) }
 }
 
 /// A relative difference, rounded up: `9 %`, or `2.3 times` from 100 % on.
@@ -169,7 +173,8 @@ mod tests {
         assert_eq!(times(41.2, 41.3), "41.2 times");
         assert_eq!(factors(0.998, 1.2), "0.998–1.20");
         assert_eq!(times(1.003, 1.296), "1.003–1.3 times");
-        assert_eq!(factors(12.0, 2e9), "12.0–> 9999");
+        assert_eq!(factors(12.0, 2e9), "> 12.0");
+        assert_eq!(factors(2e4, 2e9), "> 9999");
     }
 
     #[test]

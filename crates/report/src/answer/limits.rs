@@ -2,7 +2,7 @@
 
 use store::StoredRun;
 
-use super::{Step, WorkloadAnswer};
+use super::{Step, WorkloadAnswer, untouched};
 use crate::analysis::{Analysis, PhaseAnalysis, TrialCounts};
 use crate::wording::counted;
 
@@ -36,7 +36,7 @@ pub(super) fn of_run(
                 format!("Cache of {}: {words}; --drop-caches, as root, begins cold.", phase.name)
             }));
         }
-        if answer.rows.iter().any(|row| row.missing.is_none()) && reads_nothing(phase) {
+        if answer.measured() && reads_nothing(phase) {
             let what = match workloads.len() {
                 1 => "Nothing".to_owned(),
                 _ => format!("In {} nothing", answer.title),
@@ -100,6 +100,15 @@ pub(super) fn next(
     if open && analysis.trials.outstanding == 0 {
         let repeats = (run.header.repeats * 2).max(5);
         add("more repeats", format!("fstrial run --like {id} --repeats {repeats}"));
+    }
+    // Of what is scaled down, what never reached the disk may do so when it is larger.
+    let small = workloads.iter().zip(&analysis.workloads).any(|(answer, workload)| {
+        let phase = workload.phases.iter().find(|phase| phase.name == answer.phase);
+        answer.measured() && phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase))
+    });
+    if small && run.header.scale < 1.0 && analysis.trials.outstanding == 0 {
+        let scale = (run.header.scale * 10.0).min(1.0);
+        add("a larger set", format!("fstrial run --like {id} --scale {scale}"));
     }
     if run.header.testbed == "lab" && !open && analysis.trials.done > 0 {
         let command = format!("fstrial run --like {id} --testbed device --loop-dir DIRECTORY");

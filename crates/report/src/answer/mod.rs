@@ -55,6 +55,13 @@ pub(crate) struct WorkloadAnswer {
     pub(crate) others: Vec<OtherPhase>,
 }
 
+impl WorkloadAnswer {
+    /// Whether any contender has a figure at what matters.
+    fn measured(&self) -> bool {
+        self.rows.iter().any(|row| row.missing.is_none())
+    }
+}
+
 /// A phase that the answer is not about, in a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct OtherPhase {

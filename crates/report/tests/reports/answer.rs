@@ -3,6 +3,7 @@
 use report::Options;
 use trial::Step;
 use unicode_width::UnicodeWidthStr;
+use units::Bytes;
 
 use crate::synthetic::{Synthetic, fail, planted};
 use crate::{odd_runs, rendered};
@@ -94,4 +95,23 @@ fn a_program_is_told_that_nobody_is_best_where_nothing_decides() {
     assert_eq!(answer["workloads"][0]["best"], serde_json::json!([]));
     let like = |step: &serde_json::Value| step["command"].as_str().unwrap().contains("--like");
     assert!(answer["next"].as_array().unwrap().iter().any(like), "{answer}");
+}
+
+/// What never reached the disk compares processors, and it says what would.
+#[test]
+fn a_set_that_never_reached_the_disk_is_named_with_what_makes_it_larger() {
+    let contenders = vec![planted("slow", "ext4", 3.0, 0.01), planted("fast", "xfs", 1.0, 0.01)];
+    let mut run = Synthetic { contenders, ..Synthetic::small() }.run();
+    run.header.scale = 0.05;
+    assert!(!screen(&run, 100).contains("a larger set"));
+    for phase in run.trials.iter_mut().flat_map(|trial| &mut trial.phases) {
+        let traffic = phase.device.as_mut().expect("the disk is counted");
+        (traffic.read_bytes, traffic.write_bytes) = (Bytes::ZERO, Bytes::ZERO);
+        traffic.flushes = Some(0);
+    }
+    let text = screen(&run, 400);
+    assert!(text.contains("Processors were compared: fast"), "{text}");
+    assert!(text.contains("a larger set") && text.contains("--scale 0.5"), "{text}");
+    run.header.scale = 1.0;
+    assert!(!screen(&run, 100).contains("a larger set"));
 }
