@@ -35,6 +35,11 @@ pub(crate) fn command(run: &StoredRun) -> String {
         let mut word = choice.name.clone();
         if !plain {
             for (name, value) in choice.parameters.iter() {
+                // A file's whole text is no word of a command line, but it is what was run.
+                let value = match value.contains('\n') {
+                    true => value.to_owned(),
+                    false => workload::shown(&choice.name, name, value),
+                };
                 word = format!("{word}:{name}={value}");
             }
         }

@@ -16,6 +16,7 @@ mod parameters;
 mod phase;
 mod recorder;
 mod seed;
+mod shown;
 mod typed;
 mod workload;
 mod workloads;
@@ -31,6 +32,7 @@ pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
+pub use shown::shown;
 pub use workload::{Space, Workload};
 pub use workloads::{
     Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, PROGRAMS, WORKLOADS, bonnie_csv,

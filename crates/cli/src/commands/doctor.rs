@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use stack::FILESYSTEMS;
+use stack::filesystems::Description;
 use store::Store;
 
+use crate::commands::list::lab_offers;
 use crate::exit::{Ended, Exit};
 use crate::files::{cache_directory, find_program};
 use crate::output::print;
@@ -31,7 +33,6 @@ pub(crate) fn doctor() -> Ended {
         testbed_device(root),
     ];
     findings.extend(testbed_labs());
-    findings.extend(filesystems());
     findings.push(program(
         "blkid",
         "util-linux",
@@ -44,11 +45,11 @@ pub(crate) fn doctor() -> Ended {
     ));
     findings.push(writable("results", Store::default_path().parent().unwrap_or(Path::new("/"))));
     findings.push(writable("cache", &cache_directory()));
-    lines.push(format!("fstrial {}", env!("CARGO_PKG_VERSION")));
+    lines.push(format!("fstrial {}\n", env!("CARGO_PKG_VERSION")));
     for finding in &findings {
-        let mark = if finding.works { "works  " } else { "missing" };
-        lines.push(format!("{mark}  {:<22} {}", finding.what, finding.detail));
+        lines.push(format!("{:<18} {:<9} {}", finding.what, word(finding.works), finding.detail));
     }
+    lines.extend(filesystems());
     let packages = missing_packages();
     if !packages.is_empty() {
         lines.push(format!("\nto install on Debian: apt-get install {}", packages.join(" ")));
@@ -99,36 +100,55 @@ fn testbed_labs() -> Vec<Finding> {
     names.into_iter().map(finding).collect()
 }
 
-fn filesystems() -> Vec<Finding> {
+fn word(works: bool) -> &'static str {
+    if works { "works" } else { "missing" }
+}
+
+/// A line for each, with a column for this machine and one for each lab.
+fn filesystems() -> Vec<String> {
+    let labs = lab_offers();
+    let mut head = format!("\n{:<18} {:<9}", "", "here");
+    for (called, _) in &labs {
+        head += &format!(" {called:<9}");
+    }
+    let mut lines = vec![head.trim_end().to_owned()];
+    for filesystem in FILESYSTEMS {
+        let description = filesystem.describe();
+        let here = not_here(description);
+        let mut line = format!("{:<18} {:<9}", description.name, word(here.is_none()));
+        for (called, lab) in &labs {
+            let works = lab.refusal(called, description).is_none();
+            line += &format!(" {:<width$}", word(works), width = called.len().max(9));
+        }
+        let detail = match here {
+            Some(reason) => format!("here: {reason}"),
+            None => description.summary.to_owned(),
+        };
+        lines.push(format!("{line} {detail}"));
+    }
+    lines
+}
+
+/// Why this machine cannot run it, if so.
+fn not_here(description: &Description) -> Option<String> {
     let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    FILESYSTEMS
+    let registered = in_kernel
+        .lines()
+        .any(|line| line.split_whitespace().last() == Some(description.kernel_type));
+    let missing: Vec<_> = description
+        .programs
         .iter()
-        .map(|filesystem| {
-            let description = filesystem.describe();
-            let registered = in_kernel
-                .lines()
-                .any(|line| line.split_whitespace().last() == Some(description.kernel_type));
-            let kernel = registered || module_exists(description.module);
-            let missing: Vec<_> = description
-                .programs
-                .iter()
-                .copied()
-                .filter(|program| find_program(program).is_none())
-                .collect();
-            let mut detail = Vec::new();
-            if !kernel {
-                detail.push("this kernel has no such filesystem".to_owned());
-            }
-            if !missing.is_empty() {
-                detail.push(format!("not installed: {}", missing.join(", ")));
-            }
-            let works = detail.is_empty();
-            if works {
-                detail.push(description.summary.to_owned());
-            }
-            Finding::new(description.name, works, detail.join("; "))
-        })
-        .collect()
+        .copied()
+        .filter(|program| find_program(program).is_none())
+        .collect();
+    let mut reasons = Vec::new();
+    if !registered && !module_exists(description.module) {
+        reasons.push("this kernel has no such filesystem".to_owned());
+    }
+    if !missing.is_empty() {
+        reasons.push(format!("not installed: {}", missing.join(", ")));
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 /// Whether the running kernel could load this module.

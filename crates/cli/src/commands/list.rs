@@ -110,7 +110,7 @@ fn values(kind: Kind) -> String {
 }
 
 /// What each lab has, by what it is called here.
-fn lab_offers() -> Vec<(String, lab::Offer)> {
+pub(crate) fn lab_offers() -> Vec<(String, lab::Offer)> {
     let Ok(cache) = lab::cache_directory() else { return Vec::new() };
     let offer = |name: String| {
         let parts = lab::find(&cache, &name).ok()?.parts().ok()?;

@@ -276,13 +276,6 @@ fn why_unusable(
     }
 }
 
-/// A value as a title has it: of a whole file its first words and its length.
-fn shortened(value: &str) -> String {
-    let Some((first, _)) = value.split_once('\n') else { return value.to_owned() };
-    let first: String = first.trim_start_matches(['#', ' ']).chars().take(40).collect();
-    format!("“{}”, {} bytes", first.trim_end(), value.len())
-}
-
 /// The workload's name, with the parameters that set it apart from others of that name, and
 /// with what ran before it where that sets it apart.
 pub(super) fn title(sequence: &[WorkloadChoice], all: &[&[WorkloadChoice]]) -> String {
@@ -300,7 +293,7 @@ pub(super) fn title(sequence: &[WorkloadChoice], all: &[&[WorkloadChoice]]) -> S
         .filter(|(name, value)| {
             others.iter().any(|other| other.parameters.iter().all(|pair| pair != (*name, *value)))
         })
-        .map(|(name, value)| format!("{name}={}", shortened(value)))
+        .map(|(name, value)| format!("{name}={}", workload::shown(&last.name, name, value)))
         .collect();
     if !apart.is_empty() {
         title = format!("{title} ({})", apart.join(", "));

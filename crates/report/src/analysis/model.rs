@@ -143,6 +143,16 @@ pub struct WorkloadAnalysis {
     pub phases: Vec<PhaseAnalysis>,
 }
 
+impl WorkloadAnalysis {
+    /// Its parameters with values as one would type them.
+    pub(crate) fn shown_parameters(&self) -> Vec<(String, String)> {
+        let shown = |(name, value): &(String, String)| {
+            (name.clone(), workload::shown(&self.name, name, value))
+        };
+        self.parameters.iter().map(shown).collect()
+    }
+}
+
 /// A phase over all contenders.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseAnalysis {

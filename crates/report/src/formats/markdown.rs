@@ -107,8 +107,11 @@ fn section(workload: &WorkloadAnalysis, contenders: &[Conditions]) -> String {
         text += &format!("{}\n\n", plain(&workload.summary));
     }
     if !workload.parameters.is_empty() {
-        let list: Vec<String> =
-            workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let list: Vec<String> = workload
+            .shown_parameters()
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         text += &format!("Parameters: {}\n\n", plain(&list.join(", ")));
     }
     for phase in &workload.phases {

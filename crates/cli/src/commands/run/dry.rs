@@ -43,8 +43,11 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
     text += "\nparameters:\n";
     let mut shown: Vec<String> = Vec::new();
     for choice in prepared.trials.iter().flat_map(|spec| &spec.workloads) {
-        let values: Vec<_> =
-            choice.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let typed = |(name, value)| {
+            let value = workload::shown(&choice.name, name, value);
+            format!("{name}={value}")
+        };
+        let values: Vec<_> = choice.parameters.iter().map(typed).collect();
         let line = format!("  {}: {}\n", choice.name, values.join(" "));
         if !shown.contains(&line) {
             text += &line;

@@ -85,7 +85,7 @@ pub(super) fn workloads(analysis: &Analysis, run: &StoredRun) -> Vec<Workload> {
         .map(|(at, workload)| Workload {
             title: workload.title.clone(),
             summary: sentence(&workload.summary),
-            parameters: workload.parameters.clone(),
+            parameters: workload.shown_parameters(),
             phases: workload
                 .phases
                 .iter()

@@ -71,8 +71,11 @@ impl Page {
         if !workload.summary.is_empty() {
             self.wrapped("  ", &workload.summary);
         }
-        let parameters: Vec<String> =
-            workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let parameters: Vec<String> = workload
+            .shown_parameters()
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         if !parameters.is_empty() {
             self.wrapped("  ", &parameters.join(" "));
         }

@@ -1,0 +1,81 @@
+//! Values of parameters for people's eyes.
+
+use crate::Kind;
+
+/// A value as one would type it: `6s` where nanoseconds are stored, `16K` for bytes; of a whole
+/// file its first words and its length. What another version of fstrial stored stays as it is.
+pub fn shown(workload: &str, parameter: &str, value: &str) -> String {
+    let known = crate::find(workload).and_then(|workload| {
+        workload.describe().parameters.iter().find(|known| known.name == parameter)
+    });
+    let whole = |units: &[(u64, &str)]| -> Option<String> {
+        let number: u64 = value.parse().ok().filter(|number| *number > 0)?;
+        let (unit, suffix) = units.iter().find(|(unit, _)| number.is_multiple_of(*unit))?;
+        Some(format!("{}{suffix}", number / unit))
+    };
+    match known.map(|parameter| parameter.kind) {
+        Some(Kind::Size) => whole(SIZES),
+        // A time has a unit, also none.
+        Some(Kind::Time) if value == "0" => Some("0s".to_owned()),
+        Some(Kind::Time) => whole(TIMES),
+        _ => file(value),
+    }
+    .unwrap_or_else(|| value.to_owned())
+}
+
+const SIZES: &[(u64, &str)] = &[(1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+
+const TIMES: &[(u64, &str)] = &[
+    (3_600_000_000_000, "h"),
+    (60_000_000_000, "min"),
+    (1_000_000_000, "s"),
+    (1_000_000, "ms"),
+    (1000, "us"),
+    (1, "ns"),
+];
+
+/// Of a file's text its first line that says something, shortened.
+fn file(text: &str) -> Option<String> {
+    const LENGTH: usize = 40;
+    let (first, _) = text.split_once('\n')?;
+    let first: String = first.trim_start_matches(['#', ' ']).chars().take(LENGTH).collect();
+    Some(format!("“{}”, {} bytes", first.trim_end(), text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters;
+
+    #[test]
+    fn values_are_shown_as_they_are_typed() {
+        assert_eq!(shown("varmail", "time", "6000000000"), "6s");
+        assert_eq!(shown("varmail", "time", "90000000000"), "90s");
+        assert_eq!(shown("varmail", "time", "1"), "1ns");
+        assert_eq!(shown("varmail", "mean_size", "16384"), "16K");
+        assert_eq!(shown("varmail", "mean_size", "16385"), "16385");
+        assert_eq!(shown("varmail", "mean_size", "0"), "0");
+        assert_eq!(shown("varmail", "threads", "1024"), "1024");
+        assert_eq!(shown("gone", "size", "1024"), "1024");
+        let text = "# a mail spool\n[[phase]]\n";
+        assert_eq!(shown("custom", "file", text), "“a mail spool”, 25 bytes");
+    }
+
+    /// Every default, shown and read again, is itself.
+    #[test]
+    fn what_is_shown_can_be_typed() {
+        for workload in crate::catalogue() {
+            let description = workload.describe();
+            let Ok(defaults) = Parameters::resolve(description, &Default::default(), 1.0) else {
+                continue;
+            };
+            let shown: std::collections::BTreeMap<String, String> = defaults
+                .iter()
+                .filter(|(_, value)| !value.contains('\n'))
+                .map(|(name, value)| (name.to_owned(), shown(description.name, name, value)))
+                .collect();
+            let again = Parameters::resolve(description, &shown, 1.0);
+            assert_eq!(again.unwrap(), defaults, "{}", description.name);
+        }
+    }
+}
