@@ -33,7 +33,7 @@ pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
 pub use shown::shown;
-pub use workload::{Space, Workload};
+pub use workload::{OwnFigure, Space, Workload};
 pub use workloads::{
     Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, PROGRAMS, WORKLOADS, bonnie_csv,
     catalogue, find, original_of, preload_main, prepare_system,

@@ -33,10 +33,31 @@ pub trait Workload: Sync {
     /// phases do not depend on a failed one goes on and returns the first failure at its end.
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure>;
 
+    /// What is asked with these parameters; completes "For …:".
+    fn question(&self, parameters: &[(String, String)]) -> String {
+        self.describe().question(parameters).to_owned()
+    }
+
+    /// Figures of its own by which contenders are ranked; the first is what it is about.
+    fn figures(&self, _parameters: &Parameters) -> Vec<OwnFigure> {
+        Vec::new()
+    }
+
     /// For an original: the workload of ours that does the same.
     fn counterpart(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// A figure that a workload adds to a phase's, and of which one end is better.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFigure {
+    /// Its name in [`crate::PhaseResult::figures`].
+    pub name: String,
+    /// Name and unit, for people: `rate, MB/s`.
+    pub label: String,
+    /// Whether the larger one is better, as of a rate.
+    pub higher_is_better: bool,
 }
 
 /// Room a workload needs.

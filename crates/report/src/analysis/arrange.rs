@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use store::{StoredRun, StoredTrial};
 use trial::{Outcome, Step, WorkloadChoice};
-use workload::{Description, PhaseResult, PhaseStatus};
+use workload::{Description, OwnFigure, PhaseResult, PhaseStatus};
 
 use super::overhead;
 
@@ -25,6 +25,8 @@ pub(super) struct Task<'r> {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) parameters: Vec<(String, String)>,
+    /// Figures of its own that are ranked.
+    pub(super) own: Vec<OwnFigure>,
     pub(super) phases: Vec<Phase<'r>>,
 }
 
@@ -104,6 +106,9 @@ impl<'r> Arranged<'r> {
                         .iter()
                         .map(|(name, value)| (name.to_owned(), value.to_owned()))
                         .collect(),
+                    own: workload::find(&last.name)
+                        .map(|workload| workload.figures(&last.parameters))
+                        .unwrap_or_default(),
                     phases: phases(run, sequence, &contenders, &reported),
                 }
             })

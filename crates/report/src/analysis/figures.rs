@@ -40,7 +40,7 @@ pub(super) fn phase(
     let tables: Vec<MetricTable> = Measure::of_all(&counted)
         .into_iter()
         .filter(is_shown)
-        .map(|measure| table(&measure, phase, &unusable, &mut footnotes))
+        .map(|measure| table(&measure, measure.metric(&task.own), phase, &unusable, &mut footnotes))
         .collect();
     footnotes.of_notes(phase);
     let ops = described.map_or_else(Vec::new, |known| {
@@ -68,11 +68,11 @@ pub(super) fn phase(
 
 fn table(
     measure: &Measure,
+    metric: Metric,
     phase: &Phase<'_>,
     unusable: &[Vec<usize>],
     footnotes: &mut Footnotes,
 ) -> MetricTable {
-    let metric = measure.metric();
     let mut cells: Vec<Cell> = Vec::new();
     for (contender, entries) in phase.trials.iter().enumerate() {
         let mut cell = Cell { footnotes: unusable[contender].clone(), ..Cell::default() };

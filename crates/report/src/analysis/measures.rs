@@ -6,7 +6,7 @@ use measure::Latencies;
 use serde::Serialize;
 use stats::Resolution;
 use units::{Bytes, Nanos, Rate};
-use workload::{PhaseDescription, PhaseResult};
+use workload::{OwnFigure, PhaseDescription, PhaseResult};
 
 /// Something measured in a phase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,7 +158,7 @@ pub fn metrics_of(phase: &PhaseDescription) -> Vec<Metric> {
         .ops
         .iter()
         .flat_map(|op| Quantile::ALL.map(|quantile| Latency(op.name.to_owned(), quantile)));
-    everywhere.into_iter().chain(latencies).map(|measure| measure.metric()).collect()
+    everywhere.into_iter().chain(latencies).map(|measure| measure.metric(&[])).collect()
 }
 
 impl Measure {
@@ -271,8 +271,8 @@ impl Measure {
         }
     }
 
-    /// How tables show it.
-    pub(super) fn metric(&self) -> Metric {
+    /// How tables show it, where a workload has these figures of its own.
+    pub(super) fn metric(&self, own: &[OwnFigure]) -> Metric {
         use {Group::*, Unit::*};
         let of = |id: &str, label: &str, unit, higher_is_better, group| Metric {
             id: id.to_owned(),
@@ -302,7 +302,11 @@ impl Measure {
                 of(&id, &format!("{op} {word}"), Seconds, Some(false), Latency)
             }
             Measure::Figure(name) => {
-                of(&format!("figure.{name}"), &name.replace('_', " "), Named, None, Other)
+                let id = format!("figure.{name}");
+                match own.iter().find(|own| own.name == *name) {
+                    Some(own) => of(&id, &own.label, Named, Some(own.higher_is_better), Other),
+                    None => of(&id, &name.replace('_', " "), Named, None, Other),
+                }
             }
         }
     }

@@ -40,6 +40,7 @@ pub fn analyse(run: &StoredRun) -> Analysis {
                 title: task.title.clone(),
                 summary: task.describes().map(|d| d.summary.to_owned()).unwrap_or_default(),
                 parameters: task.parameters.clone(),
+                own: task.own.first().map(|own| format!("figure.{}", own.name)),
                 verdict: verdict::of_workload(&task.title, &phases, &contenders),
                 phases,
             }

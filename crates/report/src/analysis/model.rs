@@ -137,6 +137,9 @@ pub struct WorkloadAnalysis {
     pub summary: String,
     /// Its parameters, scale applied.
     pub parameters: Vec<(String, String)>,
+    /// The table of its own figure that it is about, where it has one.
+    #[serde(skip)]
+    pub own: Option<String>,
     /// A sentence for each phase.
     pub verdict: Vec<String>,
     /// Its phases in order.

@@ -99,9 +99,21 @@ struct Headline<'a> {
 }
 
 impl<'a> Headline<'a> {
+    /// The figure of its own that a workload is about.
+    fn own(workload: &'a WorkloadAnalysis) -> Option<Headline<'a>> {
+        let id = workload.own.as_deref()?;
+        let found = |phase: &'a PhaseAnalysis| Some((phase, phase.table(id)?));
+        let (phase, table) = workload.phases.iter().find_map(found)?;
+        let measured = table.cells.iter().any(|cell| cell.mean.is_some());
+        measured.then_some(Headline { phase, table, things: "" })
+    }
+
     /// The phase and metric that the workload declares, where they were measured; else the
     /// wall time of its first phase that has one.
     fn of(workload: &'a WorkloadAnalysis) -> Option<Headline<'a>> {
+        if let Some(own) = Headline::own(workload) {
+            return Some(own);
+        }
         let declared = workload::find(&workload.name).map(|known| known.describe().headline);
         let has_figures = |table: &&MetricTable| table.cells.iter().any(|cell| cell.mean.is_some());
         let of_declared = declared.and_then(|headline| {
@@ -159,8 +171,8 @@ fn of_workload(
     on: &str,
 ) -> WorkloadAnswer {
     let contenders = &analysis.contenders;
-    let known = workload::find(&workload.name).map(|known| known.describe());
-    let question = known.map_or(workload.title.as_str(), |it| it.question(&workload.parameters));
+    let known = workload::find(&workload.name);
+    let question = known.map_or(workload.title.clone(), |it| it.question(&workload.parameters));
     // What sets it apart, where the same workload occurs several times.
     let apart = workload.title.strip_prefix(&workload.name).map(str::trim).unwrap_or_default();
     let apart = if apart.is_empty() { String::new() } else { format!(" ({apart})") };

@@ -69,6 +69,7 @@ pub(super) fn of(
 
 fn head(headline: &Headline<'_>) -> String {
     match (headline.table.unit(), headline.things) {
+        (Unit::Named, _) => headline.table.metric.label.clone(),
         (_, "") => "time".to_owned(),
         (Unit::PerSecond, things) => format!("{things}/s"),
         (_, things) => things.to_owned(),

@@ -5,7 +5,7 @@ use trial::Step;
 use unicode_width::UnicodeWidthStr;
 use units::Bytes;
 
-use crate::synthetic::{Synthetic, fail, planted};
+use crate::synthetic::{Synthetic, fail, parameters, phase, planted};
 use crate::{odd_runs, rendered};
 
 fn screen(run: &store::StoredRun, width: usize) -> String {
@@ -114,4 +114,36 @@ fn a_set_that_never_reached_the_disk_is_named_with_what_makes_it_larger() {
     assert!(text.contains("a larger set") && text.contains("--scale 0.5"), "{text}");
     run.header.scale = 1.0;
     assert!(!screen(&run, 100).contains("a larger set"));
+}
+
+/// The figure that a user's own program prints decides, by the end that its file calls better;
+/// the program is named.
+#[test]
+fn a_program_is_judged_by_the_figure_it_prints() {
+    for (better, best) in [("higher", "slow"), ("lower", "fast")] {
+        let contenders =
+            vec![planted("slow", "ext4", 3.0, 0.01), planted("fast", "xfs", 1.0, 0.01)];
+        let phases = vec![phase("program", "run", 1.0, &[])];
+        let mut run = Synthetic { contenders, phases, ..Synthetic::small() }.run();
+        let job = format!(
+            "run = [\"./bench\"]\n[[metric]]\nname = \"rate\"\nunit = \"MB/s\"\n\
+             better = \"{better}\"\npattern = 'rate (?<value>[0-9.]+)'\n"
+        );
+        for trial in &mut run.trials {
+            for choice in &mut trial.spec.workloads {
+                choice.parameters = parameters(&[("file", job.as_str())]);
+            }
+            for phase in &mut trial.phases {
+                let rate = phase.wall.as_secs_f64() * 100.0;
+                phase.figures.insert("own_rate_mb_per_sec".to_owned(), rate);
+            }
+        }
+        let text = screen(&run, 400);
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.starts_with("For `bench`") && first.ends_with(&format!(": {best}.")),
+            "{text}"
+        );
+        assert!(text.contains("rate, MB/s"), "{text}");
+    }
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use measure::ProcessCpu;
 
 use super::call::{Call, Done};
-use super::job::{Job, Metric};
+use super::job::{Better, Job, Metric};
 use super::steps::in_directory;
 use crate::typed::DocumentParameter;
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, OpError, Parameters,
+    Context, Description, Failure, Headline, InputFacts, InputKind, OpError, OwnFigure, Parameters,
     PhaseDescription, PhaseResult, Space, Workload,
 };
 
@@ -68,6 +68,29 @@ impl Workload for OwnProgram {
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         let job = Job::read(parameters.get(&FILE));
         Space { bytes: job.map(|job| job.space()).unwrap_or_default(), inodes: 10_000 }
+    }
+
+    fn question(&self, parameters: &[(String, String)]) -> String {
+        let text = parameters.iter().find(|(name, _)| name == FILE.row.name).map(|(_, it)| it);
+        let job = text.and_then(|text| Job::read(text).ok());
+        let command = job.as_ref().and_then(|job| job.run.first()).map(Path::new);
+        match command.and_then(Path::file_name) {
+            Some(name) => format!("`{}`", name.display()),
+            None => DESCRIPTION.headline.question.to_owned(),
+        }
+    }
+
+    fn figures(&self, parameters: &Parameters) -> Vec<OwnFigure> {
+        let Ok(job) = Job::read(parameters.get(&FILE)) else { return Vec::new() };
+        let own = |metric: &Metric| OwnFigure {
+            name: figure_name(metric),
+            label: match metric.unit.as_str() {
+                "" => metric.name.replace('_', " "),
+                unit => format!("{}, {unit}", metric.name.replace('_', " ")),
+            },
+            higher_is_better: metric.better == Better::Higher,
+        };
+        job.metrics.iter().map(own).collect()
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
