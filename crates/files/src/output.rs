@@ -29,8 +29,8 @@ enum Place {
 
 /// Writes a document to `path`. A regular file is there whole or as it was before; a device,
 /// a FIFO, `/dev/stdout` or a process substitution is written into. A symlink is followed,
-/// as root only one of root's own. New files have mode 0600; one that is replaced keeps its
-/// mode.
+/// as root only one of root's own. A new file has the mode that the user's mask leaves it, as
+/// any program's; until it is whole nobody else reads it. One that is replaced keeps its mode.
 ///
 /// # Errors
 /// What `write` says; when the file cannot be written; a directory, a block device, and as
@@ -51,10 +51,12 @@ pub fn write_output<E: From<FileError>>(
                 .map_err(|error| failed("write")(error.into()))?;
             let mut file = File::from(file);
             let finish = |file: &File| -> io::Result<()> {
-                if let Some(before) = before
-                    && before.st_uid == fstat(file)?.st_uid
-                {
-                    fchmod(file, Mode::from_raw_mode(before.st_mode & 0o777))?;
+                match before {
+                    None => fchmod(file, Mode::from_raw_mode(0o666 & !mask()))?,
+                    Some(before) if before.st_uid == fstat(file)?.st_uid => {
+                        fchmod(file, Mode::from_raw_mode(before.st_mode & 0o777))?;
+                    }
+                    Some(_) => {}
                 }
                 file.sync_all()?;
                 Ok(renameat(&directory, unfinished.as_str(), &directory, &name)?)
@@ -66,6 +68,14 @@ pub fn write_output<E: From<FileError>>(
             written
         }
     }
+}
+
+/// The mask of modes that this process has, read without changing it for other threads; the
+/// strictest where it cannot be known.
+fn mask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o077)
 }
 
 /// Finds out whether [`write_output`] could write `path`, without changing what stands there:
@@ -153,12 +163,15 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let path = room.path().join("report.html");
         put(&path, "first").unwrap();
-        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::fs::write(room.path().join("of any program"), "").unwrap();
+        let usual = room.path().join("of any program").metadata().unwrap().mode();
+        assert_eq!(path.metadata().unwrap().mode(), usual);
+        std::fs::remove_file(room.path().join("of any program")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let inode = path.metadata().unwrap().ino();
         put(&path, "second").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "second");
-        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o644);
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o640);
         assert_ne!(path.metadata().unwrap().ino(), inode);
         let half: Result<(), FileError> = write_output(&path, |file| {
             file.write_all(b"half").unwrap();
