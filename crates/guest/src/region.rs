@@ -89,6 +89,8 @@ pub enum Word {
     /// Processor time a small request takes on its round trip to the server, in
     /// nanoseconds.
     RoundTrip,
+    /// Set while the disks have no power: they take no write.
+    PowerLost,
     /// Counts virtual seconds while the guest's first process is being scheduled.
     Heartbeat,
 }

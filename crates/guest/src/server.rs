@@ -266,7 +266,10 @@ impl<F: FrontEnd> Server<F> {
         let offset = arrival.lba.byte_offset().0;
         let len = arrival.sectors * SECTOR_BYTES;
         let front = &mut self.front;
+        let changes = matches!(arrival.operation, Operation::Write | Operation::Discard);
         let moved = match arrival.operation {
+            // Nobody is left to hear of it, but who waits must not wait for ever.
+            _ if changes && self.words.get(Word::PowerLost) != 0 => Ok(()),
             Operation::Read => self.store.read(arrival.disk, offset, len, &mut |piece, place| {
                 front.deliver(arrival, piece, place)
             }),

@@ -256,6 +256,22 @@ fn a_full_store_is_no_space_and_is_told() {
 }
 
 #[test]
+fn without_power_a_disk_keeps_what_it_had() {
+    let mut bench = bench(MS, CAPACITY);
+    let words = bench.region.words().unwrap();
+    let mut write = |at: u64, byte: u8| {
+        bench.kernel.0.borrow_mut().data.insert(0, vec![byte; 4096]);
+        bench.run(vec![(Nanos(at * MS.0), arrival(0, Operation::Write, 0, 8))])[0].2
+    };
+    assert_eq!(write(1, 7), Ending::Done);
+    words.set(Word::PowerLost, 1);
+    assert_eq!(write(10, 8), Ending::Done, "who waits is answered");
+    words.set(Word::PowerLost, 0);
+    bench.run(vec![(Nanos(20 * MS.0), arrival(0, Operation::Read, 0, 8))]);
+    assert_eq!(bench.kernel.0.borrow().data[&0], vec![7; 4096]);
+}
+
+#[test]
 fn a_completion_nobody_waits_for_is_a_defect_and_not_the_end() {
     struct Wrong(bool);
     impl Model for Wrong {

@@ -80,7 +80,8 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
     if let Some(left) = order.available {
         held::limit_dirty(left).unwrap_or_else(|error| given_up(&error));
     }
-    trial::execute(&order.job, &Unguarded, &mut |mut event| {
+    let switch_power = |on: bool| words.set(Word::PowerLost, u64::from(!on));
+    trial::execute(&order.job, &Unguarded::with_power(&switch_power), &mut |mut event| {
         let mut starts = None;
         match &mut event {
             Event::Phase(PhaseEvent::Finished(result)) => {

@@ -77,7 +77,7 @@ fn prepare(assignment: &Assignment) -> Result<Box<dyn Guard>, String> {
             .map_err(|error| format!("a private mount namespace: {error}"))?;
     }
     if assignment.claims.is_empty() {
-        return Ok(Box::new(Unguarded));
+        return Ok(Box::new(Unguarded::default()));
     }
     let tools = ToolPath::of(assignment.job.tool_path.iter().cloned());
     let claims = assignment

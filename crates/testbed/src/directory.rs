@@ -82,8 +82,9 @@ impl DirectoryTestbed {
     }
 
     fn objection(&self, spec: &TrialSpec) -> Option<Refusal> {
-        if let Some(refusal) = facts::only_in_guest(spec) {
-            return Some(refusal);
+        let elsewhere = facts::only_in_guest(spec).or_else(|| facts::needs_own_filesystem(spec));
+        if elsewhere.is_some() {
+            return elsewhere;
         }
         let name = &spec.contender.name;
         let Some(directory) = self.directory(spec) else {

@@ -166,6 +166,15 @@ pub(crate) fn only_in_guest(spec: &TrialSpec) -> Option<Refusal> {
     })
 }
 
+/// Why a trial cannot be done in a directory, if so.
+pub(crate) fn needs_own_filesystem(spec: &TrialSpec) -> Option<Refusal> {
+    spec.workloads.iter().find_map(|choice| {
+        let why = workload::find(&choice.name)?.needs_own_filesystem()?;
+        let refusal = Refusal::new(choice.name.as_str(), format!("it runs in no directory: {why}"));
+        Some(refusal.with_next("leave --dir out (the lab), or use --testbed device"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,8 +10,8 @@ use units::Nanos;
 use crate::corpora::MailCorpus;
 use crate::inputs::Inputs;
 use crate::{
-    Cache, Description, Failure, OpError, Parameters, PhaseDescription, PhaseEvent, PhaseResult,
-    PhaseStatus, Program, Recorder, Seed,
+    Cache, Care, Description, Failure, OpError, Parameters, PhaseDescription, PhaseEvent,
+    PhaseResult, PhaseStatus, Program, Recorder, Seed, Uncared,
 };
 
 /// What the machinery around a workload does for it. Implemented by the trial's executor;
@@ -33,6 +33,15 @@ pub trait Host {
     /// How long the last [`Host::make_cold`] took to mount the target, where it did.
     fn mount_took(&self) -> Option<Nanos> {
         None
+    }
+
+    /// Does something to the filesystem under test itself, and says how long the programs and
+    /// system calls took that do it.
+    ///
+    /// # Errors
+    /// When this filesystem or place has no such thing, or when it failed.
+    fn care(&self, _what: &Care) -> Result<Nanos, Uncared> {
+        Err(Uncared::Missing("the filesystem is not the trial's own".to_owned()))
     }
 
     /// Receives what happens. Called between phases, and a few times a second within.
@@ -150,6 +159,11 @@ impl<'h> Context<'h> {
             .source_tree
             .as_deref()
             .ok_or_else(|| Failure::Input("the trial carries no source tree".to_owned()))
+    }
+
+    /// The machinery around it.
+    pub(crate) fn host(&self) -> &'h dyn Host {
+        self.host
     }
 
     /// The workload's description.
@@ -278,18 +292,28 @@ impl<'h> Context<'h> {
             self.description.name
         );
         self.host.check_target().map_err(Failure::TargetLost)?;
+        let cache = std::mem::replace(
+            &mut self.cache,
+            Cache::Warm { why: "follows another phase".to_owned() },
+        );
+        Ok(self.begin_anywhere(phase, ops_planned, cache))
+    }
+
+    /// Begins a phase that works on no file of the target, which need not be mounted.
+    pub(crate) fn begin_anywhere(
+        &self,
+        phase: &'static PhaseDescription,
+        ops_planned: u64,
+        cache: Cache,
+    ) -> Begun {
         self.host.emit(PhaseEvent::Started {
             workload: self.description.name.to_owned(),
             phase: phase.name.to_owned(),
             ops_planned,
         });
-        let cache = std::mem::replace(
-            &mut self.cache,
-            Cache::Warm { why: "follows another phase".to_owned() },
-        );
         let devices = self.host.devices();
         let device_before = read_devices(&devices);
-        Ok(Begun { phase, cache, devices, device_before, machine_before: MachineCpu::read() })
+        Begun { phase, cache, devices, device_before, machine_before: MachineCpu::read() }
     }
 
     /// Ends a phase with its result: checks the target again and reports.
@@ -303,8 +327,30 @@ impl<'h> Context<'h> {
         ended: Result<R, Failure>,
         annotate: impl FnOnce(&R, &mut PhaseResult),
     ) -> Result<R, Failure> {
+        let lost = self.host.check_target().err();
+        if let Some(found) = lost {
+            result.status = PhaseStatus::Failed {
+                reason: format!("the target is not the filesystem under test: {found}"),
+            };
+            self.phases_reported.push(begun.phase.name);
+            self.host.emit(PhaseEvent::Finished(Box::new(result)));
+            return Err(Failure::TargetLost(found));
+        }
+        self.conclude(&begun, result, ended, annotate)
+    }
+
+    /// Ends a phase and reports it, wherever the target is.
+    ///
+    /// # Errors
+    /// That of `ended`.
+    pub(crate) fn conclude<R>(
+        &mut self,
+        begun: &Begun,
+        mut result: PhaseResult,
+        ended: Result<R, Failure>,
+        annotate: impl FnOnce(&R, &mut PhaseResult),
+    ) -> Result<R, Failure> {
         let phase = begun.phase;
-        let target = self.host.check_target();
         result.not_comparable = self.tainted.clone().or(result.not_comparable.take());
         if result.not_comparable.is_none()
             && phase.disk_bound
@@ -313,14 +359,8 @@ impl<'h> Context<'h> {
             result.not_comparable =
                 Some("meant to reach the device, but caused no device reads or writes".to_owned());
         }
-        let ended = match (ended, target) {
-            (_, Err(found)) => {
-                result.status = PhaseStatus::Failed {
-                    reason: format!("the target is not the filesystem under test: {found}"),
-                };
-                Err(Failure::TargetLost(found))
-            }
-            (Err(failure), Ok(())) => {
+        let ended = match ended {
+            Err(failure) => {
                 let reason = match &failure {
                     Failure::Op { error, .. } => format!("{error}: {}", error.source),
                     other => other.to_string(),
@@ -329,7 +369,7 @@ impl<'h> Context<'h> {
                 self.phases_failed.push(phase.name);
                 Err(failure)
             }
-            (Ok(value), Ok(())) => {
+            Ok(value) => {
                 annotate(&value, &mut result);
                 Ok(value)
             }

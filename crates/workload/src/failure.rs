@@ -58,6 +58,9 @@ pub enum Failure {
     /// The target is not, or no longer, the filesystem under test.
     #[error("the target is not the filesystem under test: {0}")]
     TargetLost(String),
+    /// Something could not be done to the filesystem itself: making, mounting, checking it.
+    #[error("{0}")]
+    Care(String),
     /// An input (a corpus) cannot be used.
     #[error("{0}")]
     Input(String),

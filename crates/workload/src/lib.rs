@@ -5,6 +5,7 @@
 //! itself and never prints. Adding one is a file in `workloads/` and a line in
 //! [`WORKLOADS`]; what workloads are made of is in `engine/`.
 
+mod care;
 mod context;
 pub mod corpora;
 mod description;
@@ -21,6 +22,7 @@ mod typed;
 mod workload;
 mod workloads;
 
+pub use care::{Care, Uncared};
 pub use context::{Context, Host};
 pub use description::{
     Description, Headline, InputKind, Kind, OpDescription, Parameter, PhaseDescription, Preset,

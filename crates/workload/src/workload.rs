@@ -25,6 +25,11 @@ pub trait Workload: Sync {
         None
     }
 
+    /// Why it must not run in a directory of a filesystem that others use, if so.
+    fn needs_own_filesystem(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Does the work in `context.target()`. State that an earlier workload of a sequence
     /// left there is used, not destroyed.
     ///

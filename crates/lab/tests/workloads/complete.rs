@@ -48,9 +48,11 @@ pub(crate) fn every_workload_is_in_the_list() {
     for workload in workload::WORKLOADS {
         let description = workload.describe();
         let listed = SMALL.iter().any(|(name, _)| *name == description.name);
-        // A system to boot: the test `boot`. A program of one's own: whatever it is.
+        // A system to boot: the test `boot`. A program of one's own: whatever it is. What makes
+        // its filesystem anew: a test of its own.
         let elsewhere = description.inputs.contains(&InputKind::System)
-            || description.inputs.contains(&InputKind::OwnProgram);
+            || description.inputs.contains(&InputKind::OwnProgram)
+            || workload.needs_own_filesystem().is_some();
         assert!(
             listed != elsewhere,
             "{}: add it with small settings to the list in {}",

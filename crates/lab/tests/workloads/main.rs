@@ -10,6 +10,7 @@ mod complete;
 mod harness;
 mod lacking;
 mod programs;
+mod upkeep;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,10 +27,11 @@ use workload::{Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed};
 use crate::harness::Test;
 
 fn main() {
-    let tests: [Test<Lab>; 6] = [
+    let tests: [Test<Lab>; 7] = [
         ("every workload is in the list", |_, _| complete::every_workload_is_in_the_list()),
         ("every workload, twice, on three filesystems", |lab, _| complete::every_workload(lab)),
         ("real programs, twice, on three filesystems", |lab, _| programs::real_programs(lab)),
+        ("upkeep, twice, on four filesystems", |lab, _| upkeep::upkeep(lab)),
         ("without inodes", |lab, _| lacking::no_inodes(lab)),
         ("without links, direct I/O, places of blocks", |lab, _| lacking::no_such_feature(lab)),
         ("contents that compress", |lab, _| lacking::contents_that_compress(lab)),

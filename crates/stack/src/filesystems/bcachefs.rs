@@ -98,16 +98,17 @@ impl Filesystem for Bcachefs {
     }
 
     fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
-        let copy = format!("{}/before", request.mount_point);
+        let copy = format!("{}/{}", request.mount_point, request.snapshot);
         let resize = Command::new(
             "bcachefs",
             ["device", "resize", request.device, &request.size.0.to_string()],
         );
         let take =
             Command::new("bcachefs", ["subvolume", "snapshot", "-r", request.mount_point, &copy]);
+        let remove = Command::new("bcachefs", ["subvolume", "delete", &copy]);
         Upkeep {
             grow_mounted: vec![Change::Run(resize)],
-            snapshot: Some(super::Snapshot::below(take, "before")),
+            snapshot: Some(super::Snapshot::below(take, request.snapshot, remove)),
             ..Upkeep::default()
         }
     }

@@ -8,7 +8,7 @@ use super::vocabulary::{
     METADATA_COPIES, NODE_SIZE, SYNC,
 };
 use super::{
-    Description, Filesystem, Mount, Plan, Preset, ReadAhead, Request, Snapshot, Upkeep,
+    Description, Filesystem, Mount, Plan, Preset, ReadAhead, Repair, Request, Snapshot, Upkeep,
     UpkeepRequest, upkeep,
 };
 use crate::{Command, Contender, Refusal};
@@ -224,12 +224,18 @@ impl Filesystem for Btrfs {
     fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
         let at = request.mount_point;
         let resize = |size: &str| upkeep::run("btrfs", &["filesystem", "resize", size, at]);
-        let copy = format!("{at}/before");
+        let copy = format!("{at}/{}", request.snapshot);
+        let remove = Command::new("btrfs", ["subvolume", "delete", &copy]);
+        let freed = Command::new("btrfs", ["subvolume", "sync", at]);
+        // It ends with 2 when it has brought one back.
+        let recover = Command::new("btrfs", ["rescue", "super-recover", "-y", request.device])
+            .succeeding_with(&[0, 2]);
         let take = Command::new("btrfs", ["subvolume", "snapshot", "-r", at, &copy]);
         Upkeep {
             grow_mounted: resize("max"),
             shrink_mounted: resize(&request.size.0.to_string()),
-            snapshot: Some(Snapshot::below(take, "before")),
+            snapshot: Some(Snapshot::below(take, request.snapshot, remove).freed_by(freed)),
+            repair: Repair::by(64 << 10, 4 << 10, recover),
             ..Upkeep::default()
         }
     }

@@ -15,7 +15,7 @@ use super::vocabulary::{
     METADATA_CHECKSUM, RESERVED_PERCENT, RESIZE_INODE, STRIPE_UNIT, STRIPE_WIDTH,
 };
 use super::{
-    Description, Mount, Plan, Request, Settle, Upkeep, UpkeepRequest, derived_uuid, upkeep,
+    Description, Mount, Plan, Repair, Request, Settle, Upkeep, UpkeepRequest, derived_uuid, upkeep,
 };
 use crate::{Command, Contender, Refusal};
 
@@ -409,5 +409,7 @@ pub(super) fn upkeep_of(request: &UpkeepRequest<'_>) -> Upkeep {
         grow_mounted: resize.clone(),
         shrink_mounted: resize,
         snapshot: None,
+        // It finds a copy by itself, and ends with 1 when it has repaired something.
+        repair: Repair::by_check(request.plan, (1024, 1024), &[("-fn", &["-fy"])], &[0, 1]),
     }
 }

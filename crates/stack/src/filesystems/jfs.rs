@@ -8,7 +8,8 @@ use units::Bytes;
 use super::options::{Options, Placement};
 use super::vocabulary::{ATIME, JOURNAL, JOURNAL_SIZE, SYNC};
 use super::{
-    Change, Description, Filesystem, Mount, Plan, Request, Upkeep, UpkeepRequest, derived_uuid,
+    Change, Description, Filesystem, Mount, Plan, Repair, Request, Upkeep, UpkeepRequest,
+    derived_uuid,
 };
 use crate::{Command, Contender, Durability, Refusal};
 
@@ -122,7 +123,16 @@ impl Filesystem for Jfs {
             .unwrap_or_default()
     }
 
-    fn upkeep(&self, _: &UpkeepRequest<'_>) -> Upkeep {
-        Upkeep { grow_mounted: vec![Change::Remount("resize".to_owned())], ..Upkeep::default() }
+    fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
+        Upkeep {
+            grow_mounted: vec![Change::Remount("resize".to_owned())],
+            repair: Repair::by_check(
+                request.plan,
+                (32 << 10, 4 << 10),
+                &[("-n", &["-p"])],
+                &[0, 1],
+            ),
+            ..Upkeep::default()
+        }
     }
 }

@@ -30,7 +30,7 @@ use units::Bytes;
 
 pub use options::QUEUE_OPTIONS;
 pub use queue::{Queue, ReadAhead, scheduler_in_use};
-pub use upkeep::{Change, Shown, Snapshot, Upkeep, UpkeepRequest};
+pub use upkeep::{Change, Repair, Shown, Snapshot, Upkeep, UpkeepRequest};
 
 use crate::{Command, Contender, Durability, Refusal};
 
@@ -89,7 +89,8 @@ pub trait Filesystem: Sync {
     /// external journal where there is none. Nothing has been touched then.
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal>;
 
-    /// How its size is changed and snapshots of it are taken, where it has commands for that.
+    /// How its size is changed, snapshots of it are taken and a lost superblock is brought back,
+    /// where it has commands for that.
     fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
         let _ = request;
         Upkeep::default()

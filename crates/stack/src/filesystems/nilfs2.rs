@@ -102,6 +102,8 @@ impl Filesystem for Nilfs2 {
                 take: Command::new("mkcp", ["-s", request.device]),
                 number: Some(Command::new("lscp", ["-s", request.device])),
                 shown: Shown::Mounted(mount),
+                remove: None,
+                freed: None,
             }),
             ..Upkeep::default()
         }

@@ -1,5 +1,6 @@
-//! What can be done to a filesystem after it was made: another size, a snapshot. Data, like
-//! everything a driver says; `fstrial lab capabilities` tries it.
+//! What can be done to a filesystem after it was made: another size, a snapshot, a repair. Data,
+//! like everything a driver says; `fstrial lab capabilities` tries it, the workload `upkeep` times
+//! it.
 
 use std::path::PathBuf;
 
@@ -19,6 +20,8 @@ pub struct UpkeepRequest<'a> {
     pub mount_point: &'a str,
     /// The size it is to have.
     pub size: Bytes,
+    /// Name of the snapshot that is to be taken or removed: letters, digits, dashes.
+    pub snapshot: &'a str,
 }
 
 /// The ways a filesystem's own tools or kernel have. Where a list is empty there is none.
@@ -32,6 +35,20 @@ pub struct Upkeep {
     pub shrink_mounted: Vec<Change>,
     /// A snapshot.
     pub snapshot: Option<Snapshot>,
+    /// How a lost superblock is brought back.
+    pub repair: Option<Repair>,
+}
+
+/// How a filesystem comes back whose first superblock is lost: the one damage that every format
+/// keeps a copy against, so that repairs of different filesystems can be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// The superblock's first byte on the device.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u64,
+    /// What brings it back, unmounted and without a question.
+    pub commands: Vec<Command>,
 }
 
 /// One step.
@@ -53,6 +70,10 @@ pub struct Snapshot {
     pub number: Option<Command>,
     /// Where it shows.
     pub shown: Shown,
+    /// Removes it, while mounted; `None` where that takes more than its name.
+    pub remove: Option<Command>,
+    /// Ends when the room of removed snapshots is free again, where removing does not wait for it.
+    pub freed: Option<Command>,
 }
 
 /// Where a snapshot shows.
@@ -66,8 +87,40 @@ pub enum Shown {
 
 impl Snapshot {
     /// A snapshot in a directory of the filesystem.
-    pub(super) fn below(take: Command, directory: &str) -> Snapshot {
-        Snapshot { take, number: None, shown: Shown::Below(directory.into()) }
+    pub(super) fn below(take: Command, directory: &str, remove: Command) -> Snapshot {
+        let shown = Shown::Below(directory.into());
+        Snapshot { take, number: None, shown, remove: Some(remove), freed: None }
+    }
+
+    /// The same, whose room is free when this command has ended.
+    pub(super) fn freed_by(self, command: Command) -> Snapshot {
+        Snapshot { freed: Some(command), ..self }
+    }
+}
+
+impl Repair {
+    /// By one command, for a superblock of this length in bytes at this byte.
+    pub(super) fn by(offset: u64, length: u64, command: Command) -> Option<Repair> {
+        Some(Repair { offset, length, commands: vec![command.destructive()] })
+    }
+
+    /// The plan's own check with other words for those that keep it from writing; it ends with
+    /// one of these codes when it has put everything right.
+    pub(super) fn by_check(
+        plan: &Plan,
+        (offset, length): (u64, u64),
+        instead: &[(&str, &[&str])],
+        success: &[i32],
+    ) -> Option<Repair> {
+        let mut command = plan.check.first()?.clone().succeeding_with(success);
+        let words = std::mem::take(&mut command.args).into_iter();
+        command.args = words
+            .flat_map(|word| match instead.iter().find(|(known, _)| *known == word) {
+                Some((_, others)) => others.iter().map(|&other| other.to_owned()).collect(),
+                None => vec![word],
+            })
+            .collect();
+        Repair::by(offset, length, command)
     }
 }
 

@@ -7,7 +7,9 @@ use super::vocabulary::{
     ALLOCATION_GROUPS, ATIME, BLOCK_SIZE, FORMAT, INODE_SIZE, JOURNAL, JOURNAL_SIZE, REFLINK,
     STRIPE_UNIT, STRIPE_WIDTH, SYNC,
 };
-use super::{Description, Filesystem, Mount, Plan, Preset, Request, Upkeep, UpkeepRequest, upkeep};
+use super::{
+    Description, Filesystem, Mount, Plan, Preset, Repair, Request, Upkeep, UpkeepRequest, upkeep,
+};
 use crate::{Command, Contender, Refusal};
 
 pub(super) struct Xfs;
@@ -214,6 +216,7 @@ impl Filesystem for Xfs {
         Upkeep {
             grow_mounted: upkeep::run("xfs_growfs", &["-d", request.mount_point]),
             shrink_mounted: upkeep::run("xfs_growfs", &["-D", &blocks, request.mount_point]),
+            repair: Repair::by_check(request.plan, (0, 512), &[("-n", &[])], &[0]),
             ..Upkeep::default()
         }
     }

@@ -229,7 +229,7 @@ impl Filesystem for Zfs {
 
     fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
         let pool = request.plan.mount.source.as_str();
-        let name = format!("{pool}@before");
+        let name = format!("{pool}@{}", request.snapshot);
         let mount = Mount {
             kernel_type: "zfs".to_owned(),
             source: name.clone(),
@@ -241,6 +241,8 @@ impl Filesystem for Zfs {
                 take: Command::new("zfs", ["snapshot", &name]),
                 number: None,
                 shown: Shown::Mounted(mount),
+                remove: Some(Command::new("zfs", ["destroy", &name])),
+                freed: Some(Command::new("zpool", ["wait", "-t", "free", pool])),
             }),
             ..Upkeep::default()
         }

@@ -16,6 +16,8 @@ use crate::execute::{Mounted, Programs};
 /// The size most attempts take place at. Every filesystem takes it and still does with a
 /// sixth less; a disk has half as much again.
 pub(super) const SIZE: Bytes = Bytes::from_mib(384);
+/// The name of the snapshot that is tried.
+const SNAPSHOT: &str = "before";
 /// The mapping's name, and the device it makes.
 const MAPPING: &str = "fstrial-try";
 
@@ -106,6 +108,7 @@ impl Subject<'_> {
                 device: device.as_deref().unwrap_or_default(),
                 mount_point: &mount_point,
                 size,
+                snapshot: SNAPSHOT,
             })
         })
     }

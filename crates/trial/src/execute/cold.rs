@@ -103,7 +103,7 @@ fn empty_below(
 
 /// Drops the block device's own page cache. Closing a device does that only when nobody
 /// else has it open, and the trial's claim does.
-fn drop_device_buffers(device: &Path) {
+pub(super) fn drop_device_buffers(device: &Path) {
     // BLKFLSBUF of linux/fs.h: _IO(0x12, 97).
     const BLKFLSBUF: libc::c_ulong = 0x1261;
     if let Ok(file) = File::open(device) {

@@ -1,5 +1,6 @@
 //! The one path of a trial: layout, mkfs, mount, settle, workloads, unmount, check.
 
+mod care;
 mod cold;
 mod machine;
 mod mounting;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use stack::Command;
 use stack::filesystems::Request;
-use units::Bytes;
+use units::{Bytes, Nanos};
 use workload::{Context, Host, Inputs, Parameters, PhaseEvent};
 
 pub(crate) use self::machine::kernel_release;
@@ -38,18 +39,37 @@ pub trait Guard {
 
     /// The command has run: signatures it left are the trial's own.
     fn ran(&self, command: &Command);
+
+    /// Takes the disks' power, so that they take no write from now on, or gives it back; whether
+    /// it can.
+    fn switch_power(&self, _on: bool) -> bool {
+        false
+    }
 }
 
 /// For devices that no one else can have: simulated disks.
-#[derive(Debug)]
-pub struct Unguarded;
+#[derive(Default)]
+pub struct Unguarded<'a> {
+    power: Option<&'a dyn Fn(bool)>,
+}
 
-impl Guard for Unguarded {
+impl<'a> Unguarded<'a> {
+    /// Whose power `switch` takes away and gives back.
+    pub fn with_power(switch: &'a dyn Fn(bool)) -> Unguarded<'a> {
+        Unguarded { power: Some(switch) }
+    }
+}
+
+impl Guard for Unguarded<'_> {
     fn permit(&self, _: &Command) -> Result<(), String> {
         Ok(())
     }
 
     fn ran(&self, _: &Command) {}
+
+    fn switch_power(&self, on: bool) -> bool {
+        self.power.inspect(|switch| switch(on)).is_some()
+    }
 }
 
 /// Executes `job` and tells `sink` what happens; the last event is [`Event::Ended`].
@@ -258,8 +278,12 @@ impl Execution<'_> {
         for command in &plan.make {
             self.run_command(command, record)?;
         }
-        let ended =
-            self.run_made(filesystem, &Stand { place, plan: &plan, reading }, inputs, record);
+        let ended = self.run_made(
+            filesystem,
+            &Stand { filesystem, place, plan: &plan, reading },
+            inputs,
+            record,
+        );
         if let Some(attachment) = &plan.attachment {
             // However it ended: a pool outlives the process that made it.
             self.run_command(&attachment.remove, record)?;
@@ -472,11 +496,17 @@ impl Execution<'_> {
         command: &Command,
         record: &mut Vec<(String, String)>,
     ) -> Result<(), Outcome> {
+        let (output, _) = self.run_guarded(command).map_err(|error| self.failed(error))?;
+        record.push((command.to_string(), output));
+        Ok(())
+    }
+
+    /// What a command printed, and how long it took without the guard's look at the devices.
+    fn run_guarded(&self, command: &Command) -> Result<(String, Nanos), String> {
         if command.destructive {
-            self.guard.permit(command).map_err(|changed| {
-                self.failed(format!("`{command}` was not run, the device changed: {changed}"))
-            })?;
+            self.permit(command)?;
         }
+        let began = measure::now();
         let mut output = self.programs.run(command);
         // For as long as it runs well and has not said it; one that fails will not say it.
         while command.awaited && matches!(output, Err(ProgramError::Unsaid { .. })) {
@@ -485,12 +515,17 @@ impl Execution<'_> {
                 !matches!(output, Err(ProgramError::Unsaid { .. }))
             });
         }
+        let took = measure::now() - began;
         if command.destructive {
             self.guard.ran(command);
         }
-        let output = output.map_err(|error| self.failed(error.to_string()))?;
-        record.push((command.to_string(), output));
-        Ok(())
+        output.map(|output| (output, took)).map_err(|error| error.to_string())
+    }
+
+    fn permit(&self, command: &Command) -> Result<(), String> {
+        self.guard
+            .permit(command)
+            .map_err(|changed| format!("`{command}` was not run, the device changed: {changed}"))
     }
 }
 
@@ -516,8 +551,12 @@ impl Host for TrialHost<'_, '_> {
         self.cooling.make_cold(&mut self.target.borrow_mut(), &run, &settle)
     }
 
-    fn mount_took(&self) -> Option<units::Nanos> {
+    fn mount_took(&self) -> Option<Nanos> {
         self.cooling.mount_took()
+    }
+
+    fn care(&self, what: &workload::Care) -> Result<Nanos, workload::Uncared> {
+        self.care_for(what)
     }
 
     fn check_target(&self) -> Result<(), String> {

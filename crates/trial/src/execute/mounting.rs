@@ -15,7 +15,7 @@ use super::program::Programs;
 /// [`Mounted::unmount`] is the way that reports.
 pub(crate) struct Mounted {
     path: PathBuf,
-    mounted: bool,
+    mounted: Cell<bool>,
     /// What mounts and unmounts it, where the kernel does not.
     served: Option<(Service, Programs)>,
     /// How long mounting took the last time.
@@ -76,7 +76,7 @@ impl Mounted {
         )
         .map_err(|error| fail(error.into()))?;
         let took = Cell::new(measure::now() - began);
-        Ok(Mounted { path: path.to_owned(), mounted: true, served: None, took })
+        Ok(Mounted { path: path.to_owned(), mounted: Cell::new(true), served: None, took })
     }
 
     /// Has what serves a filesystem mount it on `path`.
@@ -87,7 +87,7 @@ impl Mounted {
     ) -> Result<Mounted, MountError> {
         let took = Cell::new(mount_served(service, programs, path)?);
         let served = Some((service.clone(), programs.clone()));
-        Ok(Mounted { path: path.to_owned(), mounted: true, served, took })
+        Ok(Mounted { path: path.to_owned(), mounted: Cell::new(true), served, took })
     }
 
     /// Where it is mounted.
@@ -100,10 +100,34 @@ impl Mounted {
         self.took.get()
     }
 
-    /// Unmounts; the kernel writes everything back first.
-    pub(crate) fn unmount(mut self) -> Result<(), MountError> {
-        self.mounted = false;
-        self.take_off()
+    /// Unmounts, if it is mounted; the kernel writes everything back first.
+    pub(crate) fn unmount(self) -> Result<(), MountError> {
+        match self.mounted.replace(false) {
+            true => self.take_off(),
+            false => Ok(()),
+        }
+    }
+
+    /// Unmounts, to be mounted again.
+    pub(super) fn off(&self) -> Result<(), MountError> {
+        self.take_off()?;
+        self.mounted.set(false);
+        Ok(())
+    }
+
+    /// Mounts again what was unmounted, in the same place.
+    pub(super) fn on(&self, what: &Mount) -> Result<(), MountError> {
+        let took = match &self.served {
+            Some((service, programs)) => mount_served(service, programs, &self.path)?,
+            None => {
+                let again = Mounted::mount(what, &self.path)?;
+                again.mounted.set(false);
+                again.took.get()
+            }
+        };
+        self.took.set(took);
+        self.mounted.set(true);
+        Ok(())
     }
 
     /// Unmounts and mounts again in the same place: its caches are empty then.
@@ -113,16 +137,9 @@ impl Mounted {
         what: &Mount,
         between: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), MountError> {
-        self.take_off()?;
+        self.off()?;
         between().map_err(MountError::Between)?;
-        if let Some((service, programs)) = &self.served {
-            self.took.set(mount_served(service, programs, &self.path)?);
-            return Ok(());
-        }
-        let again = Mounted::mount(what, &self.path)?;
-        self.took.set(again.took.get());
-        std::mem::forget(again);
-        Ok(())
+        self.on(what)
     }
 
     fn take_off(&self) -> Result<(), MountError> {
@@ -138,7 +155,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        if self.mounted {
+        if self.mounted.get() {
             // Nothing can be reported here; the namespace's end unmounts what this cannot.
             let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH);
         }

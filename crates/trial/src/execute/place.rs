@@ -24,6 +24,7 @@ pub(super) struct Place<'a> {
 
 /// A filesystem on its place, made and to be mounted.
 pub(super) struct Stand<'a> {
+    pub(super) filesystem: &'a dyn stack::Filesystem,
     pub(super) place: &'a Place<'a>,
     pub(super) plan: &'a Plan,
     pub(super) reading: Reading,

@@ -20,6 +20,7 @@ mod randomio;
 mod scale;
 mod tree;
 mod unpack;
+mod upkeep;
 mod video;
 
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
@@ -49,6 +50,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &scale::Scale,
     &boot::Boot,
     &age::Age,
+    &upkeep::Upkeep,
     &custom::PHOTOS,
     &custom::BUILD,
     &custom::CUSTOM,

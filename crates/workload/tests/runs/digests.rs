@@ -62,7 +62,8 @@ fn every_workload_is_in_the_list_or_needs_what_is_not_here() {
         let needs = |kind| description.inputs.contains(&kind);
         let needs = needs(workload::InputKind::Mail)
             || needs(workload::InputKind::System)
-            || needs(workload::InputKind::OwnProgram);
+            || needs(workload::InputKind::OwnProgram)
+            || workload.needs_own_filesystem().is_some();
         assert_ne!(listed, needs, "{}", description.name);
     }
 }

@@ -22,4 +22,5 @@ mod scale;
 mod support;
 mod trace;
 mod tree;
+mod upkeep;
 mod video;

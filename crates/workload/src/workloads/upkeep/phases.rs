@@ -1,0 +1,176 @@
+//! What is timed of a filesystem's upkeep, and what can be set.
+
+use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
+use crate::typed::{CountParameter, FractionParameter, SizeParameter};
+use crate::{Description, Headline, Op, OpDescription, PhaseDescription, Preset};
+
+/// A phase that is one program or system call.
+const fn one(name: &'static str, summary: &'static str, clock: &'static str) -> PhaseDescription {
+    PhaseDescription { name, summary, clock, ops: &[], disk_bound: true }
+}
+
+pub(super) static MKFS: PhaseDescription = one(
+    "mkfs",
+    "makes the filesystem, by the commands it is always made with",
+    "each program from its start to its end",
+);
+pub(super) static FIRST_MOUNT: PhaseDescription =
+    one("first-mount", "mounts it", "mount(2) alone; what it leaves running is waited for outside");
+pub(super) static FILL: PhaseDescription = PhaseDescription {
+    name: "fill",
+    summary: "creates files until it is as full as asked for",
+    clock: "mkdirs, creates, writes, closes; at the end a sync",
+    ops: &[OpDescription { name: "create", span: "create, writes, close of one file" }],
+    disk_bound: true,
+};
+pub(super) static CHANGE: PhaseDescription = PhaseDescription {
+    name: "change",
+    summary: "replaces files drawn at random",
+    clock: "a new file is written and renamed over the old one, each time; at the end a sync",
+    ops: &[REPLACE_OP],
+    disk_bound: true,
+};
+pub(super) static REFLINK: PhaseDescription = PhaseDescription {
+    name: "reflink-copy",
+    summary: "copies files so that they share their blocks (as `cp --reflink=always` does)",
+    clock: "open, create, FICLONE, closes of each; at the end a sync",
+    ops: &[OpDescription { name: "clone", span: "open, create, FICLONE, closes of one file" }],
+    disk_bound: true,
+};
+pub(super) static SNAPSHOT: PhaseDescription = PhaseDescription {
+    name: "snapshot",
+    summary: "takes snapshots and replaces files after each",
+    clock: "the program that takes it, then replacements as in `change`, and again; at the end \
+a sync; a first one is taken outside",
+    ops: &[
+        OpDescription { name: "take", span: "the program, from its start to its end" },
+        REPLACE_OP,
+    ],
+    disk_bound: true,
+};
+pub(super) static SNAPSHOT_DELETE: PhaseDescription = PhaseDescription {
+    name: "snapshot-delete",
+    summary: "removes them, the oldest first",
+    clock: "the program for each; at the end a sync, and a wait until their room is free where \
+removing does not wait for that: btrfs begins with its next commit, every 30 s",
+    ops: &[OpDescription { name: "remove", span: "the program, from its start to its end" }],
+    disk_bound: true,
+};
+pub(super) static UNMOUNT: PhaseDescription = one(
+    "unmount",
+    "unmounts it, with `changes` replaced files still in memory",
+    "umount(2), for a pool its export too",
+);
+pub(super) static MOUNT: PhaseDescription = one(
+    "mount",
+    "mounts it after that clean unmount, with nothing of it in memory",
+    "mount(2), for a pool its import too; what it leaves running is waited for outside",
+);
+pub(super) static MOUNT_AFTER_POWER_LOSS: PhaseDescription = one(
+    "mount-after-power-loss",
+    "mounts it after the power failed behind `changes` replaced files and one fsync",
+    "as `mount`; a log is replayed within it",
+);
+pub(super) static CHECK: PhaseDescription = one(
+    "check",
+    "checks it without repairing, after a clean unmount and with nothing of it in memory",
+    "each program from its start to its end",
+);
+pub(super) static REPAIR: PhaseDescription = one(
+    "repair",
+    "brings back its first superblock, which was overwritten with zeros",
+    "the repairing program from its start to its end; the check after it is outside",
+);
+
+const REPLACE_OP: OpDescription = OpDescription {
+    name: "replace",
+    span: "create, writes, close of a new file, its rename over the old one",
+};
+pub(super) const CREATE: Op = Op(0);
+pub(super) const REPLACE: Op = Op(0);
+pub(super) const CLONE: Op = Op(0);
+pub(super) const TAKE: Op = Op(0);
+pub(super) const REPLACE_AFTER: Op = Op(1);
+pub(super) const REMOVE: Op = Op(0);
+
+pub(super) const SIZE: SizeParameter = SizeParameter::new(
+    "size",
+    "Room that the filesystem has at least. One of more than four times as much is not filled: \
+`full` is of the whole.",
+    "1G",
+);
+pub(super) const FULL: FractionParameter =
+    FractionParameter::new("full", "How full it becomes.", "0.5");
+pub(super) const MEAN: SizeParameter =
+    SizeParameter::new("file_size", "Mean size of a file; from 1 byte to twice as much.", "64K");
+pub(super) const CHANGES: CountParameter = CountParameter::new(
+    "changes",
+    "Files replaced in `change`, before the unmount, and before the power fails; also files \
+copied in `reflink-copy`.",
+    1,
+    10_000_000,
+    "500",
+);
+pub(super) const SNAPSHOTS: CountParameter =
+    CountParameter::new("snapshots", "Snapshots taken; 0 for none.", 0, 500, "10");
+pub(super) const BETWEEN: CountParameter = CountParameter::new(
+    "changes_between",
+    "Files replaced after each snapshot.",
+    0,
+    1_000_000,
+    "20",
+);
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "upkeep",
+    summary: "mkfs, mounts, unmount, power loss, check, repair, snapshots at a fill level",
+    origin: "Our own: what a filesystem costs whoever keeps it. It is made anew first, so that of \
+a sequence nothing is left that came before. Then it is filled, and everything is done to it at \
+that level; several levels are several workloads (`upkeep:full=0.5 upkeep:full=0.95`).\n\n\
+In the lab the power fails for the disks: they take no further write, and keep what they had \
+taken, their write cache included. On devices the filesystem itself is told to stop without \
+writing its log (FS_IOC_SHUTDOWN), which ext4, xfs and f2fs can do; elsewhere the phase is missing. \
+The file that was synced just before has to be there afterwards, or a note says that it is \
+not.\n\n\
+Repairs are compared for one damage, the first superblock overwritten: of that every format \
+keeps a copy. After the repair the filesystem's own check has to find nothing, and all files are \
+there. Times of programs leave out what fstrial does around them to keep devices safe; on devices \
+the reads of that are among the counted ones.\n\n\
+What a filesystem does not have is missing, with the reason.",
+    headline: Headline {
+        question: "a mount after the power failed",
+        phase: "mount-after-power-loss",
+        metric: "wall",
+        things: "",
+    },
+    presets: &[Preset {
+        name: "nearly-full",
+        question: "a mount after the power failed, on a filesystem 95 % full",
+        set: &[("full", "0.95")],
+    }],
+    inputs: &[],
+    parameters: &[
+        SIZE.row,
+        FULL.row,
+        MEAN.row,
+        CHANGES.row,
+        SNAPSHOTS.row,
+        BETWEEN.row,
+        COMPRESSIBLE.row,
+        DUPLICATE.row,
+    ],
+    phases: &[
+        &MKFS,
+        &FIRST_MOUNT,
+        &FILL,
+        &CHANGE,
+        &REFLINK,
+        &SNAPSHOT,
+        &SNAPSHOT_DELETE,
+        &UNMOUNT,
+        &MOUNT,
+        &MOUNT_AFTER_POWER_LOSS,
+        &CHECK,
+        &REPAIR,
+    ],
+};
