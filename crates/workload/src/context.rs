@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu, ProcessCpu, now};
+use measure::{DeviceId, ProcessCpu, now};
 use units::Nanos;
 
+use crate::begun::Begun;
 use crate::corpora::MailCorpus;
 use crate::inputs::Inputs;
 use crate::{
@@ -46,26 +47,6 @@ pub trait Host {
 
     /// Receives what happens. Called between phases, and a few times a second within.
     fn emit(&self, event: PhaseEvent);
-}
-
-/// A phase that has begun, with what was counted then.
-pub(crate) struct Begun {
-    phase: &'static PhaseDescription,
-    cache: Cache,
-    devices: Vec<DeviceId>,
-    device_before: Vec<Option<DeviceCounters>>,
-    machine_before: Option<MachineCpu>,
-}
-
-impl Begun {
-    /// A result with what the machine and the devices did since; the rest is to be filled in.
-    pub(crate) fn result(&self, workload: &str) -> PhaseResult {
-        let mut result = PhaseResult::empty(workload, self.phase.name, self.cache.clone());
-        result.machine_cpu =
-            MachineCpu::read().zip(self.machine_before).map(|(after, before)| after.since(before));
-        result.device = device_use(&self.device_before, &read_devices(&self.devices));
-        result
-    }
 }
 
 /// A workload's view of its trial.
@@ -311,9 +292,7 @@ impl<'h> Context<'h> {
             phase: phase.name.to_owned(),
             ops_planned,
         });
-        let devices = self.host.devices();
-        let device_before = read_devices(&devices);
-        Begun { phase, cache, devices, device_before, machine_before: MachineCpu::read() }
+        Begun::now(phase, cache, self.host.devices())
     }
 
     /// Ends a phase with its result: checks the target again and reports.
@@ -406,20 +385,4 @@ impl<'h> Context<'h> {
     pub fn phases_failed(&self) -> &[&'static str] {
         &self.phases_failed
     }
-}
-
-fn read_devices(devices: &[DeviceId]) -> Vec<Option<DeviceCounters>> {
-    devices.iter().map(|device| DeviceCounters::read(*device)).collect()
-}
-
-fn device_use(
-    before: &[Option<DeviceCounters>],
-    after: &[Option<DeviceCounters>],
-) -> Option<DeviceUse> {
-    before
-        .iter()
-        .zip(after)
-        .map(|(before, after)| Some((*after)?.since((*before)?)))
-        .reduce(|sum, one| Some(sum?.plus(one?)))
-        .flatten()
 }

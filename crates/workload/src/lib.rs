@@ -5,6 +5,7 @@
 //! itself and never prints. Adding one is a file in `workloads/` and a line in
 //! [`WORKLOADS`]; what workloads are made of is in `engine/`.
 
+mod begun;
 mod care;
 mod context;
 pub mod corpora;

@@ -12,7 +12,7 @@ use measure::{CpuTime, ProcessCpu, ProgramCpu, now};
 use rustix::event::{PollFd, PollFlags, poll};
 use units::Nanos;
 
-use crate::context::Begun;
+use crate::begun::Begun;
 use crate::{Context, Failure, PhaseDescription, PhaseResult, Program};
 
 /// A program with its arguments and what it reads from its standard input.

@@ -1,0 +1,51 @@
+//! A phase between its beginning and its end.
+
+use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu};
+
+use crate::{Cache, PhaseDescription, PhaseResult};
+
+/// A phase that has begun, with what was counted then.
+pub(crate) struct Begun {
+    pub(crate) phase: &'static PhaseDescription,
+    cache: Cache,
+    devices: Vec<DeviceId>,
+    device_before: Vec<Option<DeviceCounters>>,
+    machine_before: Option<MachineCpu>,
+}
+
+impl Begun {
+    /// Begins now; what these devices do from now on belongs to it.
+    pub(crate) fn now(
+        phase: &'static PhaseDescription,
+        cache: Cache,
+        devices: Vec<DeviceId>,
+    ) -> Begun {
+        let device_before = read_devices(&devices);
+        Begun { phase, cache, devices, device_before, machine_before: MachineCpu::read() }
+    }
+
+    /// A result with what the machine and the devices did since; the rest is to be filled in.
+    pub(crate) fn result(&self, workload: &str) -> PhaseResult {
+        let mut result = PhaseResult::empty(workload, self.phase.name, self.cache.clone());
+        result.machine_cpu =
+            MachineCpu::read().zip(self.machine_before).map(|(after, before)| after.since(before));
+        result.device = device_use(&self.device_before, &read_devices(&self.devices));
+        result
+    }
+}
+
+fn read_devices(devices: &[DeviceId]) -> Vec<Option<DeviceCounters>> {
+    devices.iter().map(|device| DeviceCounters::read(*device)).collect()
+}
+
+fn device_use(
+    before: &[Option<DeviceCounters>],
+    after: &[Option<DeviceCounters>],
+) -> Option<DeviceUse> {
+    before
+        .iter()
+        .zip(after)
+        .map(|(before, after)| Some((*after)?.since((*before)?)))
+        .reduce(|sum, one| Some(sum?.plus(one?)))
+        .flatten()
+}
