@@ -124,6 +124,20 @@ mod tests {
         assert_eq!(compare_with_itself(&jump, 5, 0.05).comparisons(), 0);
     }
 
+    #[test]
+    fn the_error_rate_decides_and_each_answer_counts_once() {
+        // Log differences 0.1, 0.2, 0.2, 0.3: t = 4.899 with 3 degrees, p = 0.016.
+        let first = figures([1.0; 4]);
+        let second = figures([0.1f64, 0.2, 0.2, 0.3].map(f64::exp));
+        assert_eq!(compare_in_batches(&first, &second, 4, 0.05).larger, 1);
+        assert_eq!(compare_in_batches(&first, &second, 4, 0.01).alike, 1);
+        let answers = Answers { larger: 3, smaller: 2, alike: 7 };
+        assert_eq!((answers.differ(), answers.comparisons()), (5, 12));
+        let none = Answers::default();
+        assert_eq!(compare_in_batches(&first, &second, 0, 0.05), none);
+        assert_eq!(compare_with_itself(&first, 0, 0.05), none);
+    }
+
     /// Against the distribution summed by hand: P(X ≤ 15) = 0.956 and P(X ≤ 16) = 0.976 at
     /// 200 and 5 %.
     #[test]

@@ -235,6 +235,38 @@ mod tests {
     }
 
     #[test]
+    fn the_difference_in_units_of_the_spread() {
+        let exp = |values: &[f64]| values.iter().map(|x| x.exp()).collect::<Vec<_>>();
+        // Means 0.3 and 0, s 0.2 and 0.1, two degrees: 0.3 / 0.15 · (1 − 3 / 7) = 1.142857.
+        let (left, right) = (exp(&[0.1, 0.3, 0.5]), exp(&[0.0, 0.1, -0.1]));
+        let found = paired(&series(&left), &series(&right), Resolution::Fine).unwrap();
+        assert!((found.effect.unwrap() - 1.142_857).abs() < 1e-6, "{:?}", found.effect);
+        assert_eq!(found.inverse().effect, found.effect.map(|effect| -effect));
+        // The Welch example: −1.5 / ((√(5/3) + 2) / 2) · (1 − 3 / 19) = −0.767645.
+        let (left, right) = (exp(&[1.0, 2.0, 3.0, 4.0]), exp(&[2.0, 4.0, 6.0]));
+        let found = welch(&left, &right, Resolution::Fine).unwrap();
+        assert!((found.effect.unwrap() + 0.767_645).abs() < 1e-6, "{:?}", found.effect);
+        // Of two pairs no spread is known well enough.
+        let found = paired(&series(&[1.0, 2.0]), &series(&[1.0, 3.0]), Resolution::Fine).unwrap();
+        assert_eq!(found.effect, None);
+    }
+
+    #[test]
+    fn rounding_is_a_uniform_error() {
+        // A step of 1 at 4 is a quarter; 1/√12 is 0.288675.
+        let deviation = |resolution: Resolution| resolution.log_deviation(4.0);
+        assert!((deviation(Resolution::Step(1.0)) - 0.072_168_8).abs() < 1e-6);
+        assert!((deviation(Resolution::Relative(0.01)) - 0.002_886_75).abs() < 1e-7);
+        assert_eq!(deviation(Resolution::Fine), 0.0);
+    }
+
+    #[test]
+    fn independent_figures_that_do_not_vary() {
+        let found = welch(&[2.0; 2], &[3.0; 3], Resolution::Fine).unwrap();
+        assert_eq!((found.df, found.standard_error, found.p()), (1.0, 0.0, 0.0));
+    }
+
+    #[test]
     fn figures_that_do_not_vary() {
         let same = paired(&series(&[2.0; 3]), &series(&[2.0; 3]), Resolution::Fine).unwrap();
         assert_eq!((same.p(), same.effect), (1.0, None));

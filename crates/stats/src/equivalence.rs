@@ -47,6 +47,16 @@ mod tests {
     }
 
     #[test]
+    fn a_margin_that_is_none_shows_nothing() {
+        let same = compared(&[0.0, 0.0]);
+        for margin in [0.0, -0.5, f64::NAN, f64::INFINITY] {
+            assert_eq!(equivalence_p(&same, margin), 1.0, "{margin}");
+        }
+        let at_the_bound = Comparison { log_ratio: 0.05f64.ln_1p(), ..same };
+        assert_eq!(equivalence_p(&at_the_bound, 0.05), 1.0);
+    }
+
+    #[test]
     fn noise_is_not_equality() {
         assert!(equivalence_p(&compared(&[0.3, -0.3, 0.01]), 0.05) > 0.3);
         assert_eq!(equivalence_p(&compared(&[0.0, 0.0]), 0.05), 0.0);
