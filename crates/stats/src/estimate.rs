@@ -110,6 +110,25 @@ mod tests {
     }
 
     #[test]
+    fn spreads_are_relative_to_the_size_of_the_mean() {
+        // s = 1.5811 of a mean of 3, and of −3.
+        for sign in [1.0, -1.0] {
+            let values = [1.0, 2.0, 3.0, 4.0, 5.0].map(|value: f64| sign * value);
+            let found = arithmetic_mean(&values, 0.95).unwrap();
+            assert!((found.spread.unwrap() - 0.527_046).abs() < 1e-6, "{sign}");
+        }
+        let around_nothing = arithmetic_mean(&[-1.0, 1.0], 0.95).unwrap();
+        assert_eq!(around_nothing.spread, Err(Missing::NotPositive { value: 0.0 }));
+        assert_eq!(moments(&[7.0]), (7.0, 0.0));
+    }
+
+    #[test]
+    fn the_inverse_of_an_interval() {
+        let found = Interval { low: 0.5, high: 4.0 }.inverse();
+        assert_eq!(found, Interval { low: 0.25, high: 2.0 });
+    }
+
+    #[test]
     fn one_figure_has_a_mean_and_no_interval() {
         let found = geometric_mean(&[4.0], 0.95).unwrap();
         assert_eq!(found.mean, 4.0);

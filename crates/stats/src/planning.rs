@@ -213,6 +213,19 @@ mod tests {
     }
 
     #[test]
+    fn without_noise_every_difference_is_found_and_none_is_none() {
+        let exact = Plan::new(3, 2, 0.0);
+        assert_eq!((exact.power_for(0.0), exact.power_for(0.01)), (0.0, 1.0));
+        assert_eq!(exact.repeats_for(0.01), Some(2));
+        assert_eq!(Plan::new(1, 9, 0.02).repeats_for(0.5), None);
+        assert_eq!(Plan::new(3, 9, 0.02).repeats_for(-0.5), None);
+        // More than anybody repeats: about 2 · 10^8.
+        assert_eq!(Plan::new(2, 2, 0.5).repeats_for(1e-4), None);
+        let far = Plan::new(2, 60_000, 0.05).smallest_difference().unwrap();
+        assert!(Plan::new(2, 2, 0.05).repeats_for(far * 1.001).is_some_and(|n| n > 59_000));
+    }
+
+    #[test]
     fn what_a_person_is_told() {
         assert_eq!(
             Plan::new(5, 5, 0.02).to_string(),
