@@ -47,7 +47,7 @@ pub(crate) fn number(value: f64) -> String {
         "0".to_owned()
     } else if !(1e-6..1e15).contains(&size) {
         format!("{value:.2e}")
-    } else if size >= 1000.0 || value.fract() == 0.0 {
+    } else if size >= 999.5 || value.fract() == 0.0 {
         grouped(value)
     } else {
         significant(value, 3)
@@ -157,6 +157,8 @@ mod tests {
         assert_eq!(figure(12345.4, Unit::PerSecond), "12,345 /s");
         assert_eq!(figure(89_443_532.8, Unit::BytesPerSecond), "85.3 MiB/s");
         assert_eq!(figure(3.0, Unit::Count), "3");
+        assert_eq!(number(999.9), "1,000");
+        assert_eq!(number(999.4), "999");
         assert_eq!(number(1e300), "1.00e300");
         assert_eq!(number(1e-12), "1.00e-12");
         assert_eq!(number(-1234567.0), "−1,234,567");
