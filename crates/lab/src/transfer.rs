@@ -205,4 +205,21 @@ mod tests {
             assert_eq!(left, 0);
         }
     }
+
+    /// Whatever an archive holds, it is refused or a lab in the cache: nothing lies outside.
+    #[test]
+    fn any_archive_stays_inside() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (seed, file) = (here.path().join("seed.tar"), there.path().join("lab.tar"));
+        export(&lab(here.path()), &seed).unwrap();
+        let cache = there.path().join("cache");
+        fuzz::run("archives", &[std::fs::read(&seed).unwrap()], |input| {
+            std::fs::write(&file, input).unwrap();
+            let _ = import(&cache, DEFAULT_LAB, &file);
+            let all = std::fs::read_dir(there.path()).unwrap().flatten();
+            let mut names: Vec<_> = all.map(|entry| entry.file_name()).collect();
+            names.sort();
+            assert!(names == ["cache", "lab.tar"], "{names:?}");
+        });
+    }
 }

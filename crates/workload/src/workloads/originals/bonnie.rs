@@ -415,4 +415,18 @@ mod tests {
         }
         assert_eq!(rest.trim(), "");
     }
+
+    #[test]
+    fn any_output_is_read_or_refused() {
+        let seeds = [
+            include_bytes!("../../../tests/originals/bonnie_s64_n16.csv").to_vec(),
+            include_bytes!("../../../tests/originals/bonnie_n64_noquiet.out").to_vec(),
+        ];
+        fuzz::run("bonnie", &seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            if let Ok(line) = Line::find(&text) {
+                let _ = ["write-block", "read-block"].map(|name| line.phase(name).is_ok());
+            }
+        });
+    }
 }

@@ -125,9 +125,12 @@ fn read(said: &Said, result: &mut PhaseResult) -> Result<(), String> {
         let [name, count, mean, _] = words[..] else {
             return Err(format!("`{line}` is no row of its table"));
         };
-        let number = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is no number"));
+        let number = |text: &str| match text.parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+            _ => Err(format!("`{text}` is no number")),
+        };
         let (name, count) = (name.to_ascii_lowercase(), number(count)?);
-        result.ops += count as u64;
+        result.ops = result.ops.saturating_add(count as u64);
         result.figures.insert(format!("own_{name}_count"), count);
         result.figures.insert(format!("own_{name}_ms"), number(mean)?);
     }
@@ -163,5 +166,18 @@ mod tests {
         assert!(read(&said, &mut result()).unwrap_err().contains("Throughput"));
         let full = "[79] write failed on handle 10012 (No space left on device)\n";
         assert!(complaint(full).unwrap().starts_with("[79] write failed"));
+    }
+
+    #[test]
+    fn any_output_is_read_or_refused() {
+        fuzz::run(
+            "dbench",
+            &[include_bytes!("../../../tests/originals/dbench_4cl.txt").to_vec()],
+            |input| {
+                let output = String::from_utf8_lossy(input).into_owned();
+                let _ = complaint(&output);
+                let _ = read(&Said { output, errors: String::new() }, &mut result());
+            },
+        );
     }
 }

@@ -149,7 +149,7 @@ fn read(said: &Said, result: &mut PhaseResult) -> Result<(), String> {
             continue;
         }
         let bytes = Bytes(part["io_bytes"].as_u64().ok_or("its JSON lacks io_bytes")?);
-        result.ops += ops;
+        result.ops = result.ops.saturating_add(ops);
         if way == "read" {
             result.read_bytes = bytes;
         } else {
@@ -201,5 +201,14 @@ mod tests {
         assert!(error.contains("No space left on device"), "{error}");
         assert!(read_text("fio: unknown option").unwrap_err().contains("no JSON"));
         assert!(read_text("{\"jobs\": []}").unwrap_err().contains("no job"));
+    }
+
+    #[test]
+    fn any_output_is_read_or_refused() {
+        let seeds = [
+            include_bytes!("../../../tests/originals/fio_randread.json").to_vec(),
+            include_bytes!("../../../tests/originals/fio_ENOSPC.json").to_vec(),
+        ];
+        fuzz::run("fio", &seeds, |input| drop(read_text(&String::from_utf8_lossy(input))));
     }
 }

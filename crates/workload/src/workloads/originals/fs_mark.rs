@@ -190,4 +190,13 @@ mod tests {
         let full = include_str!("../../../tests/originals/fs_mark_ENOSPC.txt");
         assert!(rows(full).unwrap_err().contains("no row"));
     }
+
+    #[test]
+    fn any_output_is_read_or_refused() {
+        let seeds = [
+            include_bytes!("../../../tests/originals/fs_mark_S1.txt").to_vec(),
+            include_bytes!("../../../tests/originals/fs_mark_t4_verbose.txt").to_vec(),
+        ];
+        fuzz::run("fs_mark", &seeds, |input| drop(rows(&String::from_utf8_lossy(input))));
+    }
 }

@@ -351,4 +351,16 @@ mod tests {
         assert_eq!(megabytes(line), Some((162.97 / 1024.0, 1536.0)));
         assert_eq!(megabytes("12.00 parsecs read (1.00 bytes per second)"), None);
     }
+
+    #[test]
+    fn any_output_is_read_or_refused() {
+        let seeds = [
+            include_bytes!("../../../tests/originals/postmark_500_500.txt").to_vec(),
+            include_bytes!("../../../tests/originals/postmark_ENOSPC_head.txt").to_vec(),
+        ];
+        fuzz::run("postmark", &seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            let _ = (complaint(&text), Report::of(&text).is_ok());
+        });
+    }
 }
