@@ -2,25 +2,27 @@
 //! what lies in them.
 
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, fstat, mkdirat, openat};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, fstat, openat};
 
-use crate::{FileError, is_root, is_trusted};
+use crate::{Directory, FileError, is_root, is_trusted};
 
 /// Makes `path` with mode 0700 where it is missing, its parents likewise, and checks that
 /// what lies in it is this user's alone: it is ours, and neither to it nor to a directory above
 /// it others may write (one with the sticky bit, such as `/tmp`, may be above). For root every
-/// directory above has to be root's; an ordinary user's group may write. Returns the path
-/// without symlinks.
+/// directory above has to be root's, and so has every symlink on the way; an ordinary user's group
+/// may write. Returns the path without symlinks.
 ///
 /// # Errors
 /// When it cannot be made, or another user could have put something into it; the message
 /// names the directory and what to do.
 pub fn private_directory(path: &Path) -> Result<PathBuf, FileError> {
-    make(path)?;
-    let real = std::fs::canonicalize(path).map_err(FileError::of("find", path))?;
+    let held = Directory::hold_or_make(path)?;
+    // Where it is, not where the path leads by now.
+    let link = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
+    let real = std::fs::read_link(link).map_err(FileError::of("find", path))?;
     check_all(&real, Some(&real))?;
     Ok(real)
 }
@@ -40,24 +42,6 @@ fn check_all(path: &Path, private: Option<&Path>) -> Result<(), FileError> {
     path.ancestors().try_for_each(|directory| {
         check(directory, private == Some(directory)).map_err(FileError::of("trust", directory))
     })
-}
-
-/// Makes the missing directories of a path, each 0700, none through a symlink that dangles.
-fn make(path: &Path) -> Result<(), FileError> {
-    let mut missing = Vec::new();
-    let mut at = path;
-    while !at.as_os_str().is_empty() && !at.exists() {
-        missing.push(at);
-        let Some(parent) = at.parent() else { break };
-        at = parent;
-    }
-    for directory in missing.into_iter().rev() {
-        match mkdirat(CWD, directory, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(FileError::of("create", directory)(error)),
-        }
-    }
-    Ok(())
 }
 
 fn check(directory: &Path, private: bool) -> io::Result<()> {

@@ -23,11 +23,13 @@ fn main() {
     let arguments = Arguments::from_args();
     let perl = Command::new("perl").arg("-e1").status().is_ok_and(|status| status.success());
     let skipped = !rustix::process::geteuid().is_root() || !perl;
-    let tests: [(&str, Run); 5] = [
+    let tests: [(&str, Run); 7] = [
         ("a_directory_that_is_swapped_stays_the_one_that_was_made", swapped_directory),
         ("an_output_is_never_led_elsewhere", planted_outputs),
         ("symlinks_and_pipes_of_another_user_are_refused", refused_outputs),
         ("a_cache_of_another_user_is_not_believed", another_users_cache),
+        ("a_cache_that_another_user_swaps_is_ours_or_refused", swapped_cache),
+        ("a_cache_is_not_led_elsewhere_by_a_symlink", led_cache),
         ("a_path_that_another_user_can_change_is_told", path_in_reach),
     ];
     let tests = tests
@@ -216,6 +218,60 @@ fn another_users_cache() -> Result<(), Failed> {
     assert!(private_directory(&open.join("fstrial")).is_err());
     fs::remove_dir_all(&open)?;
     private_directory(&scene.precious)?;
+    scene.check()
+}
+
+/// In a directory where all may write, such as `/tmp`, the other user is there first, or not.
+fn swapped_cache() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let open = scene.theirs.with_file_name("open");
+    fs::create_dir(&open)?;
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o1777))?;
+    let attack = scene.attack(
+        "my $c = '../open/cache'; \
+         if ($n % 2) { mkdir($c); mkdir(\"$c/lab\"); rmdir(\"$c/lab\"); rmdir($c) } \
+         else { symlink($precious, $c); unlink($c) }",
+    )?;
+    let (cache, inside) = (open.join("cache"), open.join("cache/lab"));
+    let (mut ours, mut refused) = (0u64, 0u64);
+    for _ in 0..ROUNDS {
+        match private_directory(&inside) {
+            Err(_) => refused += 1,
+            Ok(real) => {
+                ours += 1;
+                for directory in [&cache, &inside] {
+                    let found = fs::symlink_metadata(directory)?;
+                    if !found.is_dir() || found.uid() != 0 {
+                        return Err(format!("{} is believed", directory.display()).into());
+                    }
+                }
+                assert_eq!(real, inside.canonicalize()?);
+                fs::remove_dir(&inside)?;
+            }
+        }
+        // Root's own is in the other user's way; not empty, or another's, it stays.
+        if fs::symlink_metadata(&cache).is_ok_and(|found| found.uid() == 0) {
+            let _ = fs::remove_dir(&cache);
+        }
+    }
+    attack.end()?;
+    println!("{ours} ours, {refused} refused");
+    if ours == 0 || refused == 0 {
+        return Err("only one of the two came first: nothing was tested".into());
+    }
+    scene.check()
+}
+
+fn led_cache() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let plant = "chdir $ARGV[0]; symlink($ARGV[1], 'cache'); exit 0";
+    let mut other = Command::new("perl");
+    other.args(["-e", plant]).args([&scene.theirs, &scene.precious]);
+    assert!(other.uid(OTHER_USER).gid(OTHER_USER).status()?.success());
+    match private_directory(&scene.theirs.join("cache/fstrial")) {
+        Err(error) if error.to_string().contains("symlink of user 65534") => {}
+        other => return Err(format!("{other:?}").into()),
+    }
     scene.check()
 }
 

@@ -1,6 +1,8 @@
 //! Loop files: allocated, direct, private, and gone afterwards.
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 
 use device::{Claim, LoopError, LoopFile};
 use skippable::Ending;
@@ -120,6 +122,52 @@ pub(crate) fn a_directory_that_others_write_to_and_a_name_that_is_taken() -> End
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let error = LoopFile::create(dir.path(), "disk", SIZE).unwrap_err();
     assert!(error.to_string().contains("nobody else can write to"), "{error}");
+    Ok(())
+}
+
+/// Another user renames the directory away and puts others, and symlinks, in its place. Each
+/// image is made and removed in one directory of root's; `FSTRIAL_ROUNDS=10000` for longer.
+pub(crate) fn a_directory_that_another_user_swaps() -> Ending {
+    const OTHER_USER: u32 = 65534;
+    enters_as_root()?;
+    let rounds = std::env::var("FSTRIAL_ROUNDS").map_or(50, |text| text.parse().unwrap());
+    let room = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(room.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (theirs, precious) = (room.path().join("theirs"), room.path().join("precious"));
+    let own = |path: &std::path::Path| std::os::unix::fs::chown(path, Some(OTHER_USER), None);
+    for directory in [&theirs, &precious, &theirs.join("loops")] {
+        std::fs::create_dir(directory).unwrap();
+        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    std::fs::write(precious.join("disk"), "precious").unwrap();
+    own(&theirs).unwrap();
+    let script = "$| = 1; chdir $ARGV[0] or die; for (my $n = 0; ; $n++) { \
+        rename('loops', 'away'); if ($n % 2) { mkdir('loops') } else { symlink($ARGV[1], 'loops') } \
+        print \"at it\\n\" unless $n; unlink('loops') or rmdir('loops'); rename('away', 'loops');
+        select(undef, undef, undef, 0.002) if $n % 3 }";
+    let mut command = std::process::Command::new("perl");
+    command.args(["-e", script]).args([&theirs, &precious]).uid(OTHER_USER).gid(OTHER_USER);
+    let mut attack = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    attack.stdout.take().unwrap().read_exact(&mut [0; 5]).unwrap();
+    let (mut made, mut refused) = (0, 0);
+    // Where the directory is not there an answer comes at once: those made are counted.
+    while made < rounds {
+        match LoopFile::create(&theirs.join("loops"), "disk", Bytes::from_mib(1)) {
+            Ok(_) => made += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(attack.try_wait().unwrap().is_none(), "the other user stopped");
+    attack.kill().unwrap();
+    attack.wait().unwrap();
+    println!("{made} made, {refused} refused");
+    assert!(refused > 0, "the other user never came between");
+    assert_eq!(std::fs::read(precious.join("disk")).unwrap(), b"precious");
+    assert_eq!(std::fs::read_dir(&precious).unwrap().count(), 1, "another image is there");
+    let left = run("find", &[theirs.to_str().unwrap(), "!", "-type", "d", "!", "-type", "l"]);
+    assert_eq!(left, "", "an image stayed");
+    let backings = run("losetup", &["-n", "-l", "-O", "BACK-FILE"]);
+    assert!(!backings.contains(room.path().to_str().unwrap()), "attached: {backings}");
     Ok(())
 }
 

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         loop_files::its_loop_device_goes_with_it,
         loop_files::too_little_room_says_how_much,
         loop_files::a_directory_that_others_write_to_and_a_name_that_is_taken,
+        loop_files::a_directory_that_another_user_swaps,
         loop_files::a_mounted_one_goes_when_it_is_unmounted,
         queues::settings_are_put_back_when_the_trial_is_over,
         queues::settings_are_put_back_after_a_process_that_was_killed,
