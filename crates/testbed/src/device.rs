@@ -2,7 +2,7 @@
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, Once};
 use std::time::Duration;
 
 use ::device::{Claim, ClaimRequest, Ledger, OwnedLoopFile, OwnedQueue, SMALLEST_DEVICE, ToolPath};
@@ -16,7 +16,7 @@ use units::Bytes;
 use crate::child::{Assignment, InheritedClaim};
 use crate::process::{Inherited, run_child};
 use crate::programs::missing_program;
-use crate::{Stop, Stopped, Testbed, facts};
+use crate::{Stop, Stopped, Testbed, facts, memory};
 
 /// The largest disk made for an external journal.
 const JOURNAL_DISK_MAX: Bytes = Bytes::from_gib(1);
@@ -35,6 +35,8 @@ pub struct DeviceTestbed {
     /// Claims and loop files live from the first use to the end of the run, so that every
     /// contender gets the very same blocks.
     held: Mutex<Held>,
+    /// Once a run, not once a trial: it takes a second.
+    memory_touched: Once,
 }
 
 #[derive(Default)]
@@ -65,6 +67,7 @@ impl DeviceTestbed {
             inputs,
             tool_path,
             held: Mutex::default(),
+            memory_touched: Once::new(),
         }
     }
 
@@ -390,6 +393,7 @@ impl Testbed for DeviceTestbed {
                 return Ok(());
             }
         };
+        self.memory_touched.call_once(memory::touch);
         let mut ended = None;
         let result =
             run_child(&assignment, &inherited, spec.timeout, stop, &mut |event| match event {

@@ -7,6 +7,7 @@ mod directory;
 mod facts;
 mod lanes;
 mod leftovers;
+mod memory;
 mod place;
 mod process;
 mod programs;

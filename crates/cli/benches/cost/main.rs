@@ -23,7 +23,20 @@ const FIGURES: &[(&str, Measure)] = &[
     ("two", two_at_once),
 ];
 
+/// The word with which this program starts itself to write a store: what a process had once is
+/// counted for those it starts too.
+const WRITES: &str = "write-store";
+
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, path, contenders, workloads, repeats] = &words[..]
+        && word == WRITES
+    {
+        let number = |text: &str| text.parse::<u32>().expect("a number");
+        let (contenders, workloads) = (number(contenders) as usize, number(workloads) as usize);
+        stored::write(Path::new(path), contenders, workloads, number(repeats));
+        return ExitCode::SUCCESS;
+    }
     let asked: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
     let mut figures = Figures { within: true };
     for (word, measure) in FIGURES {
@@ -71,13 +84,22 @@ fn fstrial(home: &Path, words: &[&str]) -> Spent {
     Spent::of(command)
 }
 
+/// A store of so many contenders, workloads and repeats.
+fn write(path: &Path, [contenders, workloads, repeats]: [u32; 3]) {
+    let program = std::env::current_exe().expect("this program");
+    let mut command = Command::new(program);
+    command.arg(WRITES).arg(path);
+    command.args([contenders, workloads, repeats].map(|number| number.to_string()));
+    assert!(command.status().expect("itself").success(), "no store was written");
+}
+
 /// Reports of thousands of trials: time and memory, linear, and pages one can open.
 fn report(figures: &mut Figures, home: &Path) {
     let mut seconds_of_4000 = 0.0;
     for (repeats, seconds, mib) in [(20, 4.0, 300.0), (50, 10.0, 750.0)] {
         let trials = 20 * 10 * repeats;
         let name = format!("{trials}.db");
-        stored::write(&home.join(&name), 20, 10, repeats);
+        write(&home.join(&name), [20, 10, repeats]);
         let spent = fstrial(home, &["report", "latest", "--store", &name, "--html", "page.html"]);
         // Of the processor, since others may use it too.
         figures.show(&format!("report of {trials} trials"), spent.cpu, seconds, "s");
@@ -95,7 +117,7 @@ fn report(figures: &mut Figures, home: &Path) {
 
 /// A run of one trial on a store of 10,000, beside one on an empty store.
 fn begin(figures: &mut Figures, home: &Path) {
-    stored::write(&home.join("full.db"), 20, 10, 50);
+    write(&home.join("full.db"), [20, 10, 50]);
     let run = |store: &str| {
         let words = ["run", "null", "--testbed", "dir", "--dir", ".", "--repeats", "1"];
         let all = [&words[..], &["--store", store]].concat();
@@ -125,9 +147,9 @@ fn null(figures: &mut Figures, home: &Path) {
 
 /// JSON grows with contenders, not with their pairs.
 fn json(figures: &mut Figures, home: &Path) {
-    let length = |contenders: usize| {
+    let length = |contenders: u32| {
         let (store, file) = (format!("{contenders}.db"), format!("{contenders}.json"));
-        stored::write(&home.join(&store), contenders, 2, 5);
+        write(&home.join(&store), [contenders, 2, 5]);
         fstrial(home, &["report", "latest", "--store", &store, "--json", &file]);
         std::fs::metadata(home.join(&file)).map_or(0, |it| it.len()) as f64 / 1e6
     };

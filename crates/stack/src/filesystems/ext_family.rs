@@ -179,9 +179,7 @@ impl Member {
                 source: device.to_owned(),
                 options: mount,
             },
-            // Present even where mkfs has written every inode table: since 5.13 the same
-            // thread reads the block bitmaps ahead after each mount.
-            settle: vec![Settle::KernelThreadGone("ext4lazyinit".to_owned())],
+            settle: vec![settle(&options)],
             check: vec![Command::new("e2fsck", check)],
             inspect,
             attachment: None,
@@ -412,4 +410,14 @@ pub(super) fn upkeep_of(request: &UpkeepRequest<'_>) -> Upkeep {
         // It finds a copy by itself, and ends with 1 when it has repaired something.
         repair: Repair::by_check(request.plan, (1024, 1024), &[("-fn", &["-fy"])], &[0, 1]),
     }
+}
+
+/// What goes on after mounting. Where mkfs has written every inode table too: since 5.13 the same
+/// thread reads the block bitmaps ahead after each mount.
+fn settle(options: &Options<'_>) -> Settle {
+    let thread = "ext4lazyinit".to_owned();
+    if options.switch(&LAZY_INIT) == Some(true) {
+        return Settle::KernelThreadGone(thread);
+    }
+    Settle::ReadAhead { thread, file: "/proc/fs/ext4/{device}/mb_groups".to_owned() }
 }

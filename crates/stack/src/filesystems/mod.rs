@@ -284,6 +284,15 @@ pub struct Mount {
 pub enum Settle {
     /// Until no kernel thread of this name is left (`ext4lazyinit`).
     KernelThreadGone(String),
+    /// What a kernel thread reads ahead after every mount, and begins with at random: on a
+    /// simulated disk, where waiting costs nothing, until it is gone; elsewhere by reading a file
+    /// of the kernel that has it read the same at once.
+    ReadAhead {
+        /// The thread's name.
+        thread: String,
+        /// The file; `{device}` stands for the kernel's name of the data device.
+        file: String,
+    },
     /// Until this command exits with success.
     CommandSucceeds(Command),
 }

@@ -80,24 +80,10 @@ fn thread_exists(name: &str) -> bool {
         .any(|comm| comm.trim_end() == name)
 }
 
-/// Most memory touched before a trial.
-const TOUCH_BYTES_MAX: u64 = 512 << 20;
-
-/// Touches memory and gives it back, so that the pages a workload's cache will use are
-/// really there. A virtual machine hands idle pages to its host, and getting one back costs
-/// more than ten times what writing a page of a file does.
-pub(super) fn touch_memory() {
-    let available = std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|info| {
-            let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-            line.trim().trim_end_matches(" kB").parse::<u64>().ok()
-        })
-        .map_or(0, |kib| kib * 1024);
-    let bytes = (available / 4).min(TOUCH_BYTES_MAX) as usize;
-    let mut pages = vec![0u8; bytes];
-    for page in pages.chunks_mut(4096) {
-        page[0] = 1;
-    }
-    std::hint::black_box(&pages);
+/// Reads a file of the kernel to its end, `{device}` in its name being the kernel's name of the
+/// device `data`; false where there is none.
+pub(super) fn read_ahead_at_once(file: &str, data: Option<&Path>) -> bool {
+    let Some(device) = data.and_then(|data| data.canonicalize().ok()) else { return false };
+    let Some(name) = device.file_name() else { return false };
+    std::fs::read(file.replace("{device}", &name.to_string_lossy())).is_ok()
 }

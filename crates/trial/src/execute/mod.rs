@@ -370,9 +370,6 @@ impl Execution<'_> {
             tools: tool_versions(&self.programs, filesystem),
         };
         self.tell(Event::Made(Box::new(made)));
-        if place.kind != DeviceKind::Simulated {
-            machine::touch_memory();
-        }
         for command in place.layout.iter().flat_map(|layout| &layout.set_off) {
             self.run_command(command, &mut Vec::new())?;
         }
@@ -479,6 +476,15 @@ impl Execution<'_> {
                 Settle::KernelThreadGone(name) => {
                     let devices = target::block_device_ids(stand.place.disks);
                     machine::wait_for_thread_end(name, &devices)
+                }
+                Settle::ReadAhead { thread, file } => {
+                    let data = stand.place.layout.map(|layout| layout.data.as_path());
+                    let at_once = stand.place.kind != DeviceKind::Simulated
+                        && machine::read_ahead_at_once(file, data);
+                    at_once || {
+                        let devices = target::block_device_ids(stand.place.disks);
+                        machine::wait_for_thread_end(thread, &devices)
+                    }
                 }
                 Settle::CommandSucceeds(command) => {
                     machine::wait_until(|| self.programs.run(command).is_ok())
