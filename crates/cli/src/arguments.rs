@@ -11,6 +11,7 @@ mod study;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use units::Bytes;
 
 pub(crate) use self::calibrate::{Calibrate, CalibrateAction, CalibrateTask};
 pub(crate) use self::cluster::{ClusterArguments, SlurmTask};
@@ -71,6 +72,18 @@ pub(crate) enum Command {
 fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// The largest device: what ext4 takes without a wider block number, and more than any lab holds.
+const SIZE_MAX: Bytes = Bytes(16 << 40);
+
+/// Reads the size of a device.
+fn size(text: &str) -> Result<Bytes, String> {
+    match text.parse::<Bytes>() {
+        Ok(size) if size > SIZE_MAX => Err(format!("a device has {SIZE_MAX} at most")),
+        Ok(size) => Ok(size),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Reads `0.01` or `1%`.

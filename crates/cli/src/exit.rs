@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     Output = 6,
     /// A crosscheck found a departure from the original, or could not decide.
     Departs = 7,
+    /// No memory was left; finished trials are in the store.
+    Memory = 8,
     /// Stopped by a signal; `--resume` goes on.
     Stopped = 130,
 }
@@ -38,6 +40,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:
   5    an input cannot be used (a corpus that is empty or unreadable, a damaged file)
   6    an output file cannot be written; the results are in the store
   7    a crosscheck found that ours departs from the original, or could not decide
+  8    no memory was left; finished trials are in the store, `--resume` goes on
   130  stopped by a signal; `fstrial run --resume RUN` goes on";
 
 impl From<Exit> for ExitCode {

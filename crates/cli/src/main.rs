@@ -8,6 +8,7 @@ mod commands;
 mod ending;
 mod exit;
 mod files;
+mod memory;
 mod output;
 mod places;
 mod progress;
@@ -19,6 +20,7 @@ use crate::arguments::{Arguments, Command};
 use crate::output::say;
 
 fn main() -> std::process::ExitCode {
+    memory::tell_of_threads();
     // Hidden entry: this binary executing one trial in a process of its own.
     if std::env::args_os().nth(1).is_some_and(|word| word == testbed::CHILD_COMMAND) {
         return testbed::child_main();

@@ -45,6 +45,9 @@ impl Places for Here {
         for kind in kinds {
             match kind {
                 InputKind::Mail => {
+                    if request.testbed.is_lab() {
+                        crate::commands::corpus::fits_lab(&request.mail)?;
+                    }
                     let (path, mails) = crate::commands::corpus::open(&request.mail)?;
                     inputs.files.mail = Some(path);
                     inputs.facts.mean_mail = mails.mean_size();

@@ -20,6 +20,9 @@ use crate::error::LabError;
 const RAM_STEP: u64 = 64 << 20;
 const PAGE: u64 = 4096;
 
+/// What the input files of a guest may have together.
+pub const INPUTS_MAX: Bytes = Bytes(INPUTS_BYTES);
+
 /// The inputs of a lab's trials.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
@@ -59,8 +62,8 @@ impl Inputs {
                 .map_err(|error| LabError::value("the source tree", error.to_string()))?;
             inputs.facts.source_tree = Some(facts);
         }
-        if at > INPUTS_BYTES {
-            let problem = format!("{} in all, a guest takes {}", Bytes(at), Bytes(INPUTS_BYTES));
+        if Bytes(at) > INPUTS_MAX {
+            let problem = format!("{} in all, a guest takes {INPUTS_MAX}", Bytes(at));
             return Err(LabError::value("input files", problem));
         }
         Ok(inputs)

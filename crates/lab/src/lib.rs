@@ -50,6 +50,7 @@ pub use bench::{Bench, RATE_MIN, START_MAX, Start, Work, bench, rate};
 pub use build::{BuildOptions, BuildProgress, Manifest, OwnKernel, Software, build};
 pub use cache::{cache_directory, open_cache};
 pub use error::LabError;
+pub use inputs::INPUTS_MAX;
 pub use kernel_source::{KernelSource, SourceTree};
 pub use kvm::Kvm;
 pub use lab::{Extras, Lab, Parts};

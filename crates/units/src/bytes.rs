@@ -162,6 +162,8 @@ mod tests {
         assert_eq!(Bytes(17).to_string(), "17 B");
         assert!("-4K".parse::<Bytes>().is_err());
         assert!("99999999999999T".parse::<Bytes>().is_err());
+        assert_eq!("18446744073709551615".parse(), Ok(Bytes(u64::MAX)));
+        assert!("18446744073709551616".parse::<Bytes>().is_err());
     }
 
     /// Every way to write a unit is the same power of 1024, in either case.

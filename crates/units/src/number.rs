@@ -53,7 +53,8 @@ impl Notation {
         }
         let number: f64 = digits.parse().map_err(|_| fail("it does not start with a number"))?;
         let value = number * factor;
-        if value > u64::MAX as f64 {
+        // As a float the largest number is 2^64, which is one too many.
+        if value >= u64::MAX as f64 {
             return Err(fail("it is too large"));
         }
         Ok(value.round() as u64)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use units::{Bytes, Nanos};
 
-use super::{ClusterArguments, Outputs, StoreArgument, key_value, scale};
+use super::{ClusterArguments, Outputs, StoreArgument, key_value, scale, size};
 
 /// The machine that is simulated when none is named.
 pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
@@ -43,7 +43,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) place: Place,
 
-    /// How often everything is repeated, in random blocks
+    /// How often everything is repeated, in random blocks; a run has 100,000 trials at most
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = OFTEN)]
     pub(crate) repeats: u32,
 
@@ -56,7 +56,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "X", value_parser = scale, help_heading = WORK)]
     pub(crate) scale: Option<f64>,
 
-    /// Mails: spamassassin, synthetic, synthetic:count=N, own:PATH
+    /// Mails: spamassassin, synthetic, synthetic:count=N (10,000,000 at most; 2 GiB of mails in
+    /// the lab), own:PATH
     #[arg(long, value_name = "CORPUS", default_value = "synthetic", help_heading = WORK)]
     pub(crate) mail: String,
 
@@ -107,8 +108,8 @@ pub(crate) struct Place {
     #[arg(long, value_name = "LIST", help_heading = WHAT)]
     pub(crate) fs: Option<String>,
 
-    /// Size of each data device [default: from the workloads]
-    #[arg(long, value_name = "SIZE", help_heading = WHAT)]
+    /// Size of each data device, 16 TiB at most [default: from the workloads]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = WHAT)]
     pub(crate) size: Option<Bytes>,
 
     /// Further contenders from a TOML file, a [[contender]] table each

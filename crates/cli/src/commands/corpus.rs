@@ -55,6 +55,22 @@ pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
     Ok((path, mails))
 }
 
+/// Refuses mails that no guest of the lab takes, before they are made or read.
+pub(crate) fn fits_lab(name: &str) -> Result<(), Failure> {
+    let choice: CorpusChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
+    let most = lab::INPUTS_MAX;
+    match choice.total_size().map_err(Failure::from(Exit::Input))? {
+        Some(size) if size > most => Err(Failure::new(
+            Exit::Refused,
+            format!(
+                "{choice}: {size} of mails, and a guest of the lab takes {most}; take fewer of \
+                 them, or another testbed"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Compares a pack's contents with its identity, once for each version of the file: what it was
 /// when it was found right is noted beside it.
 fn check_once(path: &Path, mails: &MailCorpus) -> Result<(), Failure> {

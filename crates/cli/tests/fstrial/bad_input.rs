@@ -31,6 +31,8 @@ fn a_command_line_that_asks_for_what_does_not_exist() {
         ("list workload nothing", &["there is no workload `nothing`"]),
         ("list runs r1", &["only `list workload` takes a name"]),
         ("run null --dir . --size many", &["size"]),
+        ("run null --testbed device --size 18446744073709551616", &["too large"]),
+        ("run null --testbed device --size 18446744073709551615", &["16 TiB at most"]),
         ("run null --dir . --fs ext4", &["--testbed device"]),
         ("run null --dir . --device /dev/null", &["belong to --testbed device"]),
         ("run null --testbed device --fs ext5", &["there is no filesystem `ext5`", "ext4"]),
@@ -181,4 +183,43 @@ fn what_never_ends_is_refused_at_once() {
     for (words, code) in cases {
         refused(&sandbox, words, *code, &["pipe or a device"]);
     }
+}
+
+#[test]
+fn what_no_guest_takes_is_refused_before_it_is_made() {
+    let sandbox = Sandbox::new();
+    let words = "run maildir-write --testbed lab --mail synthetic:count=100000";
+    refused(&sandbox, words, 3, &["2 GiB", "take fewer"]);
+    assert!(!sandbox.path(".cache/fstrial/mail").exists(), "mails were made");
+}
+
+/// Whatever the limit, a command does its work or says that there is no memory.
+#[test]
+fn running_out_of_memory_is_a_message() {
+    let sandbox = Sandbox::new();
+    sandbox.run("run null --dir . --repeats 1").ended_with(0);
+    let limited = |kib: u32, words: &str| {
+        let program = env!("CARGO_BIN_EXE_fstrial");
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(format!("ulimit -v {kib}; exec {program} {words}"));
+        shell.current_dir(sandbox.directory.path()).env("HOME", sandbox.directory.path());
+        for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+            shell.env_remove(variable);
+        }
+        Ran::of(shell.output().unwrap())
+    };
+    // So much takes the program itself.
+    let least =
+        (8_000..200_000).step_by(2_000).find(|kib| limited(*kib, "--version").code == Some(0));
+    let least = least.unwrap();
+    let mut told = 0;
+    for kib in (least..least + 40_000).step_by(2_000) {
+        for words in ["list workloads", "run null --dir . --repeats 1", "report --json -"] {
+            let ran = limited(kib, words);
+            let ended = ran.code.is_some_and(|code| code != 101);
+            assert!(ended && !ran.stderr.contains("panicked"), "{kib} {words}: {}", ran.stderr);
+            told += u32::from(ran.code == Some(8) && ran.stderr.contains("no memory is left"));
+        }
+    }
+    assert!(told > 0, "no limit was low enough to try anything");
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use units::Bytes;
+
 use super::{CorpusError, own, spamassassin, synthetic};
 
 /// A corpus by name: `spamassassin`, `synthetic`, `synthetic:count=5000,seed=1`,
@@ -35,6 +37,23 @@ impl CorpusChoice {
             CorpusChoice::Synthetic { count, seed } => synthetic::ensure(cache_dir, *count, *seed),
             CorpusChoice::Own(path) => own::ensure(cache_dir, path),
         }
+    }
+}
+
+impl CorpusChoice {
+    /// Bytes its mails have together, before they are made; none where they are only known
+    /// once they were fetched.
+    ///
+    /// # Errors
+    /// When the user's own mail is missing or cannot be listed.
+    pub fn total_size(&self) -> Result<Option<Bytes>, CorpusError> {
+        Ok(match self {
+            CorpusChoice::SpamAssassin => None,
+            CorpusChoice::Synthetic { count, seed } => {
+                Some(Bytes(synthetic::total_size(*count, *seed)))
+            }
+            CorpusChoice::Own(path) => Some(Bytes(own::total_size(path)?)),
+        })
     }
 }
 

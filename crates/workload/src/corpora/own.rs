@@ -40,9 +40,18 @@ pub fn build(source: &Path, pack: &Path) -> Result<(), CorpusError> {
     Source::find(source)?.pack(source, pack)
 }
 
+/// Bytes of the mail at `source`, before any is read.
+///
+/// # Errors
+/// When the source is missing or cannot be listed.
+pub fn total_size(source: &Path) -> Result<u64, CorpusError> {
+    Ok(Source::find(source)?.bytes)
+}
+
 /// The files of a source, before any is read.
 struct Source {
     files: Vec<PathBuf>,
+    bytes: u64,
     mbox: bool,
     fingerprint: [u8; 32],
 }
@@ -73,6 +82,7 @@ impl Source {
             facts.iter().for_each(|fact| sum.update(fact.to_le_bytes()));
         }
         Ok(Source {
+            bytes: files.iter().map(|(_, metadata)| metadata.len()).sum(),
             files: files.into_iter().map(|(file, _)| file).collect(),
             mbox: !metadata.is_dir(),
             fingerprint: sum.finalize().into(),

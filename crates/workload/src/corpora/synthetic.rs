@@ -63,12 +63,21 @@ pub fn ensure(cache_dir: &Path, count: u64, seed: u64) -> Result<PathBuf, Corpus
     Ok(pack)
 }
 
+/// Bytes that the mails of [`ensure`] have together, before any is made.
+pub fn total_size(count: u64, seed: u64) -> u64 {
+    let mut draw = Seed(seed).stream("mail sizes");
+    (0..count).map(|part| nth_size(part, count, &mut draw)).sum()
+}
+
+fn nth_size(part: u64, count: u64, draw: &mut Draw) -> u64 {
+    size_at((part as f64 + draw.unit()) / count as f64)
+}
+
 /// Sizes of `count` mails in random order. One is drawn from each `count`-th of the
 /// distribution, so that a small corpus has its shape too.
 fn sizes(count: u64, seed: Seed) -> Vec<u64> {
     let mut draw = seed.stream("mail sizes");
-    let mut sizes: Vec<u64> =
-        (0..count).map(|part| size_at((part as f64 + draw.unit()) / count as f64)).collect();
+    let mut sizes: Vec<u64> = (0..count).map(|part| nth_size(part, count, &mut draw)).collect();
     draw.shuffle(&mut sizes);
     sizes
 }
