@@ -7,7 +7,7 @@ use units::{Bytes, Nanos};
 use crate::{Sequence, carry_out_all, how, spec};
 
 const SMALL: Sequence<'static> =
-    &[("upkeep", "size=448M full=0.1 changes=40 snapshots=3 changes_between=5")];
+    &[("upkeep", "size=448M full=0.3 changes=40 snapshots=3 changes_between=5")];
 
 /// What each cannot do, with a word of the reason.
 const LACKS: &[(&str, &[(&str, &str)])] = &[
