@@ -26,9 +26,7 @@ pub(super) fn of_run(
     }
     limits.extend(busy(run));
     for (answer, workload) in workloads.iter().zip(&analysis.workloads) {
-        let Some(phase) = workload.phases.iter().find(|phase| phase.name == answer.phase) else {
-            continue;
-        };
+        let Some(phase) = answer.phase_of(workload) else { continue };
         if run.header.testbed == "dir" {
             let warm = phase.cache.iter().filter(|state| !state.cold);
             limits.extend(warm.map(|state| {
@@ -103,7 +101,7 @@ pub(super) fn next(
     }
     // Of what is scaled down, what never reached the disk may do so when it is larger.
     let small = workloads.iter().zip(&analysis.workloads).any(|(answer, workload)| {
-        let phase = workload.phases.iter().find(|phase| phase.name == answer.phase);
+        let phase = answer.phase_of(workload);
         answer.measured() && phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase))
     });
     if small && run.header.scale < 1.0 && analysis.trials.outstanding == 0 {

@@ -60,6 +60,11 @@ impl WorkloadAnswer {
     fn measured(&self) -> bool {
         self.rows.iter().any(|row| row.missing.is_none())
     }
+
+    /// The phase it is about, in the analysis it was made from.
+    fn phase_of<'a>(&self, workload: &'a WorkloadAnalysis) -> Option<&'a PhaseAnalysis> {
+        workload.phases.iter().find(|phase| phase.name == self.phase)
+    }
 }
 
 /// A phase that the answer is not about, in a line.

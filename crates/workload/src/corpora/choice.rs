@@ -38,9 +38,7 @@ impl CorpusChoice {
             CorpusChoice::Own(path) => own::ensure(cache_dir, path),
         }
     }
-}
 
-impl CorpusChoice {
     /// Bytes its mails have together, before they are made; none where they are only known
     /// once they were fetched.
     ///

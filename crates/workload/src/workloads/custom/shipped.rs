@@ -60,8 +60,8 @@ pub(in crate::workloads) static BUILD: Scripted = Scripted {
 without the compiler. 5,000 sources with a median of 5 KiB; 2,000 objects, for each of which 20 \
 files are asked for, 10 read and one of 30 KiB in the middle written; ten programs of 4 to 16 MiB \
 linked from 100 files each; attributes of everything asked for on the next morning; objects \
-removed. Each of the four jobs has files of its own. Real compilers use the processor far \
-longer than this does: the share of a build that the filesystem decides is what is compared.",
+removed. Each of the four jobs has files of its own. What compilers take of the processor is left \
+out: the share of a build that the filesystem decides is what is compared.",
         headline: Headline {
             question: "the files of a build, compiled by four jobs",
             phase: "compile",
