@@ -4,7 +4,7 @@ use store::StoredRun;
 
 use super::{Step, WorkloadAnswer, untouched};
 use crate::analysis::{Analysis, PhaseAnalysis, TrialCounts};
-use crate::wording::counted;
+use crate::wording::{and, counted};
 
 /// A machine with more work waiting than this share of a processor was busy.
 const BUSY: f64 = 0.5;
@@ -25,6 +25,7 @@ pub(super) fn of_run(
         limits.push(format!("With {repeats} chance cannot be told from a difference."));
     }
     limits.extend(busy(run));
+    let mut unread: Vec<&str> = Vec::new();
     for (answer, workload) in workloads.iter().zip(&analysis.workloads) {
         let Some(phase) = answer.phase_of(workload) else { continue };
         if run.header.testbed == "dir" {
@@ -35,15 +36,18 @@ pub(super) fn of_run(
             }));
         }
         if answer.measured() && reads_nothing(phase) {
-            let what = match workloads.len() {
-                1 => "Nothing".to_owned(),
-                _ => format!("In {} nothing", answer.title),
-            };
-            limits.push(format!(
-                "{what} was read from the disk: what is worked on fits into memory, and a \
-                 colder or larger set may rank otherwise."
-            ));
+            unread.push(&answer.title);
         }
+    }
+    if !unread.is_empty() {
+        let what = match workloads.len() {
+            1 => "Nothing".to_owned(),
+            _ => format!("In {} nothing", and(&unread)),
+        };
+        limits.push(format!(
+            "{what} was read from the disk: what is worked on fits into memory, and a colder or \
+             larger set may rank otherwise."
+        ));
     }
     if run.header.testbed == "lab" {
         limits.push(
