@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seed: Seed(seed.parse()?),
         block: 0,
         size: Some(rest.first().map_or(Ok(Bytes::from_gib(2)), |size| size.parse())?),
-        verify: false,
+        verify: true,
         timeout: Nanos::from_secs(3000),
     };
     let sabotage = rest.get(1).map(|word| serde_json::from_value(serde_json::json!(word)));

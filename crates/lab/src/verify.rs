@@ -3,9 +3,10 @@
 //! the nanoseconds of every phase and every request.
 
 use std::num::NonZero;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
+use disk::RequestLog;
 use testbed::Stop;
 use trial::{Event, Outcome, TrialSpec};
 use units::Nanos;
@@ -25,6 +26,8 @@ pub struct Repeat {
     pub requests: u64,
     /// SHA-256 of the request log.
     pub log_digest: String,
+    /// The first request that is another than the first repeat's, in words; `None` if none is.
+    pub other_request: Option<String>,
     /// What was recorded of the making: commands and dumps, hash seeds and UUIDs in them.
     pub made: String,
     /// How it ended.
@@ -73,8 +76,9 @@ impl Verification {
                 return Some(format!("repeat {nth}: the filesystem was made differently"));
             }
             if repeat.log_digest != first.log_digest {
+                let request = repeat.other_request.as_deref().unwrap_or("its number is all");
                 return Some(format!(
-                    "repeat {nth}: another request log ({} requests, first {})",
+                    "repeat {nth}: another request log ({} requests, first {}): {request}",
                     repeat.requests, first.requests
                 ));
             }
@@ -102,9 +106,11 @@ pub fn verify(
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let sequential = times.div_ceil(2);
     let mut repeats = Vec::new();
+    // The first repeat's requests, to name the one in which another departs from it.
+    let first = OnceLock::new();
     for nth in 0..sequential {
         let circumstances = Circumstances { parallel: false, busy: nth % 2 == 1 };
-        let repeat = with_load(circumstances.busy, cores, || repeat(lab, spec, stop))?;
+        let repeat = with_load(circumstances.busy, cores, || repeat(lab, spec, &first, stop))?;
         progress(circumstances, &repeat);
         repeats.push((circumstances, repeat));
     }
@@ -118,7 +124,7 @@ pub fn verify(
             std::thread::scope(|scope| {
                 for _ in 0..now {
                     scope.spawn(|| {
-                        let result = repeat(lab, spec, stop);
+                        let result = repeat(lab, spec, &first, stop);
                         if let Ok(repeat) = &result {
                             progress(circumstances, repeat);
                         }
@@ -136,12 +142,18 @@ pub fn verify(
     Ok(Verification { repeats })
 }
 
-fn repeat(lab: &Lab, spec: &TrialSpec, stop: &Stop) -> Result<Repeat, LabError> {
+fn repeat(
+    lab: &Lab,
+    spec: &TrialSpec,
+    first: &OnceLock<Vec<RequestLog>>,
+    stop: &Stop,
+) -> Result<Repeat, LabError> {
     let mut phases = Vec::new();
     let mut told = Vec::new();
     let mut made = String::new();
     let mut outcome = None;
-    let carried = lab.carry_out(spec, &Extras::default(), stop, &mut |event| match event {
+    let extras = Extras { keep_requests: true, ..Extras::default() };
+    let carried = lab.carry_out(spec, &extras, stop, &mut |event| match event {
         Event::Phase(PhaseEvent::Finished(phase)) => {
             phases.push((format!("{} {}", phase.workload, phase.phase), phase.wall));
             told.push(serde_json::to_vec(&phase).unwrap_or_default());
@@ -150,18 +162,49 @@ fn repeat(lab: &Lab, spec: &TrialSpec, stop: &Stop) -> Result<Repeat, LabError> 
         Event::Ended(how) => outcome = Some(how),
         _ => {}
     })?;
+    let logs = carried.logs;
+    let other_request = match first.get() {
+        Some(first) => first_other_request(first, &logs),
+        None => {
+            let _ = first.set(logs);
+            None
+        }
+    };
     let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
     Ok(Repeat {
         phases,
         digest: crate::checkpoint::key(&told),
         requests: carried.requests,
         log_digest: carried.log_digest,
+        other_request,
         made,
         outcome: outcome.unwrap_or(Outcome::GuestDied {
             reason: "it told no end".to_owned(),
             kernel_log: String::new(),
         }),
     })
+}
+
+/// The first request in which two repeats differ, disk by disk: its number, and what each
+/// asked at its place.
+fn first_other_request(first: &[RequestLog], other: &[RequestLog]) -> Option<String> {
+    for (disk, (first, other)) in first.iter().zip(other).enumerate() {
+        let longest = first.records.len().max(other.records.len());
+        for nth in 0..longest {
+            let (expected, found) = (first.records.get(nth), other.records.get(nth));
+            if expected != found {
+                let words = |record: Option<&disk::Record>| {
+                    record.map_or_else(|| "none".to_owned(), |record| format!("{record:?}"))
+                };
+                return Some(format!(
+                    "request {nth} of disk {disk} is {}, first {}",
+                    words(found),
+                    words(expected)
+                ));
+            }
+        }
+    }
+    None
 }
 
 /// Does `work`, with a busy loop on each core beside it if `busy`.
@@ -199,6 +242,7 @@ mod tests {
             digest: nanos.to_string(),
             requests: 3,
             log_digest: log.to_owned(),
+            other_request: None,
             made: String::new(),
             outcome: Outcome::Done,
         };
@@ -214,6 +258,30 @@ mod tests {
         assert!(difference.contains("null spin: 8 ns, first 7 ns"), "{difference}");
         let log = Verification { repeats: vec![repeat(7, "a"), repeat(7, "b")] };
         assert!(log.first_difference().unwrap().contains("request log"));
+    }
+
+    #[test]
+    fn the_first_other_request_is_named() {
+        let record = |at| disk::Record {
+            submitted: Nanos(at),
+            completed: None,
+            operation: disk::Operation::Write,
+            lba: units::Lba(at * 8),
+            sectors: 8,
+            fua: false,
+            phase: 1,
+            payload: 0,
+            disk: 0,
+        };
+        let log = |ats: &[u64]| RequestLog {
+            records: ats.iter().copied().map(record).collect(),
+            dropped: 0,
+        };
+        assert_eq!(first_other_request(&[log(&[1, 2])], &[log(&[1, 2])]), None);
+        let other = first_other_request(&[log(&[5]), log(&[1, 2])], &[log(&[5]), log(&[1, 3])]);
+        assert!(other.unwrap().starts_with("request 1 of disk 1 is "));
+        let shorter = first_other_request(&[log(&[1, 2])], &[log(&[1])]).unwrap();
+        assert!(shorter.starts_with("request 1 of disk 0 is none, first "), "{shorter}");
     }
 
     #[test]

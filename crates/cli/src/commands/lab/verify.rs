@@ -48,7 +48,7 @@ pub(super) fn verify(name: Option<&str>, arguments: &LabVerify) -> Ended {
             seed: Seed(seed),
             block: 0,
             size: Some(Bytes::from_gib(1)),
-            verify: false,
+            verify: true,
             timeout: Nanos::from_secs(1800),
         };
         all_hold &= verify_one(&lab, &spec, arguments)?;
