@@ -13,7 +13,7 @@ use units::{Bytes, Nanos};
 use crate::cache::{open_cache, prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::disks;
-use crate::emulator::{Clock, copy_of};
+use crate::emulator::{Clock, copy_of, flush_clock};
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
@@ -160,7 +160,7 @@ impl Lab {
         // Where an emulator lies is no part of the key: an exported lab is the same elsewhere.
         let placeless = Qemu::Host { path: PathBuf::from("emulator") };
         let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
-            let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6 };
+            let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6, flush_clock: 7 };
             machine.command(&placeless, kernel_name, image_name, files, purpose)
         });
         let options = format!("{options:?}");
@@ -170,6 +170,7 @@ impl Lab {
             qemu_version.as_bytes(),
             &machine_text,
             options.as_bytes(),
+            flush_clock::SOURCE.as_bytes(),
         ]);
         let profile_text = serde_json::to_vec(&profile)
             .map_err(|error| LabError::value("the profile", error.to_string()))?;

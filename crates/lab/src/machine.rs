@@ -110,6 +110,9 @@ pub(crate) struct Inherited {
     pub(crate) monitor: i32,
     /// The state of processor and devices to load, for [`Use::Trial`].
     pub(crate) devices: i32,
+    /// The library of [`flush_clock`](crate::emulator::flush_clock), not for
+    /// [`Use::RealTime`].
+    pub(crate) flush_clock: i32,
 }
 
 /// What a machine is started for.
@@ -159,6 +162,7 @@ impl Machine {
     ) -> Result<Command, LabError> {
         let mut command = qemu.command()?;
         let total = self.ram.0 + REGION_BYTES;
+        let mut preload = None;
         let mut option = |name: &str, value: String| {
             command.arg(name).arg(value);
         };
@@ -168,6 +172,7 @@ impl Machine {
         // left. TCG with one thread keeps everything in one order.
         match purpose {
             Use::Checkpoint | Use::Trial => {
+                preload = Some(format!("/proc/self/fd/{}", inherited.flush_clock));
                 // Room for all the code of a system that boots: with 64 MiB it was thrown away and
                 // translated again, which took a boot 38.9 s of the host's processor, not 33.3.
                 option("-accel", "tcg,thread=single,tb-size=256".to_owned());
@@ -227,6 +232,11 @@ impl Machine {
             command.arg("-incoming").arg(format!("fd:{}", inherited.devices));
         }
         command.args(["-nodefaults", "-no-user-config", "-no-reboot"]);
+        // A user's own would take part in what the emulator does.
+        match preload {
+            Some(library) => command.env("LD_PRELOAD", library),
+            None => command.env_remove("LD_PRELOAD"),
+        };
         Ok(command)
     }
 

@@ -16,6 +16,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use testbed::Stop;
 
+use crate::emulator::flush_clock;
 use crate::error::LabError;
 use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::qmp::{Message, Monitor};
@@ -105,11 +106,14 @@ impl Vm {
             .map_err(|error| no_start(format!("memory for the simulated disks: {error}")))?;
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_start(error.to_string()))?;
         let theirs = OwnedFd::from(theirs);
+        let library = flush_clock::library()
+            .map_err(|error| no_start(format!("memory for a library: {error}")))?;
         let inherited = Inherited {
             ram: ram.as_raw_fd(),
             region: region.file().as_raw_fd(),
             monitor: theirs.as_raw_fd(),
             devices: devices.map_or(-1, AsRawFd::as_raw_fd),
+            flush_clock: library.as_raw_fd(),
         };
         let mut command = machine.command(
             software.qemu,
@@ -125,8 +129,8 @@ impl Vm {
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                let Inherited { ram, region, monitor, devices } = inherited;
-                for file in [ram, region, monitor, devices] {
+                let Inherited { ram, region, monitor, devices, flush_clock } = inherited;
+                for file in [ram, region, monitor, devices, flush_clock] {
                     if file >= 0 && libc::fcntl(file, libc::F_SETFD, 0) < 0 {
                         return Err(io::Error::last_os_error());
                     }
@@ -152,6 +156,13 @@ impl Vm {
             killed: false,
         };
         vm.command("qmp_capabilities", Value::Null)?;
+        if purpose != Use::RealTime && !flush_clock::is_loaded(vm.child.id()) {
+            return Err(no_start(format!(
+                "{} did not load the library without which results follow the host's load; it said: {}",
+                software.qemu.program().display(),
+                vm.said_text()
+            )));
+        }
         Ok(vm)
     }
 
