@@ -18,7 +18,7 @@ const THREADS: usize = 32;
 
 /// `struct timeval`.
 #[repr(C)]
-pub struct TimeOfDay {
+struct TimeOfDay {
     seconds: i64,
     microseconds: i64,
 }
@@ -66,7 +66,7 @@ fn clock() -> Option<&'static Clock> {
 ///
 /// `time` is null or has room for a [`TimeOfDay`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gettimeofday(time: *mut TimeOfDay, zone: *mut c_void) -> c_int {
+unsafe extern "C" fn gettimeofday(time: *mut TimeOfDay, zone: *mut c_void) -> c_int {
     const NUMBER: isize = 96;
     match clock() {
         Some(clock) if !time.is_null() => {

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guest::DOORBELL;
@@ -122,22 +122,7 @@ impl Vm {
             inherited,
             purpose,
         )?;
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.process_group(0);
-        // SAFETY: between fork and exec only prctl and fcntl are called, which are
-        // async-signal-safe and touch no memory of ours.
-        unsafe {
-            command.pre_exec(move || {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                let Inherited { ram, region, monitor, devices, flush_clock } = inherited;
-                for file in [ram, region, monitor, devices, flush_clock] {
-                    if file >= 0 && libc::fcntl(file, libc::F_SETFD, 0) < 0 {
-                        return Err(io::Error::last_os_error());
-                    }
-                }
-                Ok(())
-            });
-        }
+        pass_on(&mut command, inherited);
         let mut child = command
             .spawn()
             .map_err(|error| no_start(format!("{}: {error}", software.qemu.program().display())))?;
@@ -157,10 +142,10 @@ impl Vm {
         };
         vm.command("qmp_capabilities", Value::Null)?;
         if purpose != Use::RealTime && !flush_clock::is_loaded(vm.child.id()) {
+            let program = software.qemu.program().display();
+            let said = vm.said_text();
             return Err(no_start(format!(
-                "{} did not load the library without which results follow the host's load; it said: {}",
-                software.qemu.program().display(),
-                vm.said_text()
+                "{program} did not load the library that keeps the host's clock out of it; it said: {said}"
             )));
         }
         Ok(vm)
@@ -455,6 +440,26 @@ impl Drop for Vm {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Has QEMU talk to us, inherit these files and end with us.
+fn pass_on(command: &mut Command, inherited: Inherited) {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0);
+    // SAFETY: between fork and exec only prctl and fcntl are called, which are
+    // async-signal-safe and touch no memory of ours.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            let Inherited { ram, region, monitor, devices, flush_clock } = inherited;
+            for file in [ram, region, monitor, devices, flush_clock] {
+                if file >= 0 && libc::fcntl(file, libc::F_SETFD, 0) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
     }
 }
 
