@@ -29,7 +29,7 @@ use workload::{Parameters, PhaseEvent, Seed};
 use crate::harness::Test;
 
 fn main() {
-    let tests: [Test<Labs>; 12] = [
+    let tests: [Test<Labs>; 13] = [
         ("the twelve of 2007", |labs, _| matrix::the_twelve_of_2007(labs)),
         ("a journal's disk gets the journal's flushes", |labs, _| {
             arrays::a_journals_disk_gets_its_flushes(labs)
@@ -51,6 +51,7 @@ fn main() {
         ("what ships as tried is found again", |labs, _| {
             capabilities::what_ships_is_found_again(labs)
         }),
+        ("a busy host changes no request", |labs, _| drivers::a_busy_host_changes_no_request(labs)),
         ("every driver from mkfs to check", |labs, _| drivers::every_driver(labs)),
     ];
     harness::run(Labs::open, 2, &tests);
@@ -141,8 +142,8 @@ impl Seen {
     }
 }
 
-/// Runs one trial on disks of this size.
-pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> Seen {
+/// One trial on disks of this size.
+pub(crate) fn spec(contender: &str, work: &str, size: Bytes) -> TrialSpec {
     let (name, given) = work.split_once(':').unwrap_or((work, ""));
     let given: BTreeMap<String, String> = given
         .split(':')
@@ -153,7 +154,7 @@ pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> 
     let parameters = Parameters::resolve(description, &given, 1.0).expect("they are its own");
     let contender = Contender::parse_list(contender).expect("it is well written").remove(0);
     contender.validate().unwrap_or_else(|refusal| panic!("{refusal}"));
-    let spec = TrialSpec {
+    TrialSpec {
         contender,
         workloads: vec![WorkloadChoice { name: name.to_owned(), parameters }],
         seed: Seed(1),
@@ -161,7 +162,12 @@ pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> 
         size: Some(size),
         verify: true,
         timeout: Nanos::from_secs(600),
-    };
+    }
+}
+
+/// Runs one trial on disks of this size.
+pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> Seen {
+    let spec = spec(contender, work, size);
     let mut seen = Seen {
         name: spec.contender.name.clone(),
         outcome: Outcome::Done,
