@@ -1,6 +1,6 @@
 //! `fstrial lab build`: the software of a lab, from packages or from files of one's own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::kernel_source::{self, KernelSource, Plan};
 use crate::lab::Parts;
 use crate::machine::Qemu;
 use crate::names::{self, DEFAULT_LAB};
-use crate::optional::{self, Base, directory_of};
+use crate::optional::{self, Base, OptionalPart, directory_of};
 use crate::own_kernel::{self, Given};
 use crate::packages::Source;
 
@@ -112,6 +112,10 @@ pub struct Manifest {
     /// The optional parts it has, in order.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub with: BTreeSet<String>,
+    /// What this program itself put into a part, as a key; missing where that is nothing. A
+    /// program that puts in something else builds the part anew.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: BTreeMap<String, String>,
     /// The packages it was made of.
     #[serde(default, rename = "package")]
     pub packages: Vec<Package>,
@@ -218,7 +222,7 @@ pub fn build(
     };
     let present = present.filter(|_| !options.refresh && !own);
     if let Some(present) = &present
-        && present.manifest.with == with
+        && with.iter().all(|part| is_current(&present.manifest, part))
     {
         return Ok(present.clone());
     }
@@ -247,12 +251,18 @@ pub fn build(
     };
     // One at a time: a part takes minutes, and what is finished before it is not lost with it.
     for part in with {
-        if !software.manifest.with.contains(&part) {
+        if !is_current(&software.manifest, &part) {
             let begun = extend(&work, &software);
             software = finish(begun.and_then(|m| add_part(&work, cache, m, &part, progress)))?;
         }
     }
     Ok(software)
+}
+
+/// Whether a lab has a part as this program would build it.
+fn is_current(manifest: &Manifest, name: &str) -> bool {
+    let own = optional::part(name).map(OptionalPart::own).unwrap_or_default();
+    manifest.with.contains(name) && manifest.own.get(name).cloned().unwrap_or_default() == own
 }
 
 /// Looks at what is asked for, before anything is made; returns the kernel to compile.
@@ -307,6 +317,15 @@ fn add_part(
     name: &str,
     progress: &mut dyn FnMut(BuildProgress),
 ) -> Result<Manifest, LabError> {
+    let part = optional::part(name)?;
+    let before = work.join(directory_of(name));
+    match std::fs::remove_dir_all(&before) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(LabError::at("remove", &before)(error));
+        }
+        _ => {}
+    }
+    manifest.with.remove(name);
     let base = Base {
         cache,
         lab: work,
@@ -315,8 +334,12 @@ fn add_part(
         parts: Software { directory: work.to_owned(), manifest: manifest.clone() }.parts()?,
         packages: manifest.packages,
     };
-    manifest.packages = optional::build_part(optional::part(name)?, base, progress)?;
+    manifest.packages = optional::build_part(part, base, progress)?;
     manifest.with.insert(name.to_owned());
+    let own = part.own();
+    if !own.is_empty() {
+        manifest.own.insert(name.to_owned(), own);
+    }
     manifest.packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
     manifest.packages.dedup();
     Ok(manifest)
@@ -399,6 +422,7 @@ fn build_in(
         qemu,
         own_kernel,
         with: BTreeSet::new(),
+        own: BTreeMap::new(),
         packages,
     })
 }
@@ -464,6 +488,7 @@ mod tests {
             qemu: None,
             own_kernel: None,
             with: BTreeSet::new(),
+            own: BTreeMap::new(),
             packages: Vec::new(),
         };
         let text = toml::to_string(&manifest).unwrap();
@@ -473,6 +498,13 @@ mod tests {
         let grown = store.join("grown");
         let mut manifest = extend(&grown, &plain).unwrap();
         manifest.with.insert("zfs".to_owned());
+        assert!(is_current(&manifest, "zfs") && !is_current(&manifest, "boot"));
+        // One whose part has what this program put into it once.
+        manifest.with.insert("boot".to_owned());
+        assert!(!is_current(&manifest, "boot"));
+        let own = optional::part("boot").unwrap().own();
+        manifest.own.insert("boot".to_owned(), own);
+        assert!(is_current(&manifest, "boot"));
         let more = toml::to_string(&manifest).unwrap();
         std::fs::write(grown.join(MANIFEST), &more).unwrap();
         let grown = adopt(cache.path(), DEFAULT_LAB, &grown, &more).unwrap();

@@ -121,6 +121,7 @@ mod tests {
             qemu: None,
             own_kernel: None,
             with: Default::default(),
+            own: Default::default(),
             packages: Vec::new(),
         };
         let text = toml::to_string(&manifest).unwrap();

@@ -111,17 +111,26 @@ impl OptionalPart for Boot {
         let (from, to) = (made.join(SYSTEM), workshop.directory().join(SYSTEM));
         std::fs::hard_link(&from, &to).map_err(LabError::at("link", &to))
     }
+
+    fn own(&self) -> String {
+        key(&own().collect::<Vec<_>>())
+    }
 }
 
 /// Changes with what a guest does to make the system, so that one made before is made anew.
 const MAKING: &[u8] = b"2";
 
+/// What the system has of this program's, and how it is made.
+fn own() -> impl Iterator<Item = &'static [u8]> {
+    OURS.iter().flat_map(|(path, _, text)| [path.as_bytes(), text.as_bytes()]).chain([MAKING])
+}
+
 /// The directory with the system of these packages, made if there is none.
 fn made(workshop: &mut Workshop<'_>, packages: &[PathBuf]) -> Result<PathBuf, LabError> {
     let names: Vec<&[u8]> =
         packages.iter().filter_map(|path| Some(path.file_name()?.as_encoded_bytes())).collect();
-    let ours = OURS.iter().flat_map(|(path, _, text)| [path.as_bytes(), text.as_bytes()]);
-    let determining: Vec<&[u8]> = names.into_iter().chain(ours).chain([MAKING]).collect();
+    let own: Vec<&[u8]> = own().collect();
+    let determining: Vec<&[u8]> = names.into_iter().chain(own).collect();
     let name = format!("boot-{}", key(&determining));
     let kept = workshop.kept(&name);
     if kept.join(SYSTEM).is_file() {

@@ -51,6 +51,11 @@ pub trait OptionalPart: Sync {
     /// # Errors
     /// No network, no compiler, a package that is gone: each says what to do.
     fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError>;
+
+    /// What this program puts into it beside the packages, as a key; empty for nothing.
+    fn own(&self) -> String {
+        String::new()
+    }
 }
 
 /// What is fixed about a part.

@@ -112,7 +112,10 @@ pub(super) fn next(
         let scale = (run.header.scale * 10.0).min(1.0);
         add("a larger set", format!("fstrial run --like {id} --scale {scale}"));
     }
-    if run.header.testbed == "lab" && !open && analysis.trials.done > 0 {
+    let elsewhere = analysis.workloads.iter().all(|workload| {
+        workload::find(&workload.name).is_none_or(|it| it.only_in_guest().is_none())
+    });
+    if run.header.testbed == "lab" && !open && elsewhere && analysis.trials.done > 0 {
         let command = format!("fstrial run --like {id} --testbed device --loop-dir DIRECTORY");
         add("on your disk", command);
     }

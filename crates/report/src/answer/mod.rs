@@ -180,7 +180,11 @@ fn of_workload(
     let question = known.map_or(workload.title.clone(), |it| it.question(&workload.parameters));
     // What sets it apart, where the same workload occurs several times.
     let apart = workload.title.strip_prefix(&workload.name).map(str::trim).unwrap_or_default();
-    let apart = if apart.is_empty() { String::new() } else { format!(" ({apart})") };
+    let apart = match apart {
+        "" => String::new(),
+        bracketed if bracketed.starts_with('(') => format!(" {bracketed}"),
+        bare => format!(" ({bare})"),
+    };
     // A question that has a comma of its own ends with one.
     let comma = if question.contains(", ") && !on.is_empty() { "," } else { "" };
     let headline = Headline::of(workload);

@@ -55,7 +55,8 @@ pub(super) const VARIANT: ChoiceParameter = ChoiceParameter::new(
     "variant",
     "What is started, and what is read ahead, in the steps of the page of 2005. A \
                    preload list is what a first boot of the same tree opened, sorted by place on \
-                   the disk, read ahead at idle priority.",
+                   the disk, and read ahead as there: until the login before anything else starts, \
+                   at best-effort 2, that of the desktop beside it, at 6.",
     &[
         ("default", "all services, with the preload list of the boot until login"),
         ("trimmed", "without ssh, avahi and the clipboard manager; preload as default"),

@@ -17,15 +17,9 @@ pub const PRELOAD_COMMAND: &str = "boot-preload";
 pub(super) const LISTS: &str = "var/cache/preload";
 
 /// Main of the preloader: reads each list it is given, opens its files in that order and has
-/// the kernel read them ahead. A file that is gone is passed over.
+/// the kernel read them ahead. A file that is gone is passed over. The service that starts it
+/// gives it its priority.
 pub fn preload_main(lists: impl Iterator<Item = PathBuf>) -> std::process::ExitCode {
-    // Idle, so that it only takes what the disk has left (linux/ioprio.h: class 3 above 13
-    // bits; who is "process": 1).
-    const IDLE: libc::c_long = 3 << 13;
-    // SAFETY: sets an attribute of this process. A failure leaves its ordinary priority.
-    unsafe {
-        libc::syscall(libc::SYS_ioprio_set, 1, 0, IDLE);
-    }
     for list in lists {
         match std::fs::read(&list) {
             Ok(text) => text.split(|&byte| byte == b'\n').for_each(read_ahead),
