@@ -169,6 +169,15 @@ fn place(analysis: &Analysis, run: &StoredRun) -> String {
     }
 }
 
+/// What sets a workload apart, in one pair of brackets: its parameters have theirs already.
+fn in_brackets(apart: &str) -> String {
+    match apart.trim_start_matches(", ") {
+        "" => String::new(),
+        bracketed if bracketed.starts_with('(') => format!(" {bracketed}"),
+        bare => format!(" ({bare})"),
+    }
+}
+
 fn of_workload(
     workload: &WorkloadAnalysis,
     analysis: &Analysis,
@@ -180,11 +189,7 @@ fn of_workload(
     let question = known.map_or(workload.title.clone(), |it| it.question(&workload.parameters));
     // What sets it apart, where the same workload occurs several times.
     let apart = workload.title.strip_prefix(&workload.name).map(str::trim).unwrap_or_default();
-    let apart = match apart {
-        "" => String::new(),
-        bracketed if bracketed.starts_with('(') => format!(" {bracketed}"),
-        bare => format!(" ({bare})"),
-    };
+    let apart = in_brackets(apart);
     // A question that has a comma of its own ends with one.
     let comma = if question.contains(", ") && !on.is_empty() { "," } else { "" };
     let headline = Headline::of(workload);
@@ -340,4 +345,17 @@ fn ahead(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
         .map(|at| format!("{} {}", contenders[*at].name, table::factor(&table.cells[*at])))
         .collect();
     Some(parts.join(", ") + disk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_sets_a_workload_apart_has_one_pair_of_brackets() {
+        assert_eq!(in_brackets(""), "");
+        assert_eq!(in_brackets("(files=10)"), " (files=10)");
+        assert_eq!(in_brackets("(files=10), after age"), " (files=10), after age");
+        assert_eq!(in_brackets(", after age"), " (after age)");
+    }
 }
