@@ -69,6 +69,12 @@ pub(crate) fn tool_path() -> Vec<PathBuf> {
         }
     }
     directories.retain(|directory| directory.is_absolute());
+    // Debian keeps PostgreSQL's programs apart, a directory for each version: the newest.
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let newest = versions
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())))
+        .max();
+    directories.extend(newest.map(|(_, directory)| directory.join("bin")));
     directories
 }
 

@@ -14,6 +14,7 @@
 pub(crate) mod boot;
 mod fio;
 mod originals;
+mod postgresql;
 mod programs;
 mod zfs;
 
@@ -34,8 +35,14 @@ use crate::packages::Source;
 pub(crate) use boot::SYSTEM;
 
 /// Every optional part.
-pub static OPTIONAL_PARTS: &[&dyn OptionalPart] =
-    &[&boot::Boot, &fio::Fio, &originals::Originals, &programs::Programs, &zfs::Zfs];
+pub static OPTIONAL_PARTS: &[&dyn OptionalPart] = &[
+    &boot::Boot,
+    &fio::Fio,
+    &originals::Originals,
+    &postgresql::Postgresql,
+    &programs::Programs,
+    &zfs::Zfs,
+];
 
 /// The part that brings the system which a lab boots.
 pub(crate) static SYSTEM_PART: &dyn OptionalPart = &boot::Boot;
@@ -251,12 +258,30 @@ impl Workshop<'_> {
     /// # Errors
     /// No such package, no network, no room; a program that is in none of them.
     pub fn tools(&mut self, packages: &[&str], alone: &[&str]) -> Result<(), LabError> {
+        self.tools_below(packages, alone, &[])
+    }
+
+    /// Like [`Workshop::tools`], for programs and libraries that lie below these directories of
+    /// the unpacked tree too, and not where a system has its own.
+    ///
+    /// # Errors
+    /// As [`Workshop::tools`].
+    pub fn tools_below(
+        &mut self,
+        packages: &[&str],
+        alone: &[&str],
+        below: &[&str],
+    ) -> Result<(), LabError> {
         self.source.unpacked(self.part.name, "scratch/tools", packages, true)?;
         if !alone.is_empty() {
             self.source.unpacked(self.part.name, "scratch/tools", alone, false)?;
         }
         let programs = self.part.programs.iter().copied();
-        let userland = crate::tools::collect(&[&self.scratch.join("tools")], programs)?;
+        let root = self.scratch.join("tools");
+        let others = below.iter().map(|directory| root.join(directory));
+        let roots: Vec<PathBuf> = [root.clone()].into_iter().chain(others).collect();
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        let userland = crate::tools::collect(&roots, programs)?;
         if let Some(program) = userland.missing.first() {
             let why =
                 format!("the part `{}` needs {program}, which it does not have", self.part.name);

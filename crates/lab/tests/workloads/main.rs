@@ -40,7 +40,10 @@ fn main() {
 }
 
 fn open(cache: &Path) -> Result<Lab, LabError> {
-    let options = BuildOptions { with: vec!["programs".to_owned()], ..BuildOptions::default() };
+    let options = BuildOptions {
+        with: ["postgresql", "programs"].map(str::to_owned).to_vec(),
+        ..BuildOptions::default()
+    };
     let built = lab::build(cache, &options, &mut |step| println!("{step:?}"))?;
     let mails = CorpusChoice::Synthetic { count: 60, seed: 1 };
     let mail = mails.ensure(cache).expect("mails can be written");

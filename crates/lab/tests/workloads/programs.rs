@@ -7,6 +7,7 @@ use crate::{Sequence, how, twice_the_same};
 /// Each program with settings that make it small.
 const SMALL: Sequence<'static> = &[
     ("sqlite", "rows=200 transactions=50"),
+    ("postgresql", "scale_factor=1 transactions=60 clients=2"),
     ("git", "files=60 commits=3 changed=10"),
     ("rsync", "files=100 changed=10 days=2"),
 ];
@@ -20,7 +21,7 @@ pub(crate) fn real_programs(lab: &Lab) {
     let filesystems = ["ext4", "xfs", "btrfs"];
     let seen = twice_the_same(lab, &filesystems, SMALL);
     for (filesystem, seen) in filesystems.iter().zip(&seen) {
-        assert_eq!(seen.phases.len(), 12, "{filesystem}");
+        assert_eq!(seen.phases.len(), 17, "{filesystem}");
         for phase in &seen.phases {
             assert_eq!(how(phase), "completed", "{filesystem}: {} {}", phase.workload, phase.phase);
         }

@@ -1,9 +1,8 @@
 //! One call of a program: started, heard, ended in time, with all it started.
 
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,6 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use units::Nanos;
 
 use super::enclosure::{Enclosure, MARK};
+use super::inside::{Inside, PLACE};
 
 /// What is kept of each stream: its end.
 const KEPT: usize = 1 << 20;
@@ -107,7 +107,11 @@ impl Call<'_> {
         }
     }
 
-    fn command(&self, enclosure: &Enclosure) -> io::Result<Command> {
+    /// What starts it inside an enclosure, with pipes for its streams.
+    ///
+    /// # Errors
+    /// When its root cannot be prepared.
+    pub(super) fn command(&self, enclosure: &Enclosure) -> io::Result<Command> {
         let mut command =
             Command::new(self.words.first().map_or(std::ffi::OsStr::new(""), OsString::as_os_str));
         let path = match self.root {
@@ -119,28 +123,27 @@ impl Call<'_> {
             .env_clear()
             .env("PATH", path)
             .env("LC_ALL", "C")
-            .env("HOME", self.directory)
+            .env("HOME", self.user.map_or(self.directory, |_| Path::new(PLACE)))
             .env(MARK, enclosure.mark())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if let Some(user) = self.user {
-            command.uid(user).gid(user);
-        }
-        let inside = match self.root {
-            Some(root) => Some(Inside::new(root, self.directory)?),
-            None => {
+        let inside = match (self.root, self.user) {
+            (None, None) => {
                 command.current_dir(self.directory);
                 None
             }
+            (root, user) => Some(Inside::new(root, self.directory, user)?),
         };
         // SAFETY: between fork and exec only system calls are made; what they read was allocated
         // before.
         unsafe {
             command.pre_exec(move || {
+                inside.as_ref().map_or(Ok(()), Inside::enter)?;
+                // After that: the kernel forgets it when the user changes.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                inside.as_ref().map_or(Ok(()), Inside::enter)
+                Ok(())
             });
         }
         Ok(command)
@@ -299,73 +302,5 @@ impl Talk<'_> {
                 }
             }
         }
-    }
-}
-
-/// A tree as the root of a process, with the machine's own directories in it.
-struct Inside {
-    root: CString,
-    directory: CString,
-    mounts: Vec<(CString, CString)>,
-}
-
-impl Inside {
-    /// Makes places for what will be mounted.
-    fn new(root: &Path, directory: &Path) -> io::Result<Inside> {
-        let text =
-            |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
-        let below = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
-        let mut mounts = Vec::new();
-        // Nothing larger than the directory itself: the tree may have the program beside it.
-        for place in ["/proc", "/sys", "/dev"].map(Path::new).into_iter().chain([directory]) {
-            std::fs::create_dir_all(below(place))?;
-            mounts.push((text(place)?, text(&below(place))?));
-        }
-        for place in ["/tmp", "/run"].map(|place| below(Path::new(place))) {
-            std::fs::create_dir_all(&place)?;
-            let all = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
-            std::fs::set_permissions(&place, all)?;
-        }
-        Ok(Inside { root: text(root)?, directory: text(directory)?, mounts })
-    }
-
-    /// Makes the tree this process's root. Only system calls.
-    fn enter(&self) -> io::Result<()> {
-        let checked = |result: libc::c_int| match result {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        };
-        let null = std::ptr::null();
-        // SAFETY: every string was made before and lives on.
-        unsafe {
-            checked(libc::unshare(libc::CLONE_NEWNS))?;
-            let private = libc::MS_REC | libc::MS_PRIVATE;
-            checked(libc::mount(null, c"/".as_ptr(), null, private, null.cast()))?;
-            for (from, to) in &self.mounts {
-                let bind = libc::MS_BIND | libc::MS_REC;
-                checked(libc::mount(from.as_ptr(), to.as_ptr(), null, bind, null.cast()))?;
-            }
-            checked(libc::chroot(self.root.as_ptr()))?;
-            checked(libc::chdir(self.directory.as_ptr()))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_tree_has_beside_the_directory_is_not_hidden() {
-        let root = tempfile::tempdir().unwrap();
-        let program = root.path().join("tmp/work/program");
-        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
-        std::fs::write(&program, "").unwrap();
-        let inside = Inside::new(root.path(), Path::new("/tmp/work/target")).unwrap();
-        for (_, to) in &inside.mounts {
-            let to = Path::new(std::ffi::OsStr::from_bytes(to.as_bytes()));
-            assert!(!program.starts_with(to), "{} is mounted over", to.display());
-        }
-        assert!(root.path().join("tmp/work/target").is_dir());
     }
 }

@@ -4,9 +4,12 @@
 mod call;
 mod enclosure;
 mod git;
+mod inside;
 mod job;
+mod postgresql;
 mod program;
 mod rsync;
+mod server;
 mod sqlite;
 mod steps;
 mod text;
@@ -18,4 +21,5 @@ pub(super) use self::program::OwnProgram;
 use crate::Workload;
 
 /// Every real program, in the order `fstrial list workloads` shows.
-pub static PROGRAMS: &[&dyn Workload] = &[&sqlite::Sqlite, &git::Git, &rsync::Rsync];
+pub static PROGRAMS: &[&dyn Workload] =
+    &[&sqlite::Sqlite, &postgresql::Postgresql, &git::Git, &rsync::Rsync];

@@ -54,6 +54,8 @@ pub(super) struct Steps<'h> {
     search: &'h [PathBuf],
     pub(super) directory: PathBuf,
     environment: Vec<(String, String)>,
+    /// The user that runs it, if not this one.
+    user: Option<u32>,
 }
 
 impl<'h> Steps<'h> {
@@ -74,10 +76,42 @@ impl<'h> Steps<'h> {
             search: context.programs(),
             directory,
             environment: environment.collect(),
+            user: None,
         })
     }
 
-    fn call(&self, arguments: &[&str], input: &str) -> Call<'_> {
+    /// The same, run by this user.
+    pub(super) fn as_user(self, user: Option<u32>) -> Steps<'h> {
+        Steps { user, ..self }
+    }
+
+    /// The same for another program that lies beside it.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(super) fn beside(&self, program: Program) -> Result<Steps<'h>, Failure> {
+        // Some machines have a link to one of them alone on the path.
+        let own = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let path = own.with_file_name(program.name);
+        if !path.is_file() {
+            return Err(Failure::Input(format!(
+                "{} is not there; its Debian package is {}",
+                path.display(),
+                program.package
+            )));
+        }
+        Ok(Steps {
+            program,
+            path,
+            search: self.search,
+            directory: self.directory.clone(),
+            environment: self.environment.clone(),
+            user: self.user,
+        })
+    }
+
+    /// A call of it.
+    pub(super) fn call(&self, arguments: &[&str], input: &str) -> Call<'_> {
         let mut words: Vec<OsString> = vec![self.path.clone().into()];
         words.extend(arguments.iter().map(OsString::from));
         Call {
@@ -87,7 +121,7 @@ impl<'h> Steps<'h> {
             search: self.search,
             root: None,
             input: input.to_owned(),
-            user: None,
+            user: self.user,
             limit: LIMIT,
         }
     }
