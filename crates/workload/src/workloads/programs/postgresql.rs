@@ -153,7 +153,7 @@ impl Workload for Postgresql {
             let host = format!("@fstrial-{}", std::process::id());
             let environment =
                 [("PGHOST", host.as_str()), ("PGDATABASE", "postgres"), ("TZ", "GMT")];
-            let postgres = Steps::of(context, POSTGRES, directory, &environment)?.as_user(user);
+            let postgres = Steps::of(context, POSTGRES, directory, &environment)?.run_by(user);
             Cluster { host, seed: context.seed().stream("postgresql").below(1 << 31), postgres }
                 .work(context)
         })

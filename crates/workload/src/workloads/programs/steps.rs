@@ -81,7 +81,7 @@ impl<'h> Steps<'h> {
     }
 
     /// The same, run by this user.
-    pub(super) fn as_user(self, user: Option<u32>) -> Steps<'h> {
+    pub(super) fn run_by(self, user: Option<u32>) -> Steps<'h> {
         Steps { user, ..self }
     }
 
