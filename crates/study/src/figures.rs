@@ -169,7 +169,7 @@ impl<'s> Figures<'s> {
             let Some(found) = found else {
                 let why = analysed.footnotes.iter().find(|note| note.contenders.contains(&at));
                 let why =
-                    why.map_or("no trial of this phase has it".to_owned(), |n| n.text.clone());
+                    why.map_or("no trial of this phase has it".to_owned(), |n| in_short(&n.text));
                 return Err(format!("{column}: {why}"));
             };
             let factor = row
@@ -206,7 +206,15 @@ fn why_missing(cell: &Cell, phase: &PhaseAnalysis) -> Option<String> {
         return Some(format!("{} {share:.1} % of the time", trial::OVERHEAD));
     }
     let note = cell.footnotes.first()?;
-    Some(phase.footnotes.get(note - 1)?.text.clone())
+    Some(in_short(&phase.footnotes.get(note - 1)?.text))
+}
+
+/// A refusal is told once, in the notes, and not beside each of a contender's cells and questions.
+fn in_short(reason: &str) -> String {
+    match reason.starts_with("trial refused: ") {
+        true => "trial refused, as the notes say".to_owned(),
+        false => reason.to_owned(),
+    }
 }
 
 impl PartFigures {
@@ -244,5 +252,18 @@ impl PartFigures {
     fn seed(&self, trial: u32) -> Option<u32> {
         let seed = self.run.trials.get(usize::try_from(trial).ok()?)?.spec.seed.0;
         Some((seed ^ (seed >> 32)) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_notes_alone() {
+        let refused = "trial refused: reiser4: this lab's kernel has no reiser4";
+        assert_eq!(in_short(refused), "trial refused, as the notes say");
+        let some = "1 of 4 trials: trial failed at mount: no such device";
+        assert_eq!(in_short(some), some);
     }
 }
