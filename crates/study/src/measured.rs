@@ -9,7 +9,7 @@ use crate::figures::Figures;
 use crate::verdict::{Answer, Judged, Verdict};
 use crate::{Claim, Study, Test, atom};
 
-/// Error rate of all questions of a study together.
+/// Error rate of all questions of a claim together.
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// Seeds a cell needs before a claim may rest on it.
@@ -19,7 +19,8 @@ pub const SEEDS_MIN: usize = 3;
 const SEEDS_OFFERED: f64 = 100.0;
 
 /// The verdict on every claim under one set of assumptions, in the order of the study;
-/// `None` for what cannot be tested. All questions of all claims are one family (Holm).
+/// `None` for what cannot be tested. The questions of a claim are one family (Holm): a reader takes
+/// a claim's verdict by itself, and a study that asks more claims should not decide each less.
 ///
 /// `looks` holds what was known each time it was decided whether to go on, the last of them
 /// all there is. Each look has its own share of the error rate, so that looking again and
@@ -28,9 +29,10 @@ pub(crate) fn judge(study: &Study, looks: &[Figures<'_>]) -> Vec<Option<Judged>>
     let asked: Vec<Option<Vec<Atom>>> = study.claims.iter().map(|c| atoms_of(study, c)).collect();
     let all: Vec<&Atom> = asked.iter().flatten().flatten().collect();
     let questions: Vec<usize> = asked.iter().flatten().flat_map(|it| atom::questions(it)).collect();
+    let families: Vec<usize> = asked.iter().flatten().map(Vec::len).collect();
     let mut answers: Vec<Answer> = Vec::new();
     for (look, figures) in looks.iter().enumerate() {
-        let now = look_at(figures, &all, &questions, share_of_look(ALPHA, look));
+        let now = look_at(figures, &all, &questions, &families, share_of_look(ALPHA, look));
         let before = std::mem::take(&mut answers);
         let decided = |answer: &Answer| answer.verdict.is_decided().then_some(answer.verdict);
         let mut before = before.iter().map(decided);
@@ -52,16 +54,27 @@ pub(crate) fn judge(study: &Study, looks: &[Figures<'_>]) -> Vec<Option<Judged>>
     judged.collect()
 }
 
-/// What was found at one look.
-fn look_at(figures: &Figures<'_>, all: &[&Atom], questions: &[usize], alpha: f64) -> Vec<Answer> {
+/// What was found at one look at all questions, of which each claim has the next so many.
+fn look_at(
+    figures: &Figures<'_>,
+    all: &[&Atom],
+    questions: &[usize],
+    families: &[usize],
+    alpha: f64,
+) -> Vec<Answer> {
     let estimated: Vec<Result<(Estimated, usize), Lack>> =
         all.iter().map(|atom| estimate(figures, atom)).collect();
-    let family: Vec<_> = all
-        .iter()
-        .zip(&estimated)
-        .filter_map(|(atom, found)| Some((found.as_ref().ok()?.0, atom.region)))
-        .collect();
-    let mut decisions = decide(&family, alpha).into_iter();
+    let mut asked = all.iter().zip(&estimated);
+    let mut decisions: Vec<Decision> = Vec::new();
+    for size in families {
+        let family: Vec<_> = asked
+            .by_ref()
+            .take(*size)
+            .filter_map(|(atom, found)| Some((found.as_ref().ok()?.0, atom.region)))
+            .collect();
+        decisions.extend(decide(&family, alpha));
+    }
+    let mut decisions = decisions.into_iter();
     all.iter()
         .zip(questions)
         .zip(estimated)

@@ -18,7 +18,7 @@ pub struct Results {
     pub created: String,
     /// The version of fstrial that ran it.
     pub version: String,
-    /// Error rate of all questions of the claims together.
+    /// Error rate of all questions of a claim together.
     pub alpha: f64,
     /// Every run of the store it rests on.
     pub runs: Vec<RunFacts>,

@@ -76,7 +76,7 @@ pub struct Answer {
     pub reason: Option<String>,
     /// What would decide it, or what is known although it is not decided.
     pub takes: Option<String>,
-    /// p after correction over all questions of the study; not for published figures.
+    /// p after correction over all questions of its claim; not for published figures.
     pub p: Option<f64>,
     /// Seeds it rests on; not for published figures.
     pub n: Option<usize>,
