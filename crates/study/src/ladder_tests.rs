@@ -6,7 +6,7 @@ use workload::Parameters;
 
 use crate::verdict::Verdict::{Depends, DoesNotHold, Holds, NotRun, Partly, Undecided};
 use crate::verdict_tests::{Series, about, run, study};
-use crate::{ClaimResults, PartRun, results};
+use crate::{ClaimResults, PartRun, Study, results};
 
 /// Seconds of a, b and c, eight seeds each with half a per cent of spread.
 fn means([a, b, c]: [f64; 3]) -> [(&'static str, Series); 3] {
@@ -136,4 +136,21 @@ fn what_one_look_has_decided_stays_decided_and_later_looks_have_less_to_spend() 
     twice[0].tag.look = 1;
     twice.insert(0, run(&[("c", first(&even))]));
     assert_eq!(all(&twice).verdict, Undecided);
+}
+
+/// A claim's questions share its error rate, and no other claim has a part in it.
+#[test]
+fn more_questions_make_a_claim_harder_to_decide_and_more_claims_do_not() {
+    let series =
+        [("a", about(1.0, 0.05, 0)), ("b", about(1.1, 0.05, 3)), ("c", about(1.1, 0.05, 5))];
+    let p = |study: &Study| {
+        let found = results(study, &[run(&series)]);
+        found.claims[0].measured.answers[0].p.expect("a was compared with b")
+    };
+    let alone = study("lower", "1, 1, 1", "a better than b");
+    let mut among_many = alone.clone();
+    among_many.claims = vec![alone.claims[0].clone(); 50];
+    assert_eq!(p(&among_many), p(&alone));
+    let two = p(&study("lower", "1, 1, 1", "a best"));
+    assert!(two > p(&alone), "{two}");
 }

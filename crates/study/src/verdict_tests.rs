@@ -337,23 +337,6 @@ fn the_pages_own_figures_decide_as_they_stand() {
     }
 }
 
-/// A claim's questions share its error rate, and no other claim has a part in it.
-#[test]
-fn more_questions_make_a_claim_harder_to_decide_and_more_claims_do_not() {
-    let series =
-        [("a", about(1.0, 0.05, 0)), ("b", about(1.1, 0.05, 3)), ("c", about(1.1, 0.05, 5))];
-    let p = |study: &Study| {
-        let found = results(study, &[run(&series)]);
-        found.claims[0].measured.answers[0].p.expect("a was compared with b")
-    };
-    let alone = study("lower", "1, 1, 1", "a better than b");
-    let mut among_many = alone.clone();
-    among_many.claims = vec![alone.claims[0].clone(); 50];
-    assert_eq!(p(&among_many), p(&alone));
-    let two = p(&study("lower", "1, 1, 1", "a best"));
-    assert!(two > p(&alone), "{two}");
-}
-
 /// The verdict of the other side.
 fn turned(verdict: Verdict) -> Verdict {
     match verdict {
