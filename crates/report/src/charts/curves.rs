@@ -27,6 +27,9 @@ impl Curve<'_> {
 
 const HEIGHT: u32 = 230;
 const POINTS: usize = 48;
+/// With more curves than this their dots overlap and cannot be pointed at: the table beneath
+/// has their figures.
+const POINTED_AT_MAX: usize = 10;
 
 /// Draws the curves; `None` where nothing was recorded.
 pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
@@ -73,24 +76,20 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
     body += r#"<text x="100%" y="100%" dy="18" text-anchor="end">slowest</text>"#;
 
     // The lines alone are stretched; what has a shape of its own is not.
-    body += r#"<svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none">"#;
+    body +=
+        r#"<svg width="100%" height="100%" viewBox="0 0 1000 1000" preserveAspectRatio="none">"#;
     for line in &drawn {
-        let points: Vec<String> = line
-            .points
-            .iter()
-            .map(|(nines, latency)| (nines / nines_max * 100.0, place(*latency)))
-            .map(|(x, y)| format!("{x:.1} {y:.1}"))
-            .collect();
+        let points = line.points.iter();
+        let path = path(points.map(|(nines, latency)| (nines / nines_max * 100.0, place(*latency))));
         let dash = if line.curve.dashed() { " dashed" } else { "" };
-        body += &format!(
-            r#"<polyline class="curve {}{dash}" points="{}"/>"#,
-            colour(line.curve.contender),
-            points.join(" ")
-        );
+        let colour = colour(line.curve.contender);
+        body += &format!(r#"<path class="curve {colour}{dash}" d="{path}"/>"#);
     }
     body += "</svg>";
 
+    let pointed_at = drawn.len() <= POINTED_AT_MAX;
     for Line { curve, .. } in &drawn {
+        body += &format!(r#"<g class="dots {}">"#, colour(curve.contender));
         for quantile in Quantile::ALL {
             let Ok(value) = quantile.of(&curve.latencies) else { continue };
             let nines = match quantile {
@@ -99,17 +98,45 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
             };
             let x = percent(nines / nines_max * 100.0);
             let y = percent(place(value.as_secs_f64().max(1e-9)));
-            let title = text::html(&format!("{} {}: {value}", curve.name, quantile.word()));
-            body += &format!(
-                r#"<circle class="dot {}" cx="{x}%" cy="{y}%" r="3.5"><title>{title}</title></circle>"#,
-                colour(curve.contender)
-            );
+            let words = format!("{} {}: {value}", curve.name, quantile.word());
+            body += &match pointed_at {
+                true => {
+                    let title = text::html(&words);
+                    format!(r#"<circle cx="{x}%" cy="{y}%"><title>{title}</title></circle>"#)
+                }
+                false => format!(r#"<circle cx="{x}%" cy="{y}%"/>"#),
+            };
         }
+        body += "</g>";
     }
     let what = text::html(what);
     Some(format!(
         r#"<svg class="curves" width="100%" height="{HEIGHT}" role="img" aria-label="{what}">{body}</svg>"#
     ))
+}
+
+/// A path through points in per cent, in thousandths of the drawing: each step from the one
+/// before, which takes half the letters of places.
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    let mut last: Option<(i64, i64)> = None;
+    for (x, y) in points {
+        let at = ((x * 10.0).round() as i64, (y * 10.0).round() as i64);
+        match last {
+            None => path += &format!("M{} {}l", at.0, at.1),
+            // A sign parts two numbers as well as a space does.
+            Some(from) => {
+                for step in [at.0 - from.0, at.1 - from.1] {
+                    if step >= 0 && !path.ends_with('l') {
+                        path.push(' ');
+                    }
+                    path += &step.to_string();
+                }
+            }
+        }
+        last = Some(at);
+    }
+    path
 }
 
 struct Line<'a> {
@@ -140,4 +167,16 @@ fn points(latencies: &Latencies) -> Vec<(f64, f64)> {
         }
     }
     points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_start_and_steps() {
+        let points = [(0.0, 95.5), (2.1, 88.7), (4.2, 88.7), (100.0, 90.0)];
+        assert_eq!(path(points.into_iter()), "M0 955l21-68 21 0 958 13");
+        assert_eq!(path([(50.0, 0.0), (40.0, 0.04)].into_iter()), "M500 0l-100 0");
+    }
 }

@@ -39,7 +39,7 @@ pub(crate) fn forest(table: &MetricTable, names: &[&str]) -> Option<Forest> {
         .iter()
         .map(|tick| {
             let x = percent(axis.place(*tick));
-            format!(r#"<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>"#)
+            format!(r#"<line class="grid" x1="{x}%" x2="{x}%" y2="100%"/>"#)
         })
         .collect();
     let strips = table

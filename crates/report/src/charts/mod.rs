@@ -16,7 +16,7 @@ pub(crate) fn colour(contender: usize) -> String {
     format!("k{}", contender % 10)
 }
 
-/// A coordinate with as many digits as a screen can show.
+/// A coordinate with as many digits as a screen can show: charts are at most 1000 pixels wide.
 fn percent(position: f64) -> String {
-    format!("{:.2}", position.clamp(-1.0, 101.0))
+    format!("{:.1}", position.clamp(-1.0, 101.0))
 }

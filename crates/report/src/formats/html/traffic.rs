@@ -64,11 +64,10 @@ pub(super) fn traffic(
                 count("device_reads", "requests")
             );
             let name = &contenders[*index].name;
-            let title = |words: &str| format!("{name}: {words}");
             let class = colour(*index);
             Some(Traffic {
-                written: bar(written, scale, own_written, &class, &title(&written_words)),
-                read: bar(read, scale, own_read, &format!("{class} light"), &title(&read_words)),
+                written: bar(written, scale, own_written, &class),
+                read: bar(read, scale, own_read, &format!("{class} light")),
                 name: name.clone(),
                 colour: class,
                 written_words,
