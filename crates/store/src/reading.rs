@@ -265,10 +265,13 @@ impl Store {
         let environment = self.decode(&format!("the environment of {id}"), &row.environment)?;
         let seed = u64::from_str_radix(&row.seed, 16)
             .map_err(|error| self.damaged(&format!("the seed of {id}"), error))?;
-        let contenders = self
-            .decode_optional(&format!("the contenders of {id}"), row.contenders)?
-            .unwrap_or_default();
-        Ok(RunHeader { environment, seed, contenders, ..row.header })
+        let names = |what: &str, names| {
+            self.decode_optional(&format!("the {what} of {id}"), names)
+                .map(Option::unwrap_or_default)
+        };
+        let contenders = names("contenders", row.contenders)?;
+        let workloads = names("workloads", row.workloads)?;
+        Ok(RunHeader { environment, seed, contenders, workloads, ..row.header })
     }
 
     fn query<T>(
@@ -277,12 +280,10 @@ impl Store {
         parameter: i64,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        let mut statement =
-            self.connection.prepare_cached(sql).map_err(|error| self.failed(error))?;
-        statement
-            .query_map(params![parameter], read)
-            .and_then(|rows| rows.collect())
-            .map_err(|error| self.failed(error))
+        let failed = |error| self.failed(error);
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let rows = statement.query_map(params![parameter], read);
+        rows.and_then(|rows| rows.collect()).map_err(failed)
     }
 
     fn decode<T: DeserializeOwned>(&self, what: &str, json: &str) -> Result<T, StoreError> {
@@ -307,13 +308,15 @@ impl Store {
 }
 
 const HEADER: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id, environment, seed,
-    repeats, scale,
-    (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal
-     AND (outcome IS NULL OR outcome = 'lost' AND again < 3)), contenders FROM runs";
+    repeats, scale, (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal
+     AND (outcome IS NULL OR outcome = 'lost' AND again < 3)), contenders,
+    (SELECT json_group_array(coalesce(value ->> '$.name', ''))
+     FROM json_each(iif(json_valid(request), request, '{}'), '$.workloads')) FROM runs";
 
 struct HeaderRow {
     header: RunHeader,
     contenders: Option<String>,
+    workloads: Option<String>,
     environment: String,
     seed: String,
 }
@@ -330,6 +333,7 @@ fn read_header(row: &Row<'_>) -> rusqlite::Result<HeaderRow> {
             environment: Default::default(),
             seed: 0,
             contenders: Vec::new(),
+            workloads: Vec::new(),
             repeats: row.get(7)?,
             scale: row.get(8)?,
             state: if unfinished == 0 { RunState::Complete } else { RunState::Open },
@@ -337,6 +341,7 @@ fn read_header(row: &Row<'_>) -> rusqlite::Result<HeaderRow> {
         environment: row.get(5)?,
         seed: row.get(6)?,
         contenders: row.get(10)?,
+        workloads: row.get(11)?,
     })
 }
 

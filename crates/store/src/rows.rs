@@ -56,6 +56,10 @@ pub struct RunHeader {
     /// keep it.
     #[serde(default)]
     pub contenders: Vec<String>,
+    /// The workloads' names in the order asked for, as often as they were; empty where what was
+    /// asked for does not name them.
+    #[serde(default)]
+    pub workloads: Vec<String>,
     /// Repeats asked for.
     pub repeats: u32,
     /// The scale asked for.

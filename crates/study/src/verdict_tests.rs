@@ -125,6 +125,7 @@ pub(crate) fn run(series: &[(&str, Series)]) -> PartRun {
         seed: 1,
         repeats: 8,
         contenders: Vec::new(),
+        workloads: Vec::new(),
         scale: 1.0,
         state: RunState::Complete,
     };

@@ -90,9 +90,13 @@ impl<'r> Arranged<'r> {
                 }
             }
         }
-        // Trials are shuffled: the order of a report is that of the catalogue, then of the
-        // sequence.
-        sequences.sort_by_key(|sequence| (place_in_catalogue(&sequence[0].name), sequence.len()));
+        // Trials are shuffled: the order of a report is the one asked for, then that of the
+        // catalogue and of the sequence.
+        let place = |name: &str| {
+            let asked = run.header.workloads.iter().position(|asked| asked == name);
+            (asked.unwrap_or(usize::MAX), place_in_catalogue(name))
+        };
+        sequences.sort_by_key(|sequence| (place(&sequence[0].name), sequence.len()));
         let reported: Vec<Vec<(usize, &PhaseResult)>> = run.trials.iter().map(attribute).collect();
         let tasks = sequences
             .iter()

@@ -222,6 +222,18 @@ fn one_workload_with_two_settings_makes_two_sections() {
     assert_eq!(titles, ["maildir-write (fsync=none)", "maildir-write (fsync=file)"]);
 }
 
+#[test]
+fn workloads_stand_in_the_order_asked_for() {
+    let mut run = Synthetic::quickstart().run();
+    let names = |run: &StoredRun| {
+        let workloads = analyse(run).workloads;
+        workloads.iter().map(|workload| workload.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&run), ["maildir-write", "maildir-read"], "the catalogue's, if not known");
+    run.header.workloads = ["maildir-read", "maildir-write"].map(str::to_owned).to_vec();
+    assert_eq!(names(&run), ["maildir-read", "maildir-write"]);
+}
+
 /// The same workload twice in one trial: the second finds what the first left.
 #[test]
 fn a_sequence_attributes_its_phases_in_order() {

@@ -133,6 +133,7 @@ impl Synthetic {
                 seed: self.seed,
                 repeats: self.repeats,
                 contenders: Vec::new(),
+                workloads: Vec::new(),
                 scale: 1.0,
                 state: RunState::Complete,
             },

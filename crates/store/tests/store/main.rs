@@ -57,6 +57,9 @@ fn phase() -> PhaseResult {
     }
 }
 
+/// What the store reads of a request is the order of its workloads.
+const REQUEST: &str = r#"{"a":1,"workloads":[{"name":"unpack"},{"name":"tree"}]}"#;
+
 fn create(store: &mut Store, trials: &[TrialSpec]) -> String {
     let environment = Environment(BTreeMap::from([("kernel".to_owned(), "6.1".to_owned())]));
     store
@@ -69,7 +72,7 @@ fn create(store: &mut Store, trials: &[TrialSpec]) -> String {
             contenders: &["b".to_owned(), "a".to_owned()],
             repeats: 2,
             scale: 0.1,
-            request: "{\"a\":1}",
+            request: REQUEST,
             trials,
         })
         .unwrap()
@@ -99,6 +102,8 @@ fn a_run_comes_back_as_it_was_stored() {
     let stored = store.run("latest").unwrap();
     assert_eq!(stored.header.id, run);
     assert_eq!(stored.header.seed, u64::MAX);
+    assert_eq!(stored.header.contenders, ["b", "a"]);
+    assert_eq!(stored.header.workloads, ["unpack", "tree"]);
     assert_eq!(stored.header.state, RunState::Open);
     assert_eq!(stored.trials.len(), 3);
     assert_eq!(stored.trials[2].spec, trials[2]);
@@ -119,7 +124,7 @@ fn a_run_comes_back_as_it_was_stored() {
         finish(&mut store, &run, ordinal, &Outcome::Done);
     }
     assert_eq!(store.run(&run).unwrap().header.state, RunState::Complete);
-    assert_eq!(store.request(&run).unwrap(), "{\"a\":1}");
+    assert_eq!(store.request(&run).unwrap(), REQUEST);
 }
 
 /// What was not counted comes back as missing, never as 0.
