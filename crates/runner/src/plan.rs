@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trial::{TrialSpec, WorkloadChoice};
 use units::Bytes;
-use workload::{ParameterError, Parameters, Seed};
+use workload::{ParameterError, Parameters, Seed, UnknownWorkload};
 
 use crate::{Request, WorkloadRequest};
 
@@ -15,13 +15,8 @@ const TRIALS_MAX: usize = 100_000;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// No such workload.
-    #[error("there is no workload `{name}`; {meant}")]
-    UnknownWorkload {
-        /// The name given.
-        name: String,
-        /// What was probably meant, or the names that exist.
-        meant: String,
-    },
+    #[error(transparent)]
+    UnknownWorkload(#[from] UnknownWorkload),
     /// A parameter that does not exist or has no such value.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -110,13 +105,7 @@ pub fn plan(request: &Request, device_size: Option<Bytes>) -> Result<Vec<TrialSp
 }
 
 fn choose(request: &WorkloadRequest, scale: f64) -> Result<WorkloadChoice, PlanError> {
-    let Some(workload) = workload::find(&request.name) else {
-        let known = workload::catalogue().map(|known| known.describe().name);
-        return Err(PlanError::UnknownWorkload {
-            name: request.name.clone(),
-            meant: text::meant(&request.name, known).unwrap_or_default(),
-        });
-    };
+    let workload = workload::named(&request.name)?;
     let given: &BTreeMap<_, _> = &request.parameters;
     let parameters = Parameters::resolve(workload.describe(), given, scale)?;
     workload

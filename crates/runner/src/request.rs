@@ -169,12 +169,7 @@ pub fn parse_workload(text: &str) -> Result<WorkloadRequest, String> {
 }
 
 fn preset_of(name: &str, preset: &str) -> Result<&'static Preset, String> {
-    let workload = workload::find(name)
-        .ok_or_else(|| {
-            let known = workload::catalogue().map(|known| known.describe().name);
-            format!("there is no workload `{name}`; {}", meant(name, known).unwrap_or_default())
-        })?
-        .describe();
+    let workload = workload::named(name).map_err(|unknown| unknown.to_string())?.describe();
     workload.preset(preset).ok_or_else(|| {
         match meant(preset, workload.presets.iter().map(|preset| preset.name)) {
             None => format!("{name} has no presets; its parameters: fstrial list workload {name}"),

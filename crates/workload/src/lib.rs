@@ -38,6 +38,6 @@ pub use seed::{Draw, Seed};
 pub use shown::shown;
 pub use workload::{OwnFigure, Space, Workload};
 pub use workloads::{
-    Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, PROGRAMS, WORKLOADS, bonnie_csv,
-    catalogue, find, original_of, preload_main, prepare_system,
+    Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, PROGRAMS, UnknownWorkload,
+    WORKLOADS, bonnie_csv, catalogue, find, named, original_of, preload_main, prepare_system,
 };

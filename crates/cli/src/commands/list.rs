@@ -56,12 +56,9 @@ fn workloads() -> String {
 fn workload(name: &str) -> Result<String, Failure> {
     let name = name.split(['@', ':']).next().unwrap_or(name);
     let found = catalogue().find(|known| known.describe().name.eq_ignore_ascii_case(name));
-    let description = found.map(|workload| workload.describe()).ok_or_else(|| {
-        let known = catalogue().map(|known| known.describe().name);
-        let meant = text::meant(name, known).unwrap_or_default();
-        let message = format!("there is no workload `{name}`; {meant}");
-        Failure::new(Exit::Usage, message)
-    })?;
+    let found = found.map_or_else(|| workload::named(name), Ok);
+    let description =
+        found.map_err(|unknown| Failure::new(Exit::Usage, unknown.to_string()))?.describe();
     let mut text = format!("{}\n    {}\n\nphases\n", description.name, description.summary);
     for phase in description.phases {
         text += &described(phase.name, phase.summary);

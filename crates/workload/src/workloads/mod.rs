@@ -67,3 +67,53 @@ pub fn catalogue() -> impl Iterator<Item = &'static dyn Workload> {
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
     catalogue().find(|workload| workload.describe().name == name)
 }
+
+/// A name that no workload has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no workload `{name}`; {meant}")]
+pub struct UnknownWorkload {
+    /// The name.
+    pub name: String,
+    /// What was probably meant, as a question, or all that there are.
+    pub meant: String,
+}
+
+/// The workload or original of this name.
+///
+/// # Errors
+/// When there is none. Where a preset of one is called so, that is what was meant.
+pub fn named(name: &str) -> Result<&'static dyn Workload, UnknownWorkload> {
+    find(name).ok_or_else(|| {
+        let presets = catalogue().flat_map(|workload| {
+            let of = workload.describe();
+            of.presets.iter().map(|preset| (preset.name, format!("{}@{}", of.name, preset.name)))
+        });
+        let whole: Vec<String> = presets
+            .filter(|(preset, _)| name.strip_suffix('s').unwrap_or(name) == *preset)
+            .map(|(_, whole)| whole)
+            .collect();
+        let meant = match &whole[..] {
+            [] => {
+                let known = catalogue().map(|workload| workload.describe().name);
+                text::meant(name, known).unwrap_or_default()
+            }
+            [one] => format!("did you mean `{one}`?"),
+            several => format!("did you mean one of {}?", several.join(", ")),
+        };
+        UnknownWorkload { name: name.to_owned(), meant }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_alone_is_answered_with_its_workload() {
+        let meant = |name| named(name).err().map(|error| error.meant).unwrap_or_default();
+        assert_eq!(meant("backup"), "did you mean `rsync@backup`?");
+        assert_eq!(meant("vm-images"), "did you mean `randomio@vm-image`?");
+        assert_eq!(meant("photo"), "did you mean `photos`?");
+        assert!(named("postmark").is_ok());
+    }
+}

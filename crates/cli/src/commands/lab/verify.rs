@@ -59,11 +59,8 @@ pub(super) fn verify(name: Option<&str>, arguments: &LabVerify) -> Ended {
 fn choice(arguments: &LabVerify) -> Result<WorkloadChoice, Failure> {
     let asked = runner::parse_workload(&arguments.workload)
         .map_err(|message| Failure::new(Exit::Usage, message))?;
-    let known = workload::find(&asked.name).ok_or_else(|| {
-        let names = workload::catalogue().map(|known| known.describe().name);
-        let meant = text::meant(&asked.name, names).unwrap_or_default();
-        Failure::new(Exit::Usage, format!("there is no workload `{}`; {meant}", asked.name))
-    })?;
+    let known = workload::named(&asked.name)
+        .map_err(|unknown| Failure::new(Exit::Usage, unknown.to_string()))?;
     let given: BTreeMap<_, _> = asked.parameters;
     let parameters = Parameters::resolve(known.describe(), &given, arguments.scale)
         .map_err(Failure::from(Exit::Usage))?;
