@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod cluster;
+mod compare;
 mod crosscheck;
 mod disk;
 mod lab;
@@ -15,6 +16,7 @@ use units::Bytes;
 
 pub(crate) use self::calibrate::{Calibrate, CalibrateAction, CalibrateTask};
 pub(crate) use self::cluster::{ClusterArguments, SlurmTask};
+pub(crate) use self::compare::Compare;
 pub(crate) use self::crosscheck::Crosscheck;
 pub(crate) use self::disk::{DiskAction, DiskArguments, DiskCheck};
 pub(crate) use self::lab::{
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Study(StudyArguments),
     /// Show a run of the store again, or write it to files.
     Report(Report),
+    /// Hold a run against an earlier one: what became slower, what asks more of the disk
+    Compare(Compare),
     /// Show what exists.
     List(List),
     /// Say what works on this machine and what to install.

@@ -26,6 +26,8 @@ pub(crate) enum Exit {
     Departs = 7,
     /// No memory was left; finished trials are in the store.
     Memory = 8,
+    /// A run is slower than the one it is compared with, by more than was allowed.
+    Slower = 9,
     /// Stopped by a signal; `--resume` goes on.
     Stopped = 130,
 }
@@ -41,6 +43,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:
   6    an output file cannot be written; the results are in the store
   7    a crosscheck found that ours departs from the original, or could not decide
   8    no memory was left; finished trials are in the store, `--resume` goes on
+  9    `compare --fail-over`: something takes longer, asks more of the disk or has no figure
   130  stopped by a signal; `fstrial run --resume RUN` goes on";
 
 impl From<Exit> for ExitCode {

@@ -34,6 +34,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(run) => commands::run::run(run),
         Command::Study(study) => commands::study::study(study),
         Command::Report(report) => commands::report::report(report),
+        Command::Compare(compare) => commands::compare::compare(&compare),
         Command::List(list) => commands::list::list(&list),
         Command::Doctor => commands::doctor::doctor(),
         Command::Corpus(corpus) => commands::corpus::corpus(corpus),

@@ -8,6 +8,7 @@
 mod agreement;
 mod analysis;
 mod answer;
+mod changes;
 mod charts;
 mod crosscheck;
 mod formats;
@@ -23,6 +24,9 @@ pub use analysis::{
     AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
     MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, SpaceLeft, TrialCounts,
     TrialFigure, Unit, WorkloadAnalysis, analyse, metrics_of,
+};
+pub use changes::{
+    Change, Changes, Circumstance, CountChange, PhaseChange, Verdict as ChangeVerdict, changes,
 };
 pub use crosscheck::{
     Answer, ContenderCheck, CountCheck, Crosscheck, PhaseCheck, TimeCheck, Verdict, crosscheck,

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod clean;
+pub(crate) mod compare;
 pub(crate) mod corpus;
 pub(crate) mod crosscheck;
 pub(crate) mod disk;

@@ -142,3 +142,32 @@ fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is()
     let runs = sandbox.run("list runs").ended_with(0).stdout;
     assert!(!runs.contains("open"), "{runs}");
 }
+
+#[test]
+fn a_program_that_became_slower_fails_a_script() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.path("job");
+    let run = |body: &str| {
+        std::fs::write(&program, format!("#!/bin/sh\n{body}\n")).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, executable).unwrap();
+        sandbox.run("run --dir . --repeats 4 --quiet -- ./job").ended_with(0);
+    };
+    run("true");
+    run("sleep 0.3");
+    let ran = sandbox.run("compare r1 --fail-over 5%").ended_with(9);
+    assert!(ran.stdout.starts_with("r2 against r1"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("slower, "), "{}", ran.stdout);
+    assert!(ran.stderr.contains("beyond 5 %: program"), "{}", ran.stderr);
+    // Faster is no fault.
+    sandbox.run("compare r2 r1 --fail-over 5%").ended_with(0);
+    let json = sandbox.run("compare r1 r2 --json -").ended_with(0).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["phases"][0]["time"]["verdict"], "more", "{json}");
+
+    sandbox.run("compare r1 r1").ended_with(2);
+    sandbox.run("compare r1 r9").ended_with(4);
+    sandbox.run("run null --dir . --repeats 1 --quiet").ended_with(0);
+    let ran = sandbox.run("compare r1 r3").ended_with(2);
+    assert!(ran.stderr.contains("no phase of a contender in common"), "{}", ran.stderr);
+}

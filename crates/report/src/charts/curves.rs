@@ -80,7 +80,8 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
         r#"<svg width="100%" height="100%" viewBox="0 0 1000 1000" preserveAspectRatio="none">"#;
     for line in &drawn {
         let points = line.points.iter();
-        let path = path(points.map(|(nines, latency)| (nines / nines_max * 100.0, place(*latency))));
+        let path =
+            path(points.map(|(nines, latency)| (nines / nines_max * 100.0, place(*latency))));
         let dash = if line.curve.dashed() { " dashed" } else { "" };
         let colour = colour(line.curve.contender);
         body += &format!(r#"<path class="curve {colour}{dash}" d="{path}"/>"#);

@@ -5,6 +5,7 @@ mod synthetic;
 
 mod analysis;
 mod answer;
+mod changes;
 mod crosscheck;
 mod html;
 mod machine_formats;

@@ -1,0 +1,385 @@
+//! Two runs of the same work held against each other: what became slower, what faster, and
+//! what the disk was asked for more or less.
+//!
+//! Each contender of both runs is compared with itself, phase by phase, by the analysis of a
+//! run in which "before" and "after" compete. Trials of equal seeds are pairs. The questions
+//! about time are one family, and those about counts another (Holm, α = 5 %).
+
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use store::{StoredRun, StoredTrial};
+use trial::WorkloadChoice;
+
+use crate::analysis::{Analysis, Cell, MetricTable, PairResult, PhaseAnalysis, Unit, analyse};
+
+/// Version of the JSON document.
+const SCHEMA_VERSION: u32 = 1;
+/// Error rate of all questions about time together, and of all about counts.
+const ALPHA: f64 = 0.05;
+/// Counts that are compared: metric and name.
+const COUNTS: [(&str, &str); 4] = [
+    ("device_write_bytes", "written"),
+    ("device_writes", "writes"),
+    ("device_reads", "reads"),
+    ("device_flushes", "flushes"),
+];
+/// The two contenders of a comparison.
+const SIDES: [&str; 2] = ["before", "after"];
+
+/// What changed from one run to another.
+#[derive(Debug, Clone, Serialize)]
+pub struct Changes {
+    /// Version of this document's form.
+    pub schema_version: u32,
+    /// The run that is compared with.
+    pub before: String,
+    /// The run that is judged.
+    pub after: String,
+    /// What is not the same in both: kernel, options, sizes, versions.
+    pub circumstances: Vec<Circumstance>,
+    /// The phases that both runs have, by workload and contender.
+    pub phases: Vec<PhaseChange>,
+    /// What only one of them has.
+    pub alone: Vec<String>,
+}
+
+/// Something about the runs that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Circumstance {
+    /// What: `kernel`, `mount options of ext4`.
+    pub what: String,
+    /// How it was.
+    pub before: String,
+    /// How it is.
+    pub after: String,
+}
+
+/// A phase of one contender.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhaseChange {
+    /// The workload, with what sets it apart.
+    pub workload: String,
+    /// The phase.
+    pub phase: String,
+    /// The contender.
+    pub contender: String,
+    /// Its wall time in seconds.
+    pub time: Change,
+    /// What the disk was asked for, where it was counted.
+    pub counts: Vec<CountChange>,
+    /// Why a figure is missing.
+    pub remarks: Vec<String>,
+}
+
+/// A count of what the disk was asked for.
+#[derive(Debug, Clone, Serialize)]
+pub struct CountChange {
+    /// Which: `written` (bytes), `writes`, `reads`, `flushes`.
+    pub name: &'static str,
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// A figure before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Change {
+    /// Mean before; `None` where there is no figure.
+    pub before: Option<f64>,
+    /// Mean after.
+    pub after: Option<f64>,
+    /// After divided by before.
+    pub ratio: Option<f64>,
+    /// Lower end of its 95 % interval; `None` for less than two repeats.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Its p value, uncorrected.
+    pub p: Option<f64>,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// What a comparison with before says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every repeat has the same figure as before.
+    Same,
+    /// It differs by less than 5 %, which is shown.
+    Equal,
+    /// More than before: slower, where it is a time.
+    More,
+    /// Less than before: faster.
+    Less,
+    /// Neither a difference nor its absence is shown.
+    Undecided,
+    /// One of the runs has no figure.
+    Missing,
+}
+
+impl Changes {
+    /// The phases that are not as they should be: slower, or asking more of the disk, by at least
+    /// this share (0.05: 5 %) at the best estimate, and shown to be; or without a figure.
+    pub fn beyond(&self, share: f64) -> Vec<&PhaseChange> {
+        self.phases.iter().filter(|phase| phase.is_beyond(share)).collect()
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        // Names and finite numbers: this cannot fail; if it did, an error document is one too.
+        let mut json = serde_json::to_string_pretty(self)
+            .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
+        json.push('\n');
+        ::text::json(&json)
+    }
+
+    /// For a terminal, at most 100 columns wide; `full` shows what did not change too.
+    pub fn to_text(&self, full: bool) -> String {
+        text::of(self, full)
+    }
+}
+
+impl PhaseChange {
+    fn is_beyond(&self, share: f64) -> bool {
+        let more = |change: &Change| {
+            change.verdict == Verdict::More && change.ratio.is_some_and(|it| it >= 1.0 + share)
+        };
+        self.time.verdict == Verdict::Missing
+            || more(&self.time)
+            || self.counts.iter().any(|count| more(&count.change))
+    }
+
+    /// Whether time or counts are shown to have changed, or a figure is missing.
+    pub(crate) fn has_changed(&self) -> bool {
+        let changed = |change: &Change| {
+            matches!(change.verdict, Verdict::More | Verdict::Less | Verdict::Missing)
+        };
+        changed(&self.time) || self.counts.iter().any(|count| changed(&count.change))
+    }
+}
+
+/// Holds a run against an earlier one.
+pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
+    let names = |run: &StoredRun| -> Vec<String> {
+        analyse(&StoredRun { header: run.header.clone(), trials: bare(run) })
+            .contenders
+            .into_iter()
+            .map(|contender| contender.name)
+            .collect()
+    };
+    let (old, new) = (names(before), names(after));
+    let mut found = Changes {
+        schema_version: SCHEMA_VERSION,
+        before: before.header.id.clone(),
+        after: after.header.id.clone(),
+        circumstances: of_headers(before, after),
+        phases: Vec::new(),
+        alone: Vec::new(),
+    };
+    for (names, others, id) in [(&old, &new, &found.before), (&new, &old, &found.after)] {
+        let only = names.iter().filter(|name| !others.contains(name));
+        found.alone.extend(only.map(|name| format!("{name} is in {id} alone")));
+    }
+    for name in new.iter().filter(|name| old.contains(name)) {
+        let analysis = analyse(&merged(before, after, name));
+        found.circumstances.extend(of_contender(&analysis, name));
+        let works = [before, after].map(|run| works(run, name));
+        for workload in &analysis.workloads {
+            let work = (workload.name.clone(), workload.parameters.clone());
+            if works.iter().all(|done| done.contains(&work)) {
+                let phases = workload.phases.iter();
+                found.phases.extend(phases.map(|phase| of_phase(&workload.title, phase, name)));
+            } else {
+                let settings = "is not in both runs with the same settings";
+                found.alone.push(format!("{} on {name} {settings}", workload.title));
+            }
+        }
+    }
+    found.alone.sort();
+    found.alone.dedup();
+    let times: Vec<&mut Change> = found.phases.iter_mut().map(|phase| &mut phase.time).collect();
+    decide(times);
+    let counts = found.phases.iter_mut().flat_map(|phase| &mut phase.counts);
+    decide(counts.map(|count| &mut count.change).collect());
+    found
+}
+
+/// A workload with its parameters.
+type Work = (String, Vec<(String, String)>);
+
+/// What a contender was made to do in a run.
+fn works(run: &StoredRun, contender: &str) -> BTreeSet<Work> {
+    let trials = run.trials.iter().filter(|trial| trial.spec.contender.name == contender);
+    let parameters = |choice: &WorkloadChoice| {
+        let all = choice.parameters.iter();
+        all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    trials
+        .flat_map(|trial| &trial.spec.workloads)
+        .map(|choice| (choice.name.clone(), parameters(choice)))
+        .collect()
+}
+
+/// A run's trials without what was measured.
+fn bare(run: &StoredRun) -> Vec<StoredTrial> {
+    let mut trials = run.trials.clone();
+    trials.iter_mut().for_each(|trial| trial.record.phases.clear());
+    trials
+}
+
+/// One contender of both runs as two contenders of one.
+fn merged(before: &StoredRun, after: &StoredRun, name: &str) -> StoredRun {
+    let of = |run: &StoredRun| -> Vec<StoredTrial> {
+        run.trials.iter().filter(|trial| trial.spec.contender.name == name).cloned().collect()
+    };
+    let (mut old, mut new) = (of(before), of(after));
+    let seeds: BTreeMap<u32, _> = old.iter().map(|it| (it.spec.block, it.spec.seed)).collect();
+    let ordinals = old.iter().map(|trial| trial.ordinal + 1).max().unwrap_or(0);
+    let blocks = seeds.keys().max().map_or(0, |block| block + 1);
+    let paired = new.iter().all(|it| seeds.get(&it.spec.block).is_none_or(|s| *s == it.spec.seed));
+    for trial in &mut old {
+        SIDES[0].clone_into(&mut trial.spec.contender.name);
+    }
+    for trial in &mut new {
+        SIDES[1].clone_into(&mut trial.spec.contender.name);
+        trial.ordinal += ordinals;
+        if !paired {
+            trial.spec.block += blocks;
+        }
+    }
+    let mut header = after.header.clone();
+    header.contenders = SIDES.map(str::to_owned).to_vec();
+    old.append(&mut new);
+    StoredRun { header, trials: old }
+}
+
+fn of_phase(workload: &str, phase: &PhaseAnalysis, contender: &str) -> PhaseChange {
+    let none = Change::new(None, None, None, false);
+    let counts = COUNTS.iter().filter_map(|(id, name)| {
+        let change = of_table(phase.table(id)?);
+        let asked = change.before.unwrap_or(0.0) > 0.0 || change.after.unwrap_or(0.0) > 0.0;
+        asked.then_some(CountChange { name, change })
+    });
+    let time = phase.table("wall").map_or(none, of_table);
+    let missing = phase.footnotes.iter().filter(|_| time.verdict == Verdict::Missing);
+    PhaseChange {
+        workload: workload.to_owned(),
+        phase: phase.name.clone(),
+        contender: contender.to_owned(),
+        time,
+        counts: counts.collect(),
+        remarks: missing.map(|note| note.text.clone()).collect(),
+    }
+}
+
+fn of_table(table: &MetricTable) -> Change {
+    let [before, after] = [0, 1].map(|side| &table.cells[side]);
+    let figures = |cell: &Cell| -> BTreeMap<u32, u64> {
+        cell.figures.iter().map(|figure| (figure.block, figure.value.to_bits())).collect()
+    };
+    let same = !before.figures.is_empty() && figures(before) == figures(after);
+    Change::new(before.mean, after.mean, table.pair(0, 1), same)
+}
+
+impl Change {
+    fn new(
+        before: Option<f64>,
+        after: Option<f64>,
+        pair: Option<&PairResult>,
+        same: bool,
+    ) -> Change {
+        let means = before.zip(after);
+        let mut change = Change {
+            before,
+            after,
+            ratio: means.filter(|(before, _)| *before > 0.0).map(|(before, after)| after / before),
+            low: None,
+            high: None,
+            p: None,
+            verdict: match (means, same) {
+                (None, _) => Verdict::Missing,
+                (Some(_), true) => Verdict::Same,
+                (Some(_), false) => Verdict::Undecided,
+            },
+        };
+        if let Some(pair) = pair {
+            let inverse = |end: Option<f64>| end.filter(|end| *end > 0.0).map(|end| 1.0 / end);
+            (change.ratio, change.low, change.high) = match pair.a {
+                1 => (Some(pair.ratio), pair.low, pair.high),
+                _ => (inverse(Some(pair.ratio)), inverse(pair.high), inverse(pair.low)),
+            };
+            change.p = Some(pair.p).filter(|p| p.is_finite());
+            if !same && pair.equivalent {
+                change.verdict = Verdict::Equal;
+            }
+        }
+        change
+    }
+}
+
+/// Says of the changes of one family which are shown.
+fn decide(mut changes: Vec<&mut Change>) {
+    changes.retain(|change| change.p.is_some() && change.verdict != Verdict::Same);
+    let p: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
+    for (change, adjusted) in changes.into_iter().zip(stats::holm(&p)) {
+        if adjusted < ALPHA {
+            let more = change.ratio.is_some_and(|ratio| ratio > 1.0);
+            change.verdict = if more { Verdict::More } else { Verdict::Less };
+        }
+    }
+}
+
+fn of_headers(before: &StoredRun, after: &StoredRun) -> Vec<Circumstance> {
+    let (old, new) = (&before.header, &after.header);
+    let mut pairs = vec![
+        ("fstrial", old.fstrial_version.clone(), new.fstrial_version.clone()),
+        ("testbed", old.testbed.clone(), new.testbed.clone()),
+        ("scale", old.scale.to_string(), new.scale.to_string()),
+        ("seed", old.seed.to_string(), new.seed.to_string()),
+    ];
+    // Of a run: when it was begun and by which words differs always.
+    const OF_A_RUN: [&str; 3] = ["command_line", "load_at_start", "uptime"];
+    let keys: BTreeSet<&String> =
+        old.environment.0.keys().chain(new.environment.0.keys()).collect();
+    for key in keys.into_iter().filter(|key| !OF_A_RUN.contains(&key.as_str())) {
+        let value =
+            |run: &StoredRun| run.header.environment.0.get(key).cloned().unwrap_or_default();
+        pairs.push((key.as_str(), value(before), value(after)));
+    }
+    let differ = pairs.into_iter().filter(|(_, before, after)| before != after);
+    differ
+        .map(|(what, before, after)| Circumstance { what: what.to_owned(), before, after })
+        .collect()
+}
+
+/// What the contender really ran on, before and after.
+fn of_contender(analysis: &Analysis, name: &str) -> Vec<Circumstance> {
+    let [before, after] = &analysis.contenders[..] else { return Vec::new() };
+    let tools = |tools: &[(String, String)]| {
+        tools.iter().map(|(tool, version)| format!("{tool} {version}")).collect::<Vec<_>>()
+    };
+    [
+        ("kernel", before.kernel.clone(), after.kernel.clone()),
+        ("features", before.features.clone(), after.features.clone()),
+        ("mount options", before.mount_options.clone(), after.mount_options.clone()),
+        ("device", before.device.clone(), after.device.clone()),
+        ("tools", tools(&before.tools), tools(&after.tools)),
+    ]
+    .into_iter()
+    .filter(|(_, before, after)| before != after)
+    .map(|(what, before, after)| Circumstance {
+        what: format!("{what} of {name}"),
+        before: before.join("; "),
+        after: after.join("; "),
+    })
+    .collect()
+}
+
+/// Whether a figure is bytes, for words.
+fn unit_of(count: &str) -> Unit {
+    if count == "written" { Unit::Bytes } else { Unit::Count }
+}

@@ -1,0 +1,172 @@
+//! What changed, for a terminal.
+
+use super::{Change, Changes, PhaseChange, Verdict, unit_of};
+use crate::analysis::Unit;
+use crate::wording::{counted, factors, figure, number};
+
+const WIDTH: usize = 100;
+/// More than this is told by `--full` alone.
+const ROWS_MAX: usize = 24;
+/// More circumstances than this fill the screen.
+const CIRCUMSTANCES_MAX: usize = 6;
+
+pub(super) fn of(changes: &Changes, full: bool) -> String {
+    let mut lines = vec![headline(changes)];
+    lines.extend(circumstances(changes, full));
+    lines.push(String::new());
+    let shown: Vec<&PhaseChange> =
+        changes.phases.iter().filter(|phase| full || phase.has_changed()).collect();
+    let most = if full { usize::MAX } else { ROWS_MAX };
+    lines.extend(table(changes, &shown[..shown.len().min(most)]));
+    let hidden = changes.phases.len() - shown.len().min(most);
+    if hidden > 0 {
+        let phases = counted(hidden, "phase");
+        lines.push(format!("{phases} more, not shown here: --full"));
+    }
+    lines.extend(changes.alone.iter().map(|alone| format!("not compared: {alone}")));
+    let lines = lines.iter().map(|line| ::text::line(line).trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+fn headline(changes: &Changes) -> String {
+    let of = |verdict: Verdict| {
+        changes.phases.iter().filter(|phase| phase.time.verdict == verdict).count()
+    };
+    let more = changes
+        .phases
+        .iter()
+        .filter(|phase| phase.counts.iter().any(|count| count.change.verdict == Verdict::More));
+    let parts: Vec<String> = [
+        (of(Verdict::More), "slower"),
+        (of(Verdict::Less), "faster"),
+        (of(Verdict::Same), "the same to the last digit"),
+        (of(Verdict::Equal), "equal within 5 %"),
+        (of(Verdict::Undecided), "undecided"),
+        (of(Verdict::Missing), "without a figure"),
+        (more.count(), "asking more of the disk"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    let phases = counted(changes.phases.len(), "phase");
+    let (after, before) = (&changes.after, &changes.before);
+    match parts.is_empty() {
+        true => format!("{after} against {before}: no phase is in both"),
+        false => format!("{after} against {before}, {phases}: {}", parts.join(", ")),
+    }
+}
+
+fn circumstances(changes: &Changes, full: bool) -> Vec<String> {
+    let most = if full { usize::MAX } else { CIRCUMSTANCES_MAX };
+    let mut lines: Vec<String> = changes
+        .circumstances
+        .iter()
+        .take(most)
+        .map(|it| {
+            let line = format!("changed: {}: {} → {}", it.what, it.before, it.after);
+            match full || line.chars().count() <= WIDTH {
+                true => line,
+                false => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+            }
+        })
+        .collect();
+    if changes.circumstances.len() > most {
+        let rest = changes.circumstances.len() - most;
+        lines.push(format!("changed: {rest} more things: --full"));
+    }
+    lines
+}
+
+fn table(changes: &Changes, shown: &[&PhaseChange]) -> Vec<String> {
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let heads = [
+        String::new(),
+        changes.before.clone(),
+        changes.after.clone(),
+        "time".to_owned(),
+        "asked of the disk".to_owned(),
+    ];
+    let mut rows = vec![heads];
+    let mut above = String::new();
+    for phase in shown {
+        let group = format!("{} on {}", phase.workload, phase.contender);
+        if group != above {
+            rows.push([group.clone(), String::new(), String::new(), String::new(), String::new()]);
+            above = group;
+        }
+        rows.push(row(phase));
+    }
+    // A group's name runs on over the columns behind it.
+    let cells = rows.iter().filter(|row| !row[3].is_empty());
+    let widths: Vec<usize> = (0..4)
+        .map(|at| cells.clone().map(|row| row[at].chars().count()).max().unwrap_or(0))
+        .collect();
+    let laid_out = |row: &[String; 5]| {
+        let [name, before, after, time, counts] = row;
+        if time.is_empty() {
+            return name.clone();
+        }
+        format!(
+            "{name:<n$}  {before:>b$}  {after:>a$}  {time:<t$}  {counts}",
+            n = widths[0],
+            b = widths[1],
+            a = widths[2],
+            t = widths[3]
+        )
+    };
+    rows.iter().map(laid_out).collect()
+}
+
+fn row(phase: &PhaseChange) -> [String; 5] {
+    let seconds = |value: Option<f64>| {
+        value.map_or_else(|| "missing".to_owned(), |it| figure(it, Unit::Seconds))
+    };
+    let counts: Vec<String> = phase
+        .counts
+        .iter()
+        .filter(|count| matches!(count.change.verdict, Verdict::More | Verdict::Less))
+        .map(|count| {
+            let value = |value: Option<f64>| figure(value.unwrap_or(0.0), unit_of(count.name));
+            let (before, after) = (value(count.change.before), value(count.change.after));
+            format!("{} {before} → {after}", count.name)
+        })
+        .collect();
+    let same = phase.counts.iter().all(|count| count.change.verdict == Verdict::Same);
+    let asked = match (counts.is_empty(), same) {
+        _ if phase.time.verdict == Verdict::Missing => {
+            phase.remarks.first().cloned().unwrap_or_default()
+        }
+        (false, _) => counts.join(", "),
+        (true, true) => "the same".to_owned(),
+        (true, false) => "no difference shown".to_owned(),
+    };
+    [
+        format!("  {}", phase.phase),
+        seconds(phase.time.before),
+        seconds(phase.time.after),
+        verdict(&phase.time),
+        asked,
+    ]
+}
+
+/// A time's change in words.
+fn verdict(time: &Change) -> String {
+    let slower = || match (time.low, time.high) {
+        (Some(low), Some(high)) => format!("{}× as long", factors(low, high)),
+        _ => time.ratio.map_or_else(String::new, |it| format!("{}× as long", number(it))),
+    };
+    match time.verdict {
+        Verdict::Same => "the same".to_owned(),
+        Verdict::Equal => "equal within 5 %".to_owned(),
+        Verdict::Missing => "not compared".to_owned(),
+        Verdict::More => format!("slower, {}", slower()),
+        Verdict::Less => format!("faster, {}", slower()),
+        Verdict::Undecided => match (time.low, time.high) {
+            (Some(_), Some(_)) => format!("undecided, {}", slower()),
+            _ => "undecided: too few repeats".to_owned(),
+        },
+    }
+}

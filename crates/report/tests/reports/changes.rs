@@ -1,0 +1,137 @@
+//! Two runs of the same work, with planted differences.
+
+use report::{ChangeVerdict, Changes, changes};
+use store::StoredRun;
+use trial::{Outcome, Step};
+use units::Nanos;
+
+use crate::synthetic::Synthetic;
+
+/// A run and another of the same seeds, to be changed.
+fn two() -> (StoredRun, StoredRun) {
+    let before = Synthetic::small().run();
+    let mut after = before.clone();
+    after.header.id = "r2".to_owned();
+    (before, after)
+}
+
+fn of<'c>(found: &'c Changes, contender: &str) -> &'c report::PhaseChange {
+    found.phases.iter().find(|phase| phase.contender == contender).unwrap()
+}
+
+#[test]
+fn the_same_figures_are_the_same() {
+    let (before, after) = two();
+    let found = changes(&before, &after);
+    assert_eq!(found.phases.len(), 3, "a phase for each contender");
+    for phase in &found.phases {
+        assert_eq!(phase.time.verdict, ChangeVerdict::Same);
+        assert!(phase.counts.iter().all(|count| count.change.verdict == ChangeVerdict::Same));
+    }
+    assert!(found.beyond(0.0).is_empty() && found.circumstances.is_empty());
+    let text = found.to_text(false);
+    assert!(text.contains("3 phases: 3 the same to the last digit"), "{text}");
+}
+
+#[test]
+fn what_takes_longer_is_slower_and_nothing_else() {
+    let (before, mut after) = two();
+    for trial in after.trials.iter_mut().filter(|it| it.spec.contender.name == "xfs") {
+        for phase in &mut trial.record.phases {
+            phase.wall = Nanos((phase.wall.0 as f64 * 1.2) as u64);
+            phase.device.as_mut().unwrap().write_bytes.0 *= 2;
+        }
+    }
+    let found = changes(&before, &after);
+    let xfs = of(&found, "xfs");
+    assert_eq!(xfs.time.verdict, ChangeVerdict::More);
+    assert!((xfs.time.ratio.unwrap() - 1.2).abs() < 1e-6);
+    let written = xfs.counts.iter().find(|count| count.name == "written").unwrap();
+    assert_eq!(written.change.verdict, ChangeVerdict::More);
+    assert_eq!(of(&found, "ext4").time.verdict, ChangeVerdict::Same);
+    let beyond = |share| found.beyond(share).len();
+    assert_eq!((beyond(0.1), beyond(0.3), beyond(1.5)), (1, 1, 0), "by time, by what is written");
+    let text = found.to_text(false);
+    assert!(
+        text.contains("slower, 1.20× as long") || text.contains("slower, 1.2× as long"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+
+    let back = changes(&after, &before);
+    assert_eq!(of(&back, "xfs").time.verdict, ChangeVerdict::Less);
+    assert!(back.beyond(0.0).is_empty(), "faster is no fault");
+}
+
+/// Figures of other seeds are not pairs: the spread of the trials counts.
+#[test]
+fn other_seeds_are_compared_by_their_spread() {
+    let before = Synthetic::small().run();
+    let mut after = Synthetic { seed: 9, ..Synthetic::small() }.run();
+    for trial in &mut after.trials {
+        trial.spec.seed = workload::Seed(trial.spec.seed.0 ^ 0xff00);
+    }
+    let found = changes(&before, &after);
+    for phase in &found.phases {
+        assert!(
+            matches!(phase.time.verdict, ChangeVerdict::Undecided | ChangeVerdict::Equal),
+            "{phase:?}"
+        );
+    }
+    assert!(found.circumstances.iter().any(|it| it.what == "seed"));
+}
+
+#[test]
+fn what_is_missing_is_said_and_not_passed() {
+    let (before, mut after) = two();
+    for trial in &mut after.trials {
+        match trial.spec.contender.name.as_str() {
+            "btrfs" => {
+                let reason = "no room".to_owned();
+                trial.record.outcome = Some(Outcome::Failed { step: Step::Mount, reason });
+                trial.record.phases.clear();
+            }
+            "ext4" => "ext4-patched".clone_into(&mut trial.spec.contender.name),
+            _ => {}
+        }
+    }
+    let found = changes(&before, &after);
+    assert_eq!(of(&found, "btrfs").time.verdict, ChangeVerdict::Missing);
+    assert_eq!(found.beyond(0.5).len(), 1, "no figure is not a good one");
+    let alone = found.alone.join("; ");
+    assert!(alone.contains("ext4 is in r7 alone"), "{alone}");
+    assert!(alone.contains("ext4-patched is in r2 alone"), "{alone}");
+    assert!(found.to_text(false).contains("no room"), "{}", found.to_text(false));
+    let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    assert!(json["phases"][0]["time"]["before"].is_number(), "{json}");
+}
+
+#[test]
+fn one_repeat_decides_nothing() {
+    let (mut before, mut after) = two();
+    for run in [&mut before, &mut after] {
+        run.trials.retain(|trial| trial.spec.block == 0);
+    }
+    for phase in after.trials.iter_mut().flat_map(|trial| &mut trial.record.phases) {
+        phase.wall = Nanos(phase.wall.0 * 2);
+    }
+    let found = changes(&before, &after);
+    assert_eq!(of(&found, "ext4").time.verdict, ChangeVerdict::Undecided);
+    assert!(found.to_text(false).contains("3 undecided"), "{}", found.to_text(false));
+}
+
+/// Whatever a run consists of, it can be held against any other.
+#[test]
+fn odd_runs_are_compared_too() {
+    let (usual, _) = two();
+    for (what, odd) in crate::odd_runs() {
+        for (before, after) in [(&usual, &odd), (&odd, &usual), (&odd, &odd)] {
+            let found = changes(before, after);
+            serde_json::from_str::<serde_json::Value>(&found.to_json()).unwrap();
+            for full in [true, false] {
+                let text = found.to_text(full);
+                assert!(!text.contains('\u{1b}'), "{what}: {text}");
+            }
+        }
+    }
+}
