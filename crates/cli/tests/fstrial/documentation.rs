@@ -6,24 +6,59 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use crate::sandbox::{Ran, Sandbox, is_root};
 
-fn pages() -> Vec<PathBuf> {
+/// The README and the how-tos.
+fn pages() -> Vec<Page> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut pages: Vec<_> = std::fs::read_dir(root.join("docs/howto"))
+    let mut paths: Vec<_> = std::fs::read_dir(root.join("docs/howto"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    pages.push(root.join("README.md"));
-    // First those that change the lab: each change costs every machine its checkpoint.
-    let changes_the_lab = |page: &PathBuf| {
-        let text = std::fs::read_to_string(page).unwrap();
-        commands(&text).iter().any(|command| command.contains("lab build --with"))
-    };
-    pages.sort_by_cached_key(|page| (!changes_the_lab(page), page.clone()));
-    pages
+    paths.push(root.join("README.md"));
+    paths.sort();
+    let read = |path: PathBuf| Page { text: std::fs::read_to_string(&path).unwrap(), path };
+    paths.into_iter().map(read).collect()
+}
+
+struct Page {
+    path: PathBuf,
+    text: String,
+}
+
+impl Page {
+    /// Whether it adds a part to the lab, which costs every machine its checkpoint.
+    fn changes_the_lab(&self) -> bool {
+        commands(&self.text).iter().any(|command| command.contains("lab build --with"))
+    }
+
+    /// Runs its commands in their order, in a directory of its own with this cache; how many
+    /// there were.
+    fn run(&self, cache: &Path) -> usize {
+        // What a page builds on: a run in the store, a file of contenders.
+        let sandbox = Sandbox::new();
+        std::os::unix::fs::symlink(cache, sandbox.path(".cache")).unwrap();
+        sandbox.run("run null:ops=1000 --dir . --repeats 2 --quiet").ended_with(0);
+        for (path, content) in files(&self.text) {
+            let path = sandbox.path(&path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+        let commands = commands(&self.text);
+        for command in &commands {
+            let words = command.strip_prefix("fstrial ").unwrap_or_else(|| {
+                panic!("{}: not a command of fstrial: {command}", self.path.display())
+            });
+            eprintln!("{}: {command}", self.path.display());
+            for words in of_two(&small(words)) {
+                sandbox.run(&words).ended_with(0);
+            }
+        }
+        commands.len()
+    }
 }
 
 fn commands(page: &str) -> Vec<String> {
@@ -102,33 +137,22 @@ fn every_command_shown_works() {
     if !is_root() {
         return;
     }
-    let mut run = 0;
     // Mails and trees are fetched once, for all pages, and the parts of a lab that pages add are
     // built once.
     let Some(first) = Sandbox::with_lab_of_its_own() else { return };
     let cache = first.path(".cache");
-    for page in pages() {
-        // What a page builds on: a run in the store, a file of contenders.
-        let sandbox = Sandbox::new();
-        std::os::unix::fs::symlink(&cache, sandbox.path(".cache")).unwrap();
-        sandbox.run("run null:ops=1000 --dir . --repeats 2 --quiet").ended_with(0);
-        let text = std::fs::read_to_string(&page).unwrap();
-        for (path, content) in files(&text) {
-            let path = sandbox.path(&path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, content).unwrap();
-        }
-        for command in commands(&text) {
-            let words = command.strip_prefix("fstrial ").unwrap_or_else(|| {
-                panic!("{}: not a command of fstrial: {command}", page.display())
-            });
-            eprintln!("{}: {command}", page.display());
-            for words in of_two(&small(words)) {
-                sandbox.run(&words).ended_with(0);
-            }
-            run += 1;
-        }
-    }
+    let (change, others): (Vec<_>, Vec<_>) = pages().into_iter().partition(Page::changes_the_lab);
+    let mut run: usize = change.iter().map(|page| page.run(&cache)).sum();
+    // Two at a time: while one page's guest starts, which takes a core, another's can work.
+    let waiting = Mutex::new(others.iter());
+    run += std::thread::scope(|scope| {
+        let worker = || {
+            let next = || waiting.lock().unwrap().next();
+            std::iter::from_fn(next).map(|page| page.run(&cache)).sum::<usize>()
+        };
+        let workers = [scope.spawn(worker), scope.spawn(worker)];
+        workers.map(|worker| worker.join().unwrap()).iter().sum::<usize>()
+    });
     assert!(run >= 8, "only {run} commands were found");
 }
 
