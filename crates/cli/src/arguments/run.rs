@@ -9,6 +9,8 @@ use super::{ClusterArguments, Outputs, StoreArgument, key_value, scale, size};
 
 /// The machine that is simulated when none is named.
 pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
+/// The wall time after which a trial is given up where none is named.
+const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(2 * 3600);
 
 // Headings of its help, in the order in which they are shown.
 const WHAT: &str = "What is compared";
@@ -44,12 +46,13 @@ pub(crate) struct Run {
     pub(crate) place: Place,
 
     /// How often everything is repeated, in random blocks; a run has 100,000 trials at most
-    #[arg(long, value_name = "N", default_value_t = 5, help_heading = OFTEN)]
-    pub(crate) repeats: u32,
+    /// [default: 5]
+    #[arg(long, value_name = "N", help_heading = OFTEN)]
+    pub(crate) repeats: Option<u32>,
 
-    /// Determines everything random
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = OFTEN)]
-    pub(crate) seed: u64,
+    /// Determines everything random [default: 1]
+    #[arg(long, value_name = "N", help_heading = OFTEN)]
+    pub(crate) seed: Option<u64>,
 
     /// Multiplies the workloads' numbers of files and ops: 0.1 or 10% is a tenth [default: 1;
     /// in the lab 0.1, unless a workload's own numbers are given]
@@ -57,14 +60,14 @@ pub(crate) struct Run {
     pub(crate) scale: Option<f64>,
 
     /// Mails: spamassassin, synthetic, synthetic:count=N (10,000,000 at most; 2 GiB of mails in
-    /// the lab), own:PATH
-    #[arg(long, value_name = "CORPUS", default_value = "synthetic", help_heading = WORK)]
-    pub(crate) mail: String,
+    /// the lab), own:PATH [default: synthetic]
+    #[arg(long, value_name = "CORPUS", help_heading = WORK)]
+    pub(crate) mail: Option<String>,
 
     /// Source tree of the workload tree: synthetic, linux-6.1, linux-6.1:share=X,
-    /// own:PATH.tar[.gz|.xz]; --scale takes a share of it
-    #[arg(long, value_name = "TREE", default_value = "synthetic", help_heading = WORK, hide_short_help = true)]
-    pub(crate) source_tree: String,
+    /// own:PATH.tar[.gz|.xz]; --scale takes a share of it [default: synthetic]
+    #[arg(long, value_name = "TREE", help_heading = WORK, hide_short_help = true)]
+    pub(crate) source_tree: Option<String>,
 
     /// Read everything back after each workload, outside the clocks
     #[arg(long, help_heading = WORK, hide_short_help = true)]
@@ -79,7 +82,8 @@ pub(crate) struct Run {
           conflicts_with = "workloads", help_heading = OFTEN)]
     pub(crate) resume: Option<String>,
 
-    /// Ask the same as this run did, with what else is said here of place, contenders and scale
+    /// Ask the same as this run did, with what else is said here of place, contenders, sizes and
+    /// repeats
     #[arg(long, value_name = "RUN", conflicts_with_all = ["workloads", "resume"], help_heading = OFTEN)]
     pub(crate) like: Option<String>,
 
@@ -144,9 +148,9 @@ pub(crate) struct Place {
     #[arg(long, value_name = "NAME", help_heading = LAB)]
     pub(crate) lab: Option<String>,
 
-    /// The machine, a name of `list profiles` or a TOML file
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE, help_heading = LAB)]
-    pub(crate) profile: String,
+    /// The machine, a name of `list profiles` or a TOML file [default: server-ssd]
+    #[arg(long, value_name = "NAME", help_heading = LAB)]
+    pub(crate) profile: Option<String>,
 
     /// The disk, a name of `list disks` or a TOML file [default: the profile's]
     #[arg(long, value_name = "NAME", help_heading = LAB)]
@@ -165,9 +169,21 @@ pub(crate) struct Place {
     #[arg(long, value_name = "DIR", help_heading = LAB, hide_short_help = true)]
     pub(crate) request_log: Option<PathBuf>,
 
-    /// Give a trial up after this wall time
-    #[arg(long, value_name = "TIME", default_value = "2h", help_heading = OFTEN, hide_short_help = true)]
-    pub(crate) timeout: Nanos,
+    /// Give a trial up after this wall time [default: 2h]
+    #[arg(long, value_name = "TIME", help_heading = OFTEN, hide_short_help = true)]
+    pub(crate) timeout: Option<Nanos>,
+}
+
+impl Place {
+    /// The machine of the lab.
+    pub(crate) fn profile(&self) -> &str {
+        self.profile.as_deref().unwrap_or(DEFAULT_PROFILE)
+    }
+
+    /// The wall time after which a trial is given up.
+    pub(crate) fn timeout(&self) -> Nanos {
+        self.timeout.unwrap_or(DEFAULT_TIMEOUT)
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]

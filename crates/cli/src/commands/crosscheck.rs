@@ -36,7 +36,7 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
                 verify: false,
                 sequence: false,
                 size: arguments.place.size,
-                timeout: arguments.place.timeout,
+                timeout: arguments.place.timeout(),
                 mail: "synthetic".to_owned(),
                 source_tree: "synthetic".to_owned(),
                 least_size: None,

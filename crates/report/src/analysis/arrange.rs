@@ -12,6 +12,9 @@ use super::overhead;
 /// Before the reason of a phase that must not be compared though its trial went well.
 const NOT_COMPARABLE: &str = "not comparable: ";
 
+/// Before the reason of a phase that a trial left out.
+pub(crate) const NOT_RUN: &str = "not run: ";
+
 /// A run's results in the order of a report.
 pub(super) struct Arranged<'r> {
     /// Names in the order asked for; sorted in runs that do not know it.
@@ -269,7 +272,7 @@ fn why_unusable(
     if let Some(result) = reported {
         match &result.status {
             PhaseStatus::Failed { reason } => return Some(format!("phase failed: {reason}")),
-            PhaseStatus::Skipped { reason } => return Some(format!("not run: {reason}")),
+            PhaseStatus::Skipped { reason } => return Some(format!("{NOT_RUN}{reason}")),
             PhaseStatus::Completed => {}
         }
     }

@@ -10,6 +10,7 @@ mod space;
 mod verdict;
 mod warnings;
 
+pub(crate) use arrange::NOT_RUN;
 pub(crate) use conditions::written;
 pub use measures::{Group, Measure, Metric, Quantile, Unit, metrics_of};
 pub use model::{

@@ -13,7 +13,9 @@ use serde::Serialize;
 use store::{StoredRun, StoredTrial};
 use trial::WorkloadChoice;
 
-use crate::analysis::{Analysis, Cell, MetricTable, PairResult, PhaseAnalysis, Unit, analyse};
+use crate::analysis::{
+    Analysis, Cell, MetricTable, NOT_RUN, PairResult, PhaseAnalysis, Unit, analyse,
+};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -191,7 +193,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
         for workload in &analysis.workloads {
             let work = (workload.name.clone(), workload.parameters.clone());
             if works.iter().all(|done| done.contains(&work)) {
-                let phases = workload.phases.iter();
+                let phases = workload.phases.iter().filter(|phase| !is_left_out(phase));
                 found.phases.extend(phases.map(|phase| of_phase(&workload.title, phase, name)));
             } else {
                 let settings = "is not in both runs with the same settings";
@@ -206,6 +208,15 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
     let counts = found.phases.iter_mut().flat_map(|phase| &mut phase.counts);
     decide(counts.map(|count| &mut count.change).collect());
     found
+}
+
+/// Whether neither run did it, since nobody asked for it.
+fn is_left_out(phase: &PhaseAnalysis) -> bool {
+    let figures =
+        phase.table("wall").is_some_and(|wall| wall.cells.iter().any(|it| it.mean.is_some()));
+    !figures
+        && !phase.footnotes.is_empty()
+        && phase.footnotes.iter().all(|note| note.text.starts_with(NOT_RUN))
 }
 
 /// A workload with its parameters.

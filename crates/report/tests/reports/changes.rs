@@ -4,6 +4,7 @@ use report::{ChangeVerdict, Changes, changes};
 use store::StoredRun;
 use trial::{Outcome, Step};
 use units::Nanos;
+use workload::PhaseStatus;
 
 use crate::synthetic::Synthetic;
 
@@ -104,6 +105,28 @@ fn what_is_missing_is_said_and_not_passed() {
     assert!(found.to_text(false).contains("no room"), "{}", found.to_text(false));
     let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
     assert!(json["phases"][0]["time"]["before"].is_number(), "{json}");
+}
+
+#[test]
+fn a_phase_that_nobody_asked_for_is_not_missing() {
+    let (mut before, mut after) = two();
+    let skipped = || PhaseStatus::Skipped { reason: "not asked for".to_owned() };
+    for run in [&mut before, &mut after] {
+        for trial in &mut run.trials {
+            let left_out = trial.phases[0].clone();
+            trial.record.phases.push(left_out);
+            let last = trial.record.phases.last_mut().unwrap();
+            "sync".clone_into(&mut last.phase);
+            last.status = skipped();
+        }
+    }
+    assert_eq!(changes(&before, &after).phases.len(), 3);
+    // Asked for once, it is.
+    for trial in &mut before.trials {
+        trial.record.phases.last_mut().unwrap().status = PhaseStatus::Completed;
+    }
+    let found = changes(&before, &after);
+    assert_eq!((found.phases.len(), found.beyond(0.0).len()), (6, 3));
 }
 
 #[test]

@@ -15,14 +15,18 @@ use crate::output::say;
 
 /// Contenders compared when none are named.
 const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
+/// Mails and source tree where none are named.
+const SYNTHETIC: &str = "synthetic";
+const DEFAULT_REPEATS: u32 = 5;
+const DEFAULT_SEED: u64 = 1;
 
 /// Reads the command line. Everything that is wrong with it is found here or when
 /// the request is prepared, before anything is made.
 pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let (testbed, contenders) = testbed_and_contenders(&arguments.place)?;
-    let tree: Result<TreeChoice, _> = arguments.source_tree.parse();
-    tree.map_err(Failure::from(Exit::Usage))?;
+    let source_tree = arguments.source_tree.as_deref().unwrap_or(SYNTHETIC);
+    check_tree(source_tree)?;
     let mut workloads = arguments
         .workloads
         .iter()
@@ -36,18 +40,24 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         workloads,
         contenders,
         testbed,
-        repeats: arguments.repeats,
-        seed: arguments.seed,
+        repeats: arguments.repeats.unwrap_or(DEFAULT_REPEATS),
+        seed: arguments.seed.unwrap_or(DEFAULT_SEED),
         scale,
         verify: arguments.verify,
         sequence: arguments.sequence,
         size: arguments.place.size,
-        timeout: arguments.place.timeout,
-        mail: arguments.mail.clone(),
-        source_tree: arguments.source_tree.clone(),
+        timeout: arguments.place.timeout(),
+        mail: arguments.mail.clone().unwrap_or_else(|| SYNTHETIC.to_owned()),
+        source_tree: source_tree.to_owned(),
         least_size: None,
         study: None,
     })
+}
+
+/// Refuses what is no source tree.
+pub(super) fn check_tree(written: &str) -> Result<(), Failure> {
+    let tree: Result<TreeChoice, _> = written.parse();
+    tree.map(drop).map_err(Failure::from(Exit::Usage))
 }
 
 /// The scale where none is given. In the lab a tenth, so that an answer comes within minutes: the
@@ -127,6 +137,9 @@ fn refuse_in_vain(arguments: &Place, name: TestbedName) -> Result<(), Failure> {
     if name != TestbedName::Lab && (arguments.disk.is_some() || !arguments.changes.is_empty()) {
         return usage("--disk and --set belong to --testbed lab: only its disks are simulated");
     }
+    if name != TestbedName::Lab && (arguments.lab.is_some() || arguments.profile.is_some()) {
+        return usage("--lab and --profile belong to --testbed lab: only its machines are chosen");
+    }
     Ok(())
 }
 
@@ -182,7 +195,7 @@ pub(super) fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failu
             if arguments.clock == Clock::Real {
                 return Err(crate::commands::lab::refuse_real_time(
                     arguments.lab.as_deref(),
-                    &arguments.profile,
+                    arguments.profile(),
                 ));
             }
             Ok(in_lab(arguments))
@@ -194,7 +207,7 @@ pub(super) fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failu
 fn in_lab(arguments: &Place) -> TestbedRequest {
     TestbedRequest::Lab {
         name: arguments.lab.clone(),
-        profile: arguments.profile.clone(),
+        profile: arguments.profile().to_owned(),
         disk: arguments.disk.clone(),
         changes: arguments.changes.iter().cloned().collect(),
         request_log: arguments.request_log.clone(),
