@@ -12,6 +12,7 @@ mod machine_formats;
 mod overhead;
 mod redaction;
 mod schema;
+mod snapshots;
 mod terminal;
 
 use report::{Options, analyse};
