@@ -182,7 +182,7 @@ pub(crate) struct LabBuild {
     pub(crate) modules: Option<PathBuf>,
 
     /// Compile the kernel: of Debian's source of a version (6.12), or of a tree of Linux. Takes
-    /// some six minutes of processor time and 4 GB for as long as it lasts
+    /// six to eleven minutes of processor time and 4 GB for as long as it lasts
     #[arg(long, value_name = "VERSION|DIR", conflicts_with_all = ["kernel", "modules"])]
     pub(crate) kernel_source: Option<String>,
 

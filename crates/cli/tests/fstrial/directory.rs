@@ -55,6 +55,8 @@ fn a_dry_run_shows_the_plan_and_runs_nothing() {
     let ran = sandbox.run(&format!("{SMALL} --repeats 3 --dry-run")).ended_with(0);
     assert!(ran.stdout.contains("3 trials on testbed dir"), "{}", ran.stdout);
     assert!(ran.stdout.contains("room:") && ran.stdout.contains("time:"), "{}", ran.stdout);
+    sandbox.run(&format!("{SMALL} --dry-run --store none.db")).ended_with(0);
+    assert!(!sandbox.path("none.db").exists(), "no store is made for it");
     let runs = sandbox.run("list runs").ended_with(0);
     assert_eq!(runs.stdout, "", "nothing was run");
 }

@@ -79,7 +79,7 @@ pub(super) fn compile(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     let release = site.origin.name.clone();
     site.tell(match site.tree_made {
         true => format!(
-            "compiling {release}: about six minutes of processor time, with {jobs} at once here; \
+            "compiling {release}: six to eleven minutes of processor time, with {jobs} at once here; \
              your own settings come on top"
         ),
         false => format!("compiling what is left of {release}"),

@@ -1,5 +1,6 @@
 //! `--dry-run`, and what is said of a plan before it runs.
 
+use report::counted;
 use runner::{Durations, Prepared, TestbedRequest};
 use units::Bytes;
 
@@ -20,11 +21,11 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
     let request = &prepared.request;
     let mut text = String::new();
     text += &format!(
-        "{} trials on testbed {}: {} contenders, {} repeats, seed {}, scale {}\n\n",
-        prepared.trials.len(),
+        "{} on testbed {}: {}, {}, seed {}, scale {}\n\n",
+        counted(prepared.trials.len(), "trial"),
         prepared.testbed.name(),
-        request.contenders.len(),
-        request.repeats,
+        counted(request.contenders.len(), "contender"),
+        counted(request.repeats as usize, "repeat"),
         request.seed,
         request.scale
     );

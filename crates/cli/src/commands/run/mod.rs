@@ -5,8 +5,8 @@ mod like;
 pub(crate) mod program;
 pub(crate) mod request;
 
-use runner::{Prepared, RunEnd, Session};
-use store::{RunState, StoredRun};
+use runner::{Durations, Prepared, RunEnd, Session};
+use store::{RunState, Store, StoredRun};
 use trial::Outcome;
 
 use crate::arguments::Run;
@@ -20,7 +20,7 @@ use crate::progress::Watch;
 pub(crate) fn run(arguments: Box<Run>) -> Ended {
     let here = Here::open()?;
     let documents = Documents::new(&arguments.outputs)?;
-    let store = arguments.store.path.clone().unwrap_or_else(store::Store::default_path);
+    let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let spread = Spread::new(&arguments.cluster, &store)?;
     match arguments.resume.clone() {
         Some(id) => resume(&arguments, here.session(&arguments.store)?, &id, &spread, &documents),
@@ -35,13 +35,19 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
     };
     let prepared = runner::prepare(here, request)?;
     spread.check(&prepared.request.testbed)?;
-    // A store that cannot be used is found out before hours of work, not after.
-    let mut session = here.session(&arguments.store)?;
     dry::warn_about_power(&prepared);
     if arguments.dry_run {
-        print(&dry::describe(&prepared, &session.durations(prepared.testbed.as_ref())))?;
+        // A store that is not there is not made for it.
+        let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
+        let known = match store.exists() {
+            true => here.session(&arguments.store)?.durations(prepared.testbed.as_ref()),
+            false => Durations::default(),
+        };
+        print(&dry::describe(&prepared, &known))?;
         return Ok(Exit::Done);
     }
+    // A store that cannot be used is found out before hours of work, not after.
+    let mut session = here.session(&arguments.store)?;
     let mut watch = Watch::new(arguments.quiet);
     let id = session.create(&prepared, &mut |event| watch.show(event))?;
     execute(session, &id, prepared, watch, spread, documents)
