@@ -70,8 +70,10 @@ impl Testbed for Lab {
         let profile = self.profile();
         let journal = profile.journal.as_ref().map(|disk| disk.model.clone());
         let journal_cache = profile.journal.as_ref().map(|disk| on_off(disk.write_cache));
-        let kernel =
-            self.parts().kernel.file_name().map(|name| name.to_string_lossy().into_owned());
+        // Its modules lie in a directory named after its release.
+        let named = [&self.parts().modules, &self.parts().kernel];
+        let kernel = named.into_iter().find_map(|path| path.file_name());
+        let kernel = kernel.map(|name| name.to_string_lossy().into_owned());
         let own = [
             ("lab_id", Some(self.id().to_owned())),
             ("lab_profile", Some(profile.name.clone())),

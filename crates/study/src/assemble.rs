@@ -55,8 +55,18 @@ fn facts(it: &PartRun) -> RunFacts {
         trials: trials.len(),
         done: trials.iter().filter(done).count(),
         outstanding: trials.iter().filter(|trial| trial.outcome.is_none()).count(),
+        kernels: kernels(&it.run),
         environment: public(&header.environment),
     }
+}
+
+fn kernels(run: &store::StoredRun) -> Vec<String> {
+    let made = run.trials.iter().filter_map(|trial| trial.made.as_ref());
+    let mut kernels: Vec<String> =
+        made.map(|made| made.kernel.clone()).filter(|release| !release.is_empty()).collect();
+    kernels.sort();
+    kernels.dedup();
+    kernels
 }
 
 /// A study's results are shown to others: what names a person or a machine stays out.

@@ -65,8 +65,21 @@ pub struct RunFacts {
     pub done: usize,
     /// Trials without an outcome yet.
     pub outstanding: usize,
+    /// The kernels' releases that served its trials; none where nothing was made.
+    pub kernels: Vec<String>,
     /// Where it took place.
     pub environment: store::Environment,
+}
+
+impl RunFacts {
+    /// The kernel in words: the releases, else what the environment names.
+    pub(crate) fn kernel(&self) -> String {
+        let of = |key: &str| self.environment.0.get(key).cloned();
+        match self.kernels.is_empty() {
+            true => of("lab_kernel").or(of("kernel")).unwrap_or("an unknown kernel".to_owned()),
+            false => self.kernels.join(" or "),
+        }
+    }
 }
 
 /// A published table beside what was measured.

@@ -116,7 +116,7 @@ pub(super) fn next(
         workload::find(&workload.name).is_none_or(|it| it.only_in_guest().is_none())
     });
     if run.header.testbed == "lab" && !open && elsewhere && analysis.trials.done > 0 {
-        let command = format!("fstrial run --like {id} --testbed device --loop-dir DIRECTORY");
+        let command = format!("fstrial run --like {id} --testbed device --loop-dir DIR");
         add("on your disk", command);
     }
     add("all figures", format!("fstrial report {id} --full"));

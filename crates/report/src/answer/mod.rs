@@ -197,7 +197,11 @@ fn of_workload(
         Some(headline) => verdict(headline, contenders),
         None => nothing(analysis),
     };
-    let (columns, rows) = table::of(headline.as_ref(), workload, contenders, run);
+    let (columns, mut rows) = table::of(headline.as_ref(), workload, contenders, run);
+    let why = match &headline {
+        Some(headline) => why::of(headline, contenders),
+        None => table::told_once(&mut rows),
+    };
     WorkloadAnswer {
         sentence: format!("For {question}{apart}{comma}{on}: {verdict}"),
         verdict,
@@ -207,7 +211,7 @@ fn of_workload(
         best: headline.as_ref().map(|it| best(it, contenders)).unwrap_or_default(),
         columns,
         rows,
-        why: headline.as_ref().and_then(|headline| why::of(headline, contenders)),
+        why,
         others: others(workload, headline.as_ref(), contenders),
     }
 }

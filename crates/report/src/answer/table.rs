@@ -121,9 +121,25 @@ fn without_figures(
         share: None,
         cells: Vec::new(),
         mark: None,
-        missing: Some(ended(workload, contender, run).unwrap_or_else(|| "not run yet".to_owned())),
+        missing: Some(ended(workload, contender, run).unwrap_or_else(|| NOT_YET.to_owned())),
     };
     contenders.iter().map(row).collect()
+}
+
+/// What stands for a figure that a run has not come to yet.
+const NOT_YET: &str = "not run yet";
+
+/// The reason for which no contender has a figure, where it is the same for all: it is longer
+/// than a row of the table, which then refers to it.
+pub(super) fn told_once(rows: &mut [Row]) -> Option<String> {
+    let reason = rows.first()?.missing.clone().filter(|reason| reason != NOT_YET)?;
+    if rows.iter().any(|row| row.missing.as_ref() != Some(&reason)) {
+        return None;
+    }
+    for row in rows {
+        row.missing = Some("no figure: see below".to_owned());
+    }
+    Some(reason)
 }
 
 /// Why a contender has no figure: its footnote, or how its trials ended.
@@ -142,7 +158,7 @@ fn reason(
         return note.text.clone();
     }
     ended(workload, contender, run)
-        .unwrap_or_else(|| note.map_or("not run yet".to_owned(), |note| note.text.clone()))
+        .unwrap_or_else(|| note.map_or(NOT_YET.to_owned(), |note| note.text.clone()))
 }
 
 /// How the first of a contender's trials of a workload ended that did not end well.

@@ -147,3 +147,17 @@ fn a_program_is_judged_by_the_figure_it_prints() {
         assert!(text.contains("rate, MB/s"), "{text}");
     }
 }
+
+/// Three rows that are cut off would say the same three times, and none of them all of it.
+#[test]
+fn a_reason_that_all_share_is_told_once_and_whole() {
+    let mut run = Synthetic::small().run();
+    let reason = "`./job`: it ended with exit code 127; its last words: date: not found in /sbin";
+    for name in ["ext4", "xfs", "btrfs"] {
+        fail(&mut run, name, Step::Work, reason);
+    }
+    let text = rendered("terminal", &run, Options { width: 80, ..Options::default() });
+    let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(flowing.matches(reason).count(), 1, "{text}");
+    assert_eq!(text.matches("no figure: see below").count(), 3, "{text}");
+}

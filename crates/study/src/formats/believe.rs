@@ -1,5 +1,6 @@
 //! Whether to believe the page, in five lines: what its author would have to read first.
 
+use crate::results::RunFacts;
 use crate::verdict::{Judged, VERDICTS, Verdict};
 use crate::{Cause, ClaimResults, Results, atom};
 
@@ -90,8 +91,7 @@ fn not_the_same(results: &Results) -> String {
         let mut found = results.runs.iter().filter_map(|run| run.environment.0.get(key));
         found.next().cloned()
     };
-    let kernel = fact("lab_kernel").or(fact("kernel")).unwrap_or("an unknown kernel".to_owned());
-    let kernel = kernel.replace("vmlinuz-", "");
+    let kernel = results.runs.first().map(RunFacts::kernel).unwrap_or_default();
     let mut code = format!("every filesystem is today's code, of Linux {kernel}");
     if results.study.parts.iter().any(|part| {
         part.contenders.iter().any(|contender| contender.contender.filesystem.as_str() == "zfs")

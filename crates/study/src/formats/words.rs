@@ -272,12 +272,9 @@ pub(super) fn how(results: &Results) -> Vec<String> {
                 fact("lab_instruction_ns").unwrap_or_default(),
                 fact("lab_ram").unwrap_or_default(),
                 fact("lab_disk").unwrap_or_default(),
-                fact("lab_kernel").or(fact("kernel")).unwrap_or_default(),
+                first.kernel(),
             ),
-            other => format!(
-                "on testbed {other}, kernel {}",
-                fact("kernel").unwrap_or_else(|| "unknown".to_owned())
-            ),
+            other => format!("on testbed {other}, kernel {}", first.kernel()),
         };
         let (trials, done): (usize, usize) =
             own.iter().fold((0, 0), |sum, run| (sum.0 + run.trials, sum.1 + run.done));
