@@ -35,13 +35,9 @@ pub struct Overhead {
     pub bare_ns: f64,
     /// Median time of an op through the engine, nanoseconds.
     pub engine_ns: f64,
-}
-
-impl Overhead {
-    /// Ops a second of the engine over those of the bare loop: 1 is no cost at all.
-    pub fn ratio(&self) -> f64 {
-        self.bare_ns / self.engine_ns
-    }
+    /// Ops a second of the engine over those of the bare loop, the median of the rounds: 1 is no
+    /// cost at all.
+    pub ratio: f64,
 }
 
 /// Measures in a directory of its own below `directory` (choose a tmpfs: on a disk the
@@ -75,10 +71,19 @@ pub fn measure(directory: &Path, rounds: usize) -> Result<Vec<Overhead>, Failure
         .map(|(step, (bare, engine))| Overhead {
             op: step.phase.name,
             calls: step.phase.summary,
+            ratio: ratio(bare, engine),
             bare_ns: median(bare),
             engine_ns: median(engine),
         })
         .collect())
+}
+
+/// The median of the rounds' ratios: both sides of a round met the same machine.
+fn ratio(bare: &[Nanos], engine: &[Nanos]) -> f64 {
+    let of = |(bare, engine): (&Nanos, &Nanos)| bare.0 as f64 / engine.0.max(1) as f64;
+    let mut ratios: Vec<f64> = bare.iter().zip(engine).map(of).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
 }
 
 fn median(times: &mut [Nanos]) -> f64 {
