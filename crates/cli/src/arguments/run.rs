@@ -88,7 +88,7 @@ pub(crate) struct Run {
     pub(crate) like: Option<String>,
 
     /// Print the plan, the room it needs and the time it will take; do nothing
-    #[arg(long, help_heading = OFTEN)]
+    #[arg(long, conflicts_with = "resume", help_heading = OFTEN)]
     pub(crate) dry_run: bool,
 
     /// No progress on standard error

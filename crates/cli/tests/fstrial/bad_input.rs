@@ -46,6 +46,7 @@ fn a_command_line_that_asks_for_what_does_not_exist() {
         ("run null --destroy /dev/null", &["name the device with --device"]),
         ("run null --dir . --repeats 1000000000 --dry-run", &["at most 100000"]),
         ("run null --dir . --all-pairs", &["--json"]),
+        ("run --resume r1 --dry-run", &["--dry-run"]),
         ("run", &["WORKLOAD"]),
         ("fly", &["unrecognized subcommand"]),
     ];

@@ -153,6 +153,8 @@ fn only_names_parts_contenders_and_workloads() {
     assert!(wrong.stderr.contains("did you mean `ext2`?"), "{}", wrong.stderr);
     let dry = run(&sandbox, "--dry-run").ended_with(0);
     assert!(dry.stdout.contains("8 trials in 1 runs"), "{}", dry.stdout);
+    let resumed = sandbox.run("study run --resume r1 --dry-run").ended_with(2);
+    assert!(resumed.stderr.contains("--scale"), "{}", resumed.stderr);
 }
 
 #[test]

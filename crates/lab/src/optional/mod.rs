@@ -13,6 +13,7 @@
 
 pub(crate) mod boot;
 mod fio;
+mod npm;
 mod originals;
 mod postgresql;
 mod programs;
@@ -38,6 +39,7 @@ pub(crate) use boot::SYSTEM;
 pub static OPTIONAL_PARTS: &[&dyn OptionalPart] = &[
     &boot::Boot,
     &fio::Fio,
+    &npm::Npm,
     &originals::Originals,
     &postgresql::Postgresql,
     &programs::Programs,

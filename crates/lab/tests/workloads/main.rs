@@ -43,7 +43,7 @@ fn open(cache: &Path) -> Result<Lab, LabError> {
     // Beside the other tests' lab: with PostgreSQL a guest of 256 MiB does not start.
     let options = BuildOptions {
         name: Some("programs".to_owned()),
-        with: ["postgresql", "programs"].map(str::to_owned).to_vec(),
+        with: ["npm", "postgresql", "programs"].map(str::to_owned).to_vec(),
         ..BuildOptions::default()
     };
     let built = lab::build(cache, &options, &mut |step| println!("{step:?}"))?;

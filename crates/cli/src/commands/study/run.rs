@@ -47,6 +47,11 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         let execution = asked.execution();
         execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
     }
+    if arguments.dry_run {
+        let why = "--dry-run with --resume shows what --scale would add; what is unfinished is in \
+                   `fstrial list runs`";
+        return Err(Failure::new(Exit::Usage, why));
+    }
     let mut execution = asked.execution();
     let mut shown = Shown::new(arguments.quiet);
     let ended = execution.execute(&mut session, &mut shown.observer())?;

@@ -6,6 +6,8 @@ mod enclosure;
 mod git;
 mod inside;
 mod job;
+mod listed;
+mod npm_tree;
 mod postgresql;
 mod program;
 mod rsync;
@@ -22,4 +24,4 @@ use crate::Workload;
 
 /// Every real program, in the order `fstrial list workloads` shows.
 pub static PROGRAMS: &[&dyn Workload] =
-    &[&sqlite::Sqlite, &postgresql::Postgresql, &git::Git, &rsync::Rsync];
+    &[&sqlite::Sqlite, &postgresql::Postgresql, &git::Git, &rsync::Rsync, &npm_tree::NpmTree];

@@ -1,7 +1,6 @@
 //! rsync: a first copy, a second look, backups with hard links.
 
 use std::fs;
-use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -9,10 +8,9 @@ use std::time::{Duration, SystemTime};
 use measure::now;
 use units::Bytes;
 
-use super::steps::{Behind, Steps, in_directory, sync};
+use super::listed::files;
+use super::steps::{Behind, Steps, in_directory, remove_in, sync};
 use super::text::lines;
-use crate::engine::file_io::open_target;
-use crate::engine::walk;
 use crate::typed::{CountParameter, SizeParameter};
 use crate::{
     Context, Description, Draw, Failure, Headline, InputFacts, InputKind, OpError, Parameters,
@@ -172,15 +170,7 @@ fn back_up(context: &mut Context<'_>, rsync: &Steps<'_>, tree: &mut Tree) -> Res
 
     context.make_cold();
     let directory = rsync.directory.clone();
-    context.phase(&EXPIRE, tree.files, |_| {
-        let open = |error: Failure| match error {
-            Failure::Op { error, .. } => error,
-            other => OpError::new("open", "day0", std::io::Error::other(other.to_string())),
-        };
-        let opened = open_target(&directory).map_err(open)?;
-        walk::remove(opened.as_fd(), "day0", || ())?;
-        rustix::fs::syncfs(&opened).map_err(OpError::at("syncfs", &directory))
-    })
+    context.phase(&EXPIRE, tree.files, |_| remove_in(&directory, "day0"))
 }
 
 fn setup(error: OpError) -> Failure {
@@ -231,23 +221,6 @@ impl Tree {
             .and_then(|opened| opened.set_modified(time))
             .map_err(OpError::at("utimens", &path))
     }
-}
-
-/// The files below a directory by their path in it, in order.
-fn files(place: &Path) -> Result<Vec<PathBuf>, OpError> {
-    let (mut found, mut unseen) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(directory) = unseen.pop() {
-        let path = place.join(&directory);
-        let entries = fs::read_dir(&path).map_err(OpError::at("read", &path))?;
-        for entry in entries {
-            let entry = entry.map_err(OpError::at("read", &path))?;
-            let kind = entry.file_type().map_err(OpError::at("stat", &path))?;
-            let name = directory.join(entry.file_name());
-            if kind.is_dir() { unseen.push(name) } else { found.push(name) }
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Compares two trees by names and contents; how many files they have.

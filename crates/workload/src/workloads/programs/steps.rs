@@ -1,6 +1,7 @@
 //! The steps of a workload that runs a real program: made ready before the clock, timed, checked.
 
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ use crate::engine::file_io::open_target;
 use crate::engine::walk;
 use crate::{Context, Failure, OpError, PhaseDescription, PhaseResult, Program};
 
+/// Longest first line of a script that is looked at, in bytes.
+const LONGEST_LINE: u64 = 256;
 /// Time after which a step is ended.
 const LIMIT: Nanos = Nanos::from_secs(6 * 3600);
 
@@ -56,6 +59,8 @@ pub(super) struct Steps<'h> {
     environment: Vec<(String, String)>,
     /// The user that runs it, if not this one.
     user: Option<u32>,
+    /// What reads it, where it is a script that is not started by its first line.
+    interpreter: Option<PathBuf>,
 }
 
 impl<'h> Steps<'h> {
@@ -77,12 +82,34 @@ impl<'h> Steps<'h> {
             directory,
             environment: environment.collect(),
             user: None,
+            interpreter: None,
         })
     }
 
     /// The same, run by this user.
     pub(super) fn run_by(self, user: Option<u32>) -> Steps<'h> {
         Steps { user, ..self }
+    }
+
+    /// The same; where it is a script for this interpreter, the interpreter is started itself: the
+    /// script may name it by a path that a guest of the lab does not have.
+    ///
+    /// # Errors
+    /// When the interpreter is not installed.
+    pub(super) fn read_by(
+        self,
+        context: &Context<'h>,
+        interpreter: Program,
+    ) -> Result<Steps<'h>, Failure> {
+        let mut first = String::new();
+        // What cannot be read as text is no script.
+        let _ = std::fs::File::open(&self.path)
+            .and_then(|file| BufReader::new(file.take(LONGEST_LINE)).read_line(&mut first));
+        let named = first.trim_end().trim_start_matches("#!").rsplit(['/', ' ']).next();
+        if !first.starts_with("#!") || named != Some(interpreter.name) {
+            return Ok(self);
+        }
+        Ok(Steps { interpreter: Some(context.program(interpreter)?), ..self })
     }
 
     /// The same for another program that lies beside it.
@@ -107,12 +134,14 @@ impl<'h> Steps<'h> {
             directory: self.directory.clone(),
             environment: self.environment.clone(),
             user: self.user,
+            interpreter: None,
         })
     }
 
     /// A call of it.
     pub(super) fn call(&self, arguments: &[&str], input: &str) -> Call<'_> {
-        let mut words: Vec<OsString> = vec![self.path.clone().into()];
+        let mut words: Vec<OsString> = self.interpreter.iter().map(OsString::from).collect();
+        words.push(self.path.clone().into());
         words.extend(arguments.iter().map(OsString::from));
         Call {
             words,
@@ -223,4 +252,14 @@ pub(super) fn sync(directory: &Path) -> Result<(), Failure> {
         .map_err(OpError::at("open", directory))
         .and_then(|file| rustix::fs::syncfs(file).map_err(OpError::at("syncfs", directory)));
     synced.map_err(|error| Failure::Op { phase: "outside the phases", error })
+}
+
+/// Removes a tree as `rm -r` does, and writes that.
+///
+/// # Errors
+/// When it cannot be opened or removed.
+pub(super) fn remove_in(directory: &Path, name: &str) -> Result<(), OpError> {
+    let opened = std::fs::File::open(directory).map_err(OpError::at("open", directory))?;
+    walk::remove(opened.as_fd(), name, || ())?;
+    rustix::fs::syncfs(&opened).map_err(OpError::at("syncfs", directory))
 }
