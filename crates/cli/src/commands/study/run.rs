@@ -48,8 +48,8 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
     }
     if arguments.dry_run {
-        let why = "--dry-run with --resume shows what --scale would add; what is unfinished is in \
-                   `fstrial list runs`";
+        let why = "--dry-run beside --resume shows what --scale adds, and there is no --scale; \
+                   `fstrial list runs` says what is unfinished";
         return Err(Failure::new(Exit::Usage, why));
     }
     let mut execution = asked.execution();

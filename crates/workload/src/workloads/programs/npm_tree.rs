@@ -144,12 +144,12 @@ fn work(context: &mut Context<'_>, npm: &Steps<'_>) -> Result<(), Failure> {
     packed.write(&npm.directory, &app).map_err(setup)?;
     sync(&npm.directory)?;
 
-    let install = ["--prefix", "app", "ci"];
+    let install = ["ci", "--prefix", "app"];
     context.make_cold();
     npm.time(context, &INSTALL, files, Behind::Sync, &install, "")?;
 
     context.make_cold();
-    let list = ["--prefix", "app", "ls", "--all", "--parseable"];
+    let list = ["ls", "--prefix", "app", "--all", "--parseable"];
     let said = npm.time(context, &LIST, packed.count, Behind::Nothing, &list, "")?;
     packed.all_listed(&said)?;
 

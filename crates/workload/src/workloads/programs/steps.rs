@@ -59,7 +59,7 @@ pub(super) struct Steps<'h> {
     environment: Vec<(String, String)>,
     /// The user that runs it, if not this one.
     user: Option<u32>,
-    /// What reads it, where it is a script that is not started by its first line.
+    /// The interpreter that is started with it, where it is a script.
     interpreter: Option<PathBuf>,
 }
 
