@@ -1,6 +1,7 @@
 //! Running a study: every planned run, then seeds in place of lost ones, then seeds for what
 //! is not decided. Where it runs is the session's matter; what is told goes to an observer.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ pub struct Limits {
     /// Seeds are added to what is not decided until no interval reaches farther than this
     /// (0.02: 2 %) to either side; none are added where it is missing.
     pub until: Option<f64>,
+    /// Seeds that every cell is to have, where that is more than it was planned with.
+    pub seeds: Option<u32>,
     /// Nothing begins after this time.
     pub budget: Option<Duration>,
     /// Devices whose contents may be destroyed.
@@ -44,6 +47,8 @@ pub enum Told<'a> {
 pub enum Added {
     /// Others gave no figure.
     InPlaceOfLost,
+    /// More seeds were asked for than it was planned with.
+    AskedFor,
     /// A question is not decided yet.
     ToDecide,
 }
@@ -151,16 +156,19 @@ impl<'a> Execution<'a> {
                 return Ok(ended);
             }
             // Lost trials first: whether something is decided is asked of whole results.
-            let mut why = Added::InPlaceOfLost;
-            let mut added = self.add(session, why, observer)?;
-            if added == 0 && self.limits.until.is_some() {
-                why = Added::ToDecide;
-                added = self.add(session, why, observer)?;
+            let mut whys = [Added::InPlaceOfLost, Added::AskedFor, Added::ToDecide].into_iter();
+            let added = whys.try_for_each(|why| match self.add(session, why, observer) {
+                Ok(0) => ControlFlow::Continue(()),
+                Ok(added) => {
+                    observer(Told::Added(added, why));
+                    ControlFlow::Break(Ok(()))
+                }
+                Err(error) => ControlFlow::Break(Err(error)),
+            });
+            match added {
+                ControlFlow::Continue(()) => return Ok(ExecutionEnd::Complete),
+                ControlFlow::Break(added) => added?,
             }
-            if added == 0 {
-                return Ok(ExecutionEnd::Complete);
-            }
-            observer(Told::Added(added, why));
         }
     }
 
@@ -238,6 +246,7 @@ impl<'a> Execution<'a> {
                     needs(study, &runs, assumption, tag.size, half_width)
                 }
                 (Added::ToDecide, None) => Vec::new(),
+                (Added::AskedFor, _) => self.asked_for(&runs, &tag, &request),
                 (Added::InPlaceOfLost, _) => {
                     lost(study, &runs, assumption, tag.size, request.repeats as usize)
                 }
@@ -259,6 +268,29 @@ impl<'a> Execution<'a> {
         Ok(added)
     }
 
+    /// All cells of a run, with the seeds that were asked for.
+    fn asked_for(&self, runs: &[PartRun], tag: &StudyTag, request: &Request) -> Vec<Need> {
+        let Some(seeds) = self.limits.seeds.filter(|seeds| *seeds > request.repeats) else {
+            return Vec::new();
+        };
+        let Some(part) = self.study.part(&tag.part) else { return Vec::new() };
+        let of_cell = runs.iter().filter(|it| is_same_cell(&it.tag, tag));
+        let own: Vec<&TrialSpec> =
+            of_cell.flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
+        let cells = request.contenders.iter().flat_map(|contender| {
+            part.workloads.iter().map(move |workload| Need {
+                part: part.id.clone(),
+                contender: contender.name.clone(),
+                workload: workload.id.clone(),
+                seeds: seeds as usize,
+            })
+        });
+        // What --only left out stays out.
+        let is_run =
+            |need: &Need| own.iter().any(|spec| is_wanted(need, part, spec, request.scale));
+        cells.filter(is_run).collect()
+    }
+
     /// The trials of a run that are wanted and not there yet.
     fn further(
         &self,
@@ -276,7 +308,7 @@ impl<'a> Execution<'a> {
         let own: Vec<&TrialSpec> =
             of_cell().flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
         let looked = of_cell().map(|it| it.tag.look).max().unwrap_or(0);
-        let look = looked + u32::from(why == Added::ToDecide);
+        let look = looked + u32::from(why != Added::InPlaceOfLost);
         let more = Request {
             repeats: u32::try_from(most).unwrap_or(u32::MAX),
             size: own.iter().find_map(|spec| spec.size).or(request.size),

@@ -156,6 +156,26 @@ fn what_is_not_decided_gets_seeds_until_it_is_and_no_other_cell_does() {
 }
 
 #[test]
+fn seeds_that_are_asked_for_later_are_added_to_every_cell_as_a_second_look() {
+    let (directory, fake) =
+        (tempfile::tempdir().unwrap(), Fake { a: 0.985, spread: 0.03, dies: ALL_LIVE });
+    let places = FakePlaces(fake);
+    let mut session = session(directory.path(), &places);
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let first = execute(&mut session, &study, &wishes(&[]), Limits::default());
+    let seeds = |seeds| Limits { seeds: Some(seeds), ..Limits::default() };
+    let fewer = execute(&mut session, &study, &wishes(&[]), seeds(3));
+    assert_eq!((fewer.added, fewer.trials), (Vec::new(), first.trials));
+    let more = execute(&mut session, &study, &wishes(&[]), seeds(7));
+    assert_eq!(more.added, [(9, Added::AskedFor)]);
+    assert_eq!((first.trials, more.trials), (12, 21));
+    let runs = stored_runs(&session.store, "key").unwrap();
+    assert_eq!(runs.iter().map(|it| it.tag.look).max(), Some(1));
+    // Once more: they are there.
+    assert_eq!(execute(&mut session, &study, &wishes(&[]), seeds(7)).added, []);
+}
+
+#[test]
 fn twins_end_when_the_interval_is_narrow_enough() {
     let fake = Fake { a: 1.0, spread: 0.01, dies: ALL_LIVE };
     let came = came(fake, until(0.02));

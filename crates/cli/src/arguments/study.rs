@@ -50,7 +50,8 @@ pub(crate) struct StudyRun {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Seeds of each cell [default: the study's; a verdict needs 3]
+    /// Seeds of each cell [default: the study's; a verdict needs 3]; with --resume what is missing
+    /// is added
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seeds: Option<u32>,
 

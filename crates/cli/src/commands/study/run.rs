@@ -36,7 +36,13 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let spread = Spread::new(&arguments.cluster, &store)?;
     let asked = Asked { arguments, study, source, named, key, spread };
-    if arguments.resume.is_none() || !arguments.scale.is_empty() {
+    let goes_on = arguments.resume.is_some() && arguments.scale.is_empty();
+    if goes_on && (!arguments.only.is_empty() || arguments.no_assumptions) {
+        let why = "--only and --no-assumptions choose what is begun, and --resume goes on with what \
+                   was; beside it they need --scale";
+        return Err(Failure::new(Exit::Usage, why));
+    }
+    if !goes_on {
         let planned = asked.plan()?;
         planned.iter().try_for_each(|one| asked.spread.check(&one.request.testbed))?;
         if arguments.dry_run {
@@ -84,6 +90,7 @@ impl Shown {
                 let trials = report::counted(trials, "more trial");
                 let why = match why {
                     Added::InPlaceOfLost => "in place of those that gave no figure",
+                    Added::AskedFor => "for the seeds that were asked for",
                     Added::ToDecide => "to decide what is not decided",
                 };
                 say!("{trials} {why}");
@@ -107,6 +114,7 @@ impl Asked<'_> {
     fn execution(&self) -> Execution<'_> {
         let limits = Limits {
             until: self.arguments.until,
+            seeds: self.arguments.seeds,
             budget: self.arguments.budget.map(Duration::from),
             destroy: self.arguments.destroy.clone(),
         };

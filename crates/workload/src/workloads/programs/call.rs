@@ -22,6 +22,11 @@ const GRACE: Nanos = Nanos::from_secs(5);
 /// Where programs are looked up in a tree of their own.
 const PATH_INSIDE: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The exit code of a shell that did not find a program.
+const NOT_FOUND: i32 = 127;
+const BRING: &str = "beside the program itself there is only what a job's file brings along: name \
+what it calls under `files`, or its Debian package under `packages` (docs/howto/program.md)";
+
 /// A program with its arguments and where it runs.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'a> {
@@ -85,10 +90,17 @@ impl Call<'_> {
     /// How it ended, and its last words.
     pub(super) fn succeed(&self) -> Result<Done, String> {
         let done = self.run()?;
-        match done.failure(self.limit) {
+        match self.failure(&done) {
             None => Ok(done),
             Some(failure) => Err(failure),
         }
+    }
+
+    /// Why this end is no success, with its last words and what helps; `None` where it is one.
+    pub(super) fn failure(&self, done: &Done) -> Option<String> {
+        let failure = done.failure(self.limit)?;
+        let missing = self.root.is_some() && done.status.code() == Some(NOT_FOUND);
+        Some(if missing { format!("{failure}; {BRING}") } else { failure })
     }
 
     fn not_started(&self, error: &io::Error) -> String {
@@ -185,7 +197,7 @@ impl Call<'_> {
 
 impl Done {
     /// Why it is no success, with its last words; `None` where it is one.
-    pub(super) fn failure(&self, limit: Nanos) -> Option<String> {
+    fn failure(&self, limit: Nanos) -> Option<String> {
         let how = match (self.late, self.status.signal(), self.status.code()) {
             (Some(Late::Asked), ..) => format!("it was not done after {limit} and was ended"),
             (Some(Late::Made), ..) => {

@@ -7,6 +7,7 @@ mod git;
 mod inside;
 mod job;
 mod listed;
+mod memory;
 mod npm_tree;
 mod postgresql;
 mod program;

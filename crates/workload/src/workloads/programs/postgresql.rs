@@ -1,18 +1,20 @@
 //! PostgreSQL, by its own benchmark.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use measure::ProcessCpu;
+use measure::{Latencies, ProcessCpu};
 use rustix::fs::{Gid, Uid};
 use rustix::process::Signal;
 use units::{Bytes, Nanos};
 
+use super::memory::MemoryDirectory;
 use super::server::Server;
 use super::steps::{Behind, Steps, in_directory};
 use crate::typed::{ChoiceParameter, CountParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, OpError, Parameters,
-    PhaseDescription, Preset, Program, Space, Workload,
+    Context, Description, Failure, Headline, InputFacts, InputKind, OpDescription, OpError,
+    Parameters, PhaseDescription, PhaseResult, Preset, Program, Space, Workload,
 };
 
 /// pgbench against a server of its own.
@@ -31,6 +33,9 @@ const EMPTY: u64 = 80 << 20;
 const UNIT: u64 = 20 << 20;
 /// What the log may come to before a checkpoint shortens it.
 const LOG: u64 = 256 << 20;
+/// Transactions whose latency pgbench is asked for, at most: a line of some 45 bytes each lies in
+/// memory, which is the lab's.
+const LATENCIES: u64 = 100_000;
 
 static INITDB_PHASE: PhaseDescription = PhaseDescription {
     name: "initdb",
@@ -52,7 +57,10 @@ static TRANSACTIONS: PhaseDescription = PhaseDescription {
     name: "transactions",
     summary: "pgbench's own transactions (TPC-B-like): three updates, a select, an insert",
     clock: "one pgbench with `clients` connections, from its start to its end",
-    ops: &[],
+    ops: &[OpDescription {
+        name: "transaction",
+        span: "from its first statement to the answer to its last, by pgbench's own log, in µs",
+    }],
     disk_bound: true,
 };
 
@@ -68,7 +76,7 @@ static SELECT: PhaseDescription = PhaseDescription {
     name: "select",
     summary: "rows at random by their key, with an empty cache",
     clock: "one `pgbench -S`, from its start to its end; the server was started before",
-    ops: &[],
+    ops: &[OpDescription { name: "select", span: "as of `transactions`" }],
     disk_bound: true,
 };
 
@@ -106,7 +114,8 @@ static DESCRIPTION: Description = Description {
     origin: "The programs of Debian's package postgresql. initdb and the server run as the user \
 `postgres` where fstrial is root (as `nobody` where there is no such user), since they refuse \
 root. The server has PostgreSQL's own settings but for those that are parameters here; it listens \
-on no network. Processor time is that of pgbench and initdb, not of the server. At the end \
+on no network. Processor time is that of pgbench and initdb, not of the server. As root, pgbench's log is \
+written to memory: latencies of single transactions are from it, of a sample from 100,000 on. At the end \
 `pg_amcheck` looks at all tables and indexes. In the lab: `lab build --with postgresql`.",
     headline: Headline {
         question: "durable transactions of PostgreSQL",
@@ -192,23 +201,13 @@ impl Cluster<'_> {
         let [connections, number, seed] = &numbers;
         let seed = format!("--random-seed={seed}");
         let arguments = ["-n", "-c", connections, "-j", "1", "-t", number, &seed];
-        let said = pgbench.time(
-            context,
-            &TRANSACTIONS,
-            clients * each,
-            Behind::Nothing,
-            &arguments,
-            "",
-        )?;
-        all_processed(&said, clients * each)?;
+        measured(context, &pgbench, &TRANSACTIONS, clients * each, &arguments)?;
         self.stop(context, server)?;
 
         context.make_cold();
         let server = self.start(&commit)?;
         let arguments = ["-S", "-n", "-c", connections, "-j", "1", "-t", number, &seed];
-        let said =
-            pgbench.time(context, &SELECT, clients * each, Behind::Nothing, &arguments, "")?;
-        all_processed(&said, clients * each)?;
+        measured(context, &pgbench, &SELECT, clients * each, &arguments)?;
         let check = self.postgres.beside(AMCHECK)?;
         let arguments = ["--install-missing", "--heapallindexed", "--database=postgres"];
         check.check(&arguments, "")?;
@@ -237,6 +236,54 @@ impl Cluster<'_> {
 
     fn failed(&self, why: &str) -> Failure {
         Failure::Program { program: POSTGRES.name, said: why.to_owned() }
+    }
+}
+
+/// Runs pgbench as a phase of so many ops. The latency of each is read from its log, which is in
+/// memory: on the filesystem under test it would be part of what is measured.
+fn measured(
+    context: &mut Context<'_>,
+    pgbench: &Steps<'_>,
+    phase: &'static PhaseDescription,
+    ops: u64,
+    arguments: &[&str],
+) -> Result<(), Failure> {
+    let log = match MemoryDirectory::new(pgbench.user()) {
+        Ok(log) => Some(log),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+        Err(error) => return Err(Failure::Input(format!("pgbench's log, in memory: {error}"))),
+    };
+    let prefix = log.as_ref().map(|log| format!("--log-prefix={}/log", log.path_inside()));
+    let sample = format!("--sampling-rate={}", LATENCIES as f64 / ops as f64);
+    let mut arguments = arguments.to_vec();
+    if let Some(prefix) = &prefix {
+        arguments.extend(["--log", prefix]);
+        arguments.extend((ops > LATENCIES).then_some(sample.as_str()));
+    }
+    let body = |steps: &Steps<'_>| {
+        let done = steps.part(&arguments)?;
+        let wall = done.end - done.start;
+        Ok((done, wall))
+    };
+    let done = pgbench.timed(context, phase, ops, body, |result| {
+        match log.as_ref().map(MemoryDirectory::text) {
+            Some(Ok(text)) => add_latencies(&text, phase, result),
+            Some(Err(error)) => result.notes.push(format!("no latencies: pgbench's log: {error}")),
+            None => result.notes.push(
+                "no latencies of single ops: only root can have pgbench's log in memory".to_owned(),
+            ),
+        }
+    })?;
+    all_processed(&done.output, ops)
+}
+
+/// Puts what pgbench's log says into a phase's result, under its kind of op.
+fn add_latencies(log: &str, phase: &PhaseDescription, result: &mut PhaseResult) {
+    let mut latencies = Latencies::new();
+    let micros = |line: &str| line.split(' ').nth(2)?.parse().ok();
+    log.lines().filter_map(micros).for_each(|time| latencies.record(Nanos::from_micros(time)));
+    if let Some(op) = phase.ops.first().filter(|_| latencies.count() > 0) {
+        result.latencies.insert(op.name.to_owned(), latencies);
     }
 }
 
@@ -282,6 +329,19 @@ mod tests {
         let users = "root:x:0:0::/root:/bin/sh\npostgres2:x:7:7::/:/\npostgres:x:101:104::/:/\n";
         assert_eq!(user_id(users, "postgres"), Some(101));
         assert_eq!(user_id(users, "nobody"), None);
+    }
+
+    #[test]
+    fn latencies_are_those_of_the_log() {
+        // Client, its transaction, µs, script, seconds and µs since 1970; one that failed.
+        let log = "0 1 2000 0 1764110000 123\n1 1 4000 0 1764110000 456\n0 2 failed 0 1 2\n";
+        let cache = crate::Cache::Cold { how: String::new() };
+        let mut result = PhaseResult::empty("postgresql", "select", cache);
+        add_latencies(log, &SELECT, &mut result);
+        let found = &result.latencies["select"];
+        assert_eq!(found.count(), 2);
+        let longest = found.quantile(1.0);
+        assert!(longest >= Nanos::from_micros(3900) && longest <= Nanos::from_micros(4100));
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl Place {
             Ok(done) => {
                 result.wall = done.end - done.start;
                 self.describe(&done, &mut result);
-                self.judge(&done).map_or(Ok(()), |why| Err(failed("run", words, &why)))
+                self.judge(call, &done).map_or(Ok(()), |why| Err(failed("run", words, &why)))
             }
         };
         context.finish(begun, result, ended, |(), _| {})?;
@@ -174,10 +174,10 @@ impl Place {
     }
 
     /// Why a run is none, where it is none.
-    fn judge(&self, done: &Done) -> Option<String> {
+    fn judge(&self, call: &Call<'_>, done: &Done) -> Option<String> {
         let full = rustix::fs::statvfs(&self.directory)
             .is_ok_and(|room| room.f_blocks > 0 && room.f_bfree < BLOCKS_LEFT);
-        match (done.failure(self.job.timeout()), full) {
+        match (call.failure(done), full) {
             (Some(failure), true) => Some(format!("{failure}; {FULL}")),
             (None, true) => Some(format!("{FULL}; what it wrote may be lost")),
             (failure, false) => failure,

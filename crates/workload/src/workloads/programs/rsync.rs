@@ -144,7 +144,7 @@ fn back_up(context: &mut Context<'_>, rsync: &Steps<'_>, tree: &mut Tree) -> Res
     rsync.run(&whole, "")?;
     sync(&rsync.directory)?;
     context.make_cold();
-    rsync.timed(context, &BACKUP, days, |rsync| {
+    let all_days = |rsync: &Steps<'_>| {
         let start = now();
         let mut last = None;
         for day in 1..=days {
@@ -157,7 +157,8 @@ fn back_up(context: &mut Context<'_>, rsync: &Steps<'_>, tree: &mut Tree) -> Res
         }
         let wall = now() - start;
         last.map(|done| (done, wall)).ok_or_else(|| Failure::Input("no days".to_owned()))
-    })?;
+    };
+    rsync.timed(context, &BACKUP, days, all_days, |_| {})?;
 
     let of = |day: u64| rsync.directory.join(format!("day{day}"));
     let files = compare(&tree.place, &of(days))?;

@@ -91,6 +91,11 @@ impl<'h> Steps<'h> {
         Steps { user, ..self }
     }
 
+    /// The user that runs it, if not this one.
+    pub(super) fn user(&self) -> Option<u32> {
+        self.user
+    }
+
     /// The same; where it is a script for this interpreter, the interpreter is started itself: the
     /// script may name it by a path that a guest of the lab does not have.
     ///
@@ -195,15 +200,17 @@ impl<'h> Steps<'h> {
         input: &str,
     ) -> Result<String, Failure> {
         let call = self.call(arguments, input);
-        let ended = self.timed(context, phase, ops, |steps| {
+        let body = |steps: &Self| {
             let done = call.succeed().map_err(|why| steps.failed(arguments, &why))?;
             let wall = done.end - done.start + steps.synced(behind)?;
             Ok((done, wall))
-        });
+        };
+        let ended = self.timed(context, phase, ops, body, |_| {});
         ended.map(|done| done.output)
     }
 
-    /// Runs a phase whose body knows its own time and the program's last call.
+    /// Runs a phase whose body knows its own time and the program's last call. `annotate` adds
+    /// to its result what the program left behind.
     ///
     /// # Errors
     /// That of the body, or that the target is lost.
@@ -213,6 +220,7 @@ impl<'h> Steps<'h> {
         phase: &'static PhaseDescription,
         ops: u64,
         body: impl FnOnce(&Self) -> Result<(Done, Nanos), Failure>,
+        annotate: impl FnOnce(&mut PhaseResult),
     ) -> Result<Done, Failure> {
         let begun = context.begin(phase, ops)?;
         let before = ProcessCpu::read_children();
@@ -224,7 +232,7 @@ impl<'h> Steps<'h> {
             (result.wall, result.ops) = (*wall, ops);
             result.figures.insert("peak_memory_kib".to_owned(), done.memory as f64);
         }
-        context.finish(begun, result, ended.map(|(done, _)| done), |_, _| {})
+        context.finish(begun, result, ended.map(|(done, _)| done), |_, result| annotate(result))
     }
 
     /// Runs it within a phase of [`Steps::timed`].
