@@ -27,7 +27,7 @@ fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let workspace = workspace.canonicalize().expect("the workspace is there");
-    watch(&workspace);
+    watch();
 
     // One for all profiles of the outer build.
     let target = out.ancestors().filter(|above| above.join("CACHEDIR.TAG").exists()).last();
@@ -52,16 +52,18 @@ fn variable(name: &str) -> OsString {
     std::env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"))
 }
 
-/// Has cargo run this script again when the guest's program may have changed.
-fn watch(workspace: &Path) {
+/// Has cargo run this script again when the guest's program may have changed. Paths begin at this
+/// crate: a workspace that is moved with what was built in it must not go on watching its old place.
+fn watch() {
+    let above = Path::new("../..");
     for file in ["Cargo.toml", "Cargo.lock", ".cargo/config.toml", "rust-toolchain.toml"] {
-        let file = workspace.join(file);
+        let file = above.join(file);
         if file.exists() {
             println!("cargo::rerun-if-changed={}", file.display());
         }
     }
     for name in CRATES {
-        let directory = workspace.join("crates").join(name);
+        let directory = Path::new("..").join(name);
         for entry in std::fs::read_dir(&directory).expect("the crate is there") {
             let entry = entry.expect("the crate can be read");
             let name = entry.file_name();

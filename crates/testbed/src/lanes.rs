@@ -114,12 +114,13 @@ fn is_taken(file: &[File]) -> bool {
         .all(|file| flock(file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK))
 }
 
-/// Takes a lock, waiting for it.
+/// Takes a lock, waiting for it. A moment, such as another thread of this process takes to find
+/// its core, is not told.
 fn lock(file: Vec<File>, stop: &Stop, waits: &mut dyn FnMut()) -> Result<Vec<File>, Stopped> {
     if is_taken(&file) {
         return Ok(file);
     }
-    waits();
+    let mut told = false;
     let (send, taken) = channel();
     // A thread of its own, since nothing interrupts one that waits for a lock.
     std::thread::spawn(move || {
@@ -131,8 +132,15 @@ fn lock(file: Vec<File>, stop: &Stop, waits: &mut dyn FnMut()) -> Result<Vec<Fil
     loop {
         match taken.recv_timeout(LOOK_EVERY) {
             Ok(file) => return Ok(file),
-            Err(RecvTimeoutError::Timeout) if !stop.asked() => {}
-            Err(_) => return Err(Stopped),
+            Err(RecvTimeoutError::Timeout) => {
+                if !std::mem::replace(&mut told, true) {
+                    waits();
+                }
+                if stop.asked() {
+                    return Err(Stopped);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(Stopped),
         }
     }
 }

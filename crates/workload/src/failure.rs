@@ -44,6 +44,11 @@ impl OpError {
     }
 }
 
+/// What a program said, with its name where that is not how it begins.
+fn named(program: &str, said: &str) -> String {
+    if said.contains('`') { said.to_owned() } else { format!("{program}: {said}") }
+}
+
 /// Why a workload stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -65,7 +70,7 @@ pub enum Failure {
     #[error("{0}")]
     Input(String),
     /// A program that the workload runs did not do its work.
-    #[error("{program}: {said}")]
+    #[error("{}", named(program, said))]
     Program {
         /// Its name.
         program: &'static str,

@@ -266,7 +266,7 @@ impl Footnotes {
     /// The remark's number, from 1.
     fn add(&mut self, contender: usize, text: String) -> usize {
         let at = self.0.iter().position(|known| known.text == text).unwrap_or_else(|| {
-            self.0.push(Footnote { contenders: Vec::new(), text });
+            self.0.push(Footnote { contenders: Vec::new(), text, of_work: false });
             self.0.len() - 1
         });
         if !self.0[at].contenders.contains(&contender) {
@@ -342,7 +342,8 @@ impl Footnotes {
         for (contender, entries) in phase.trials.iter().enumerate() {
             for result in entries.iter().filter_map(|entry| entry.usable()) {
                 for note in &result.notes {
-                    self.add(contender, note.clone());
+                    let number = self.add(contender, note.clone());
+                    self.0[number - 1].of_work = true;
                 }
             }
         }

@@ -213,6 +213,9 @@ pub struct Footnote {
     pub contenders: Vec<usize>,
     /// The remark.
     pub text: String,
+    /// Whether the workload itself made it, of work that was done.
+    #[serde(skip)]
+    pub of_work: bool,
 }
 
 /// One metric of one phase over all contenders.

@@ -1,6 +1,7 @@
 //! What limits an answer, and what to do about it.
 
 use store::StoredRun;
+use workload::InputKind;
 
 use super::{Step, WorkloadAnswer, untouched};
 use crate::analysis::{Analysis, PhaseAnalysis, TrialCounts};
@@ -8,6 +9,9 @@ use crate::wording::{and, counted};
 
 /// A machine with more work waiting than this share of a processor was busy.
 const BUSY: f64 = 0.5;
+
+/// Most remarks on a program of one's own that fit on the screen.
+const REMARKS: usize = 2;
 
 /// Fewer repeats than this say little about chance.
 const REPEATS_MIN: u32 = 3;
@@ -35,6 +39,7 @@ pub(super) fn of_run(
                 format!("Cache of {}: {words}; --drop-caches, as root, begins cold.", phase.name)
             }));
         }
+        limits.extend(said_of_own_program(&workload.name, phase));
         if answer.measured() && reads_nothing(phase) {
             unread.push(&answer.title);
         }
@@ -74,6 +79,17 @@ fn busy(run: &StoredRun) -> Option<String> {
     (load > BUSY * processors).then(|| {
         format!("The machine was busy when it began (load {load}): run it again when it is idle.")
     })
+}
+
+/// What was noticed of a program of the user's own: a figure that it did not print, a process
+/// that it left. Of workloads that are known such remarks are details.
+fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
+    let inputs = workload::find(workload).map_or(&[][..], |known| known.describe().inputs);
+    if !inputs.contains(&InputKind::OwnProgram) {
+        return Vec::new();
+    }
+    let of_work = phase.footnotes.iter().filter(|note| note.of_work);
+    of_work.map(|note| format!("{}.", note.text)).take(REMARKS).collect()
 }
 
 /// Whether reads of the disk were counted and there were none, for nobody.

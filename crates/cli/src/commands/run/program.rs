@@ -22,7 +22,9 @@ pub(super) fn located(text: &str, file: &Path) -> Result<String, Failure> {
     let named =
         |problem: String| Failure::new(Exit::Input, format!("{}: {problem}", file.display()));
     let mut job = Job::read(text).map_err(named)?;
+    // Without links and `..`: the lab packs what a path names under that path.
     let file = here()?.join(file);
+    let file = file.canonicalize().map_err(|error| named(error.to_string()))?;
     let start = file.parent().unwrap_or(Path::new("/"));
     job.directory = Some(start.join(job.directory.unwrap_or_default()).components().collect());
     job.to_text().map_err(named)

@@ -2,7 +2,7 @@
 //! its output.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
@@ -93,8 +93,7 @@ impl Job {
     #[must_use]
     pub fn of_command(mut words: Vec<String>, directory: &Path) -> Job {
         if let Some(name) = words.first_mut().filter(|name| name.contains('/')) {
-            let path: PathBuf = directory.join(&*name).components().collect();
-            *name = path.display().to_string();
+            *name = plain(&directory.join(&*name)).display().to_string();
         }
         Job {
             summary: String::new(),
@@ -170,7 +169,7 @@ impl Job {
 
     /// A path of the file: relative ones begin at its directory.
     pub fn path(&self, path: &Path) -> PathBuf {
-        self.directory.as_ref().map_or_else(|| path.to_owned(), |start| start.join(path))
+        self.directory.as_ref().map_or_else(|| path.to_owned(), |start| plain(&start.join(path)))
     }
 
     /// The program that a command names: one with a slash is a path, another is looked up.
@@ -180,7 +179,7 @@ impl Job {
             0 | 1 if !name.is_absolute() && !name.to_string_lossy().contains('/') => {
                 name.to_owned()
             }
-            _ => self.path(name).components().collect(),
+            _ => self.path(name),
         }
     }
 
@@ -188,6 +187,19 @@ impl Job {
     pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
         self.setup.iter().chain([&self.run]).chain(&self.check)
     }
+}
+
+/// An absolute path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 impl Metric {
@@ -254,6 +266,10 @@ mod tests {
         };
         let job = of(&["./p", "./x"], "/home/me");
         assert_eq!(job.run, ["/home/me/p", "./x"]);
+        assert_eq!(of(&["../you/./p"], "/home/me").run, ["/home/you/p"]);
+        let located = Job { directory: Some("/home/me/jobs".into()), ..job.clone() };
+        assert_eq!(located.path(Path::new("../data")), Path::new("/home/me/data"));
+        assert_eq!(located.program(&["../p".to_owned()]), Path::new("/home/me/p"));
         assert_eq!(job.program(&job.run), Path::new("/home/me/p"));
         assert_eq!(of(&["dd"], "/home/me"), of(&["dd"], "/home/you"));
         assert_eq!(job.program(&["dd".to_owned()]), Path::new("dd"));

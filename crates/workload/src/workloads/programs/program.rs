@@ -73,6 +73,9 @@ impl Workload for OwnProgram {
     fn question(&self, parameters: &[(String, String)]) -> String {
         let text = parameters.iter().find(|(name, _)| name == FILE.row.name).map(|(_, it)| it);
         let job = text.and_then(|text| Job::read(text).ok());
+        if let Some(job) = job.as_ref().filter(|job| !job.summary.is_empty()) {
+            return job.summary.clone();
+        }
         let command = job.as_ref().and_then(|job| job.run.first()).map(Path::new);
         match command.and_then(Path::file_name) {
             Some(name) => format!("`{}`", name.display()),
@@ -177,10 +180,11 @@ impl Place {
     fn judge(&self, call: &Call<'_>, done: &Done) -> Option<String> {
         let full = rustix::fs::statvfs(&self.directory)
             .is_ok_and(|room| room.f_blocks > 0 && room.f_bfree < BLOCKS_LEFT);
-        match (call.failure(done), full) {
-            (Some(failure), true) => Some(format!("{failure}; {FULL}")),
-            (None, true) => Some(format!("{FULL}; what it wrote may be lost")),
-            (failure, false) => failure,
+        let said = [&done.output, &done.errors].iter().any(|text| text.contains(NO_SPACE));
+        match call.failure(done) {
+            Some(failure) if full || said => Some(format!("{failure}; {FULL}")),
+            None if full => Some(format!("{FULL}; what it wrote may be lost")),
+            failure => failure,
         }
     }
 
@@ -229,6 +233,9 @@ impl Place {
 
 const NOTHING: &str = "the program asked the device for nothing, and left nothing to write: \
 what is compared is processors; does it work in {target}?";
+/// What a program prints that passes the kernel's answer on: in the language it is given. Some
+/// filesystems keep blocks back that no file can have.
+const NO_SPACE: &str = "No space left on device";
 const FULL: &str = "the filesystem is full: more `space` in the job's file, or a larger --size";
 
 /// A metric's name in the results: with its unit, as all figures have it.
