@@ -2,15 +2,18 @@
 //! not.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use lab::{Circumstances, Lab, Repeat};
 use stack::Contender;
 use testbed::Stop;
 use trial::{InputFiles, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
-use workload::{Parameters, Seed};
+use workload::{InputKind, Parameters, Seed};
 
 use crate::arguments::LabVerify;
+use crate::commands::run::program::{archive, jobs};
+use crate::commands::run::request::with_documents;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{print, say};
 
@@ -26,9 +29,9 @@ pub(super) fn verify(name: Option<&str>, arguments: &LabVerify) -> Ended {
         return Ok(Exit::Done);
     }
     let contenders = Contender::parse_list(&arguments.fs).map_err(Failure::from(Exit::Usage))?;
-    let choice = choice(arguments)?;
+    let (choice, program) = choice(arguments)?;
     let (mail, _) = crate::commands::corpus::open(CORPUS)?;
-    let inputs = InputFiles { mail: Some(mail), ..InputFiles::default() };
+    let inputs = InputFiles { mail: Some(mail), program, ..InputFiles::default() };
     let changes = arguments.changes.iter().cloned().collect();
     let lab = super::open(name, &arguments.profile, None, &changes, &inputs)?;
     // What the lab lacks is no difference.
@@ -56,15 +59,19 @@ pub(super) fn verify(name: Option<&str>, arguments: &LabVerify) -> Ended {
     Ok(if all_hold { Exit::Done } else { Exit::SomeFailed })
 }
 
-fn choice(arguments: &LabVerify) -> Result<WorkloadChoice, Failure> {
+/// What is run, and the archive of a program of the user's own.
+fn choice(arguments: &LabVerify) -> Result<(WorkloadChoice, Option<PathBuf>), Failure> {
     let asked = runner::parse_workload(&arguments.workload)
         .map_err(|message| Failure::new(Exit::Usage, message))?;
+    let asked = with_documents(asked)?;
+    let jobs = jobs(std::slice::from_ref(&asked))?;
+    let program = jobs.first().map(archive).transpose()?;
     let known = workload::named(&asked.name)
         .map_err(|unknown| Failure::new(Exit::Usage, unknown.to_string()))?;
     let given: BTreeMap<_, _> = asked.parameters;
     let parameters = Parameters::resolve(known.describe(), &given, arguments.scale)
         .map_err(Failure::from(Exit::Usage))?;
-    Ok(WorkloadChoice { name: asked.name, parameters })
+    Ok((WorkloadChoice { name: asked.name, parameters }, program))
 }
 
 fn verify_one(
@@ -99,8 +106,13 @@ fn verify_one(
             same.repeats.first().map_or(0, |(_, repeat)| repeat.requests),
         ))?,
     }
-    if !differs {
+    // A program of the user's own need not ask for the seed.
+    let own = spec(0).workloads.iter().any(|choice| {
+        workload::find(&choice.name)
+            .is_some_and(|known| known.describe().inputs.contains(&InputKind::OwnProgram))
+    });
+    if !differs && !own {
         print(&format!("{name}: ANOTHER SEED DOES NOT DIFFER, in time or in what was made\n"))?;
     }
-    Ok(same.holds() && differs)
+    Ok(same.holds() && (differs || own))
 }

@@ -98,7 +98,7 @@ pub(crate) fn testbed_and_contenders(
 }
 
 /// Puts the text of a file in the place of its path, where a parameter is one.
-fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure> {
+pub(crate) fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure> {
     let Some(workload) = workload::find(&asked.name) else { return Ok(asked) };
     for parameter in workload.describe().parameters {
         if let (Kind::Document(shipped), Some(value)) =

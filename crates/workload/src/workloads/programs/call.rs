@@ -24,8 +24,8 @@ const PATH_INSIDE: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 
 /// The exit code of a shell that did not find a program.
 const NOT_FOUND: i32 = 127;
-const BRING: &str = "beside the program itself there is only what a job's file brings along: name \
-what it calls under `files`, or its Debian package under `packages` (docs/howto/program.md)";
+const BRING: &str = "what it calls has to be named under `packages` or `files` of a job's file \
+(docs/howto/program.md)";
 
 /// A program with its arguments and where it runs.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ impl Call<'_> {
     pub(super) fn failure(&self, done: &Done) -> Option<String> {
         let failure = done.failure(self.limit)?;
         let missing = self.root.is_some() && done.status.code() == Some(NOT_FOUND);
-        Some(if missing { format!("{failure}; {BRING}") } else { failure })
+        Some(if missing { format!("{BRING}: {failure}") } else { failure })
     }
 
     fn not_started(&self, error: &io::Error) -> String {

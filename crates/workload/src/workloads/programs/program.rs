@@ -182,7 +182,7 @@ impl Place {
             .is_ok_and(|room| room.f_blocks > 0 && room.f_bfree < BLOCKS_LEFT);
         let said = [&done.output, &done.errors].iter().any(|text| text.contains(NO_SPACE));
         match call.failure(done) {
-            Some(failure) if full || said => Some(format!("{failure}; {FULL}")),
+            Some(failure) if full || said => Some(format!("{FULL}: {failure}")),
             None if full => Some(format!("{FULL}; what it wrote may be lost")),
             failure => failure,
         }
@@ -236,7 +236,7 @@ what is compared is processors; does it work in {target}?";
 /// What a program prints that passes the kernel's answer on: in the language it is given. Some
 /// filesystems keep blocks back that no file can have.
 const NO_SPACE: &str = "No space left on device";
-const FULL: &str = "the filesystem is full: more `space` in the job's file, or a larger --size";
+const FULL: &str = "the filesystem is full (more `space` in the job's file, or a larger --size)";
 
 /// A metric's name in the results: with its unit, as all figures have it.
 fn figure_name(metric: &Metric) -> String {
