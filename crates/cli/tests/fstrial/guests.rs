@@ -105,3 +105,42 @@ fn a_lab_from_elsewhere_gives_the_same_figures_and_so_does_one_whose_checkpoint_
     assert_eq!(damaged, 1);
     assert_eq!(Figures::of(&there, words).0, expected);
 }
+
+/// Its figures repeat, what it did wrong is on the first screen, and nothing of it stays.
+#[test]
+fn a_program_of_ones_own_repeats_in_the_lab_and_what_went_wrong_is_said() {
+    let Some(sandbox) = Sandbox::with_lab() else { return };
+    std::fs::create_dir(sandbox.path("jobs")).unwrap();
+    let job = |name: &str, script: &str, rest: &str| {
+        let text = format!("run = [\"sh\", \"-c\", '''{script}''']\n{rest}");
+        std::fs::write(sandbox.path(&format!("jobs/{name}.toml")), text).unwrap();
+        format!("--workload program:file=jobs/../jobs/{name}.toml")
+    };
+    let metric =
+        |name: &str| format!("[[metric]]\nname = '{name}'\npattern = '{name} (?<value>[0-9]+)'\n");
+    let rest = format!("summary = \"my store\"\n{}{}", metric("rate"), metric("speed"));
+    let write = "for i in 1 2 3 4 5; do echo $i > {target}/f$i; done; echo rate 7";
+    let good = job("good", write, &rest);
+    let same = sandbox.run(&format!("lab verify {good} --fs ext4 --times 2")).ended_with(0).stdout;
+    assert!(same.contains("2 of 2 identical, 2 phases"), "{same}");
+
+    let run = |words: &str, code| {
+        let words = words.replace("--workload ", "");
+        let ran =
+            sandbox.run(&format!("run {words} --fs ext4 --repeats 1 --quiet")).ended_with(code);
+        // Lines are broken where they are full.
+        ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = run(&good, 0);
+    assert!(said.contains("For my store on server-ssd"), "{said}");
+    assert!(said.contains("speed is missing: nothing it printed"), "{said}");
+    let lost = job("lost", "no-such-program", "");
+    let said = run(&lost, 1);
+    assert!(said.contains("named under `packages` or `files` of a job's file"), "{said}");
+    let daemon = job("daemon", "(while :; do :; done) & echo x > {target}/f", "");
+    let said = run(&daemon, 0);
+    assert!(said.contains("went on after it had ended, and were killed"), "{said}");
+    let deaf = job("deaf", "trap '' TERM; kill -STOP $$", "timeout = \"1s\"");
+    let said = run(&deaf, 1);
+    assert!(said.contains("was not done after 1.00 s, ignored SIGTERM"), "{said}");
+}
