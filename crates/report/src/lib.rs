@@ -21,8 +21,8 @@ pub use agreement::{
     explanation_table, explanations, left_out,
 };
 pub use analysis::{
-    AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
-    MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, SpaceLeft, TrialCounts,
+    About, AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure,
+    Metric, MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, SpaceLeft, TrialCounts,
     TrialFigure, Unit, WorkloadAnalysis, analyse, metrics_of,
 };
 pub use changes::{

@@ -135,18 +135,23 @@ impl Judged {
             Verdict::NotRun => &[Verdict::NotRun],
         };
         let reason = decisive.iter().find_map(|kind| {
-            let mut said = Vec::new();
-            for question in questions.iter().filter(|it| it.verdict == *kind) {
+            let mut said: Vec<(usize, String)> = Vec::new();
+            let decisive = questions.iter().enumerate().filter(|(_, it)| it.verdict == *kind);
+            for (nth, question) in decisive {
                 let reason = question.reason.clone().unwrap_or_default();
-                if !said.contains(&reason) {
-                    said.push(reason);
+                if said.iter().all(|(_, known)| *known != reason) {
+                    said.push((nth + 1, reason));
                 }
             }
-            let first = said.first()?.clone();
-            Some(match said.len() {
-                1 => first,
-                2 => said.join("; "),
-                more => format!("{first}; and {} more", more - 1),
+            Some(match &said[..] {
+                [] => return None,
+                [(_, only)] => only.clone(),
+                [(a, first), (b, second)] => {
+                    format!("question {a}: {first}; question {b}: {second}")
+                }
+                [(a, first), others @ ..] => {
+                    format!("question {a}: {first}; likewise {} other questions", others.len())
+                }
             })
         });
         Judged { verdict, questions, reason, answers }

@@ -5,8 +5,8 @@ use workload::{Cache, PhaseResult, PhaseStatus};
 
 use super::arrange::{Phase, Task};
 use super::{
-    AgainstBest, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric, MetricTable,
-    OpKind, PairResult, PhaseAnalysis, Rank, TrialFigure, overhead, verdict,
+    About, AgainstBest, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
+    MetricTable, OpKind, PairResult, PhaseAnalysis, Rank, TrialFigure, overhead, verdict,
 };
 
 pub(super) const ALPHA: f64 = 0.05;
@@ -266,7 +266,7 @@ impl Footnotes {
     /// The remark's number, from 1.
     fn add(&mut self, contender: usize, text: String) -> usize {
         let at = self.0.iter().position(|known| known.text == text).unwrap_or_else(|| {
-            self.0.push(Footnote { contenders: Vec::new(), text, of_work: false });
+            self.0.push(Footnote { contenders: Vec::new(), text, about: About::Missing });
             self.0.len() - 1
         });
         if !self.0[at].contenders.contains(&contender) {
@@ -299,7 +299,9 @@ impl Footnotes {
                  the figure with and without it",
                 most * 100.0
             );
-            numbers.push(self.add(contender, text));
+            let number = self.add(contender, text);
+            self.0[number - 1].about = About::Transport;
+            numbers.push(number);
         }
         numbers
     }
@@ -343,7 +345,7 @@ impl Footnotes {
             for result in entries.iter().filter_map(|entry| entry.usable()) {
                 for note in &result.notes {
                     let number = self.add(contender, note.clone());
-                    self.0[number - 1].of_work = true;
+                    self.0[number - 1].about = About::Work;
                 }
             }
         }

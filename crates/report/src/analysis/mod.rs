@@ -14,7 +14,7 @@ pub(crate) use arrange::NOT_RUN;
 pub(crate) use conditions::written;
 pub use measures::{Group, Measure, Metric, Quantile, Unit, metrics_of};
 pub use model::{
-    AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, MetricTable, OpKind,
+    About, AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, MetricTable, OpKind,
     PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
 };
 pub use space::SpaceLeft;

@@ -213,9 +213,21 @@ pub struct Footnote {
     pub contenders: Vec<usize>,
     /// The remark.
     pub text: String,
-    /// Whether the workload itself made it, of work that was done.
+    /// What it is about.
     #[serde(skip)]
-    pub of_work: bool,
+    pub about: About,
+}
+
+/// What a remark on a phase is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum About {
+    /// A figure that is missing, and why.
+    #[default]
+    Missing,
+    /// The share of a time that the lab's own transport took.
+    Transport,
+    /// Work that was done: the workload itself says so.
+    Work,
 }
 
 /// One metric of one phase over all contenders.

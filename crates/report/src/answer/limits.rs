@@ -4,7 +4,7 @@ use store::StoredRun;
 use workload::InputKind;
 
 use super::{Step, WorkloadAnswer, untouched};
-use crate::analysis::{Analysis, PhaseAnalysis, TrialCounts};
+use crate::analysis::{About, Analysis, Conditions, Footnote, PhaseAnalysis, TrialCounts};
 use crate::wording::{and, counted};
 
 /// A machine with more work waiting than this share of a processor was busy.
@@ -39,6 +39,7 @@ pub(super) fn of_run(
                 format!("Cache of {}: {words}; --drop-caches, as root, begins cold.", phase.name)
             }));
         }
+        limits.extend(transport(phase, &analysis.contenders));
         limits.extend(said_of_own_program(&workload.name, phase));
         if answer.measured() && reads_nothing(phase) {
             unread.push(&answer.title);
@@ -81,6 +82,18 @@ fn busy(run: &StoredRun) -> Option<String> {
     })
 }
 
+/// Whose time is in part the lab's own: its interval is wider, and its latencies are missing.
+fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Vec<String> {
+    let of_transport = phase.footnotes.iter().filter(|note| note.about == About::Transport);
+    let whose = |note: &Footnote| {
+        let names: Vec<&str> =
+            note.contenders.iter().map(|at| contenders[*at].name.as_str()).collect();
+        let text = &note.text;
+        format!("{} of {}: {text}; latencies are left out.", phase.name, and(&names))
+    };
+    of_transport.map(whose).collect()
+}
+
 /// What was noticed of a program of the user's own: a figure that it did not print, a process
 /// that it left. Of workloads that are known such remarks are details.
 fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
@@ -88,7 +101,7 @@ fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
     if !inputs.contains(&InputKind::OwnProgram) {
         return Vec::new();
     }
-    let of_work = phase.footnotes.iter().filter(|note| note.of_work);
+    let of_work = phase.footnotes.iter().filter(|note| note.about == About::Work);
     of_work.map(|note| format!("{}.", note.text)).take(REMARKS).collect()
 }
 

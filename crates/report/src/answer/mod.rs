@@ -333,7 +333,8 @@ fn others(
         .collect()
 }
 
-/// `xfs 1, ext4 1.32, btrfs 4.2–4.3`, or that nobody is.
+/// `xfs 1, ext4 1.32×, btrfs 4.2–4.3×`, `xfs or f2fs 1, ext4 1.3×` where two cannot be told
+/// apart, or that nobody is ahead.
 fn ahead(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
     let table = phase.table("wall")?;
     let order = table.order();
@@ -344,10 +345,12 @@ fn ahead(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
     if order.len() > 1 && table.pairs.iter().all(|pair| !pair.separated) {
         return Some(format!("no difference shown{disk}"));
     }
-    let parts: Vec<String> = order
-        .iter()
-        .map(|at| format!("{} {}", contenders[*at].name, table::factor(&table.cells[*at])))
-        .collect();
+    let name = |at: &usize| contenders[*at].name.as_str();
+    let leaders = leaders(table);
+    let first = leaders.iter().map(name).collect::<Vec<_>>().join(" or ");
+    let behind = order.iter().filter(|at| !leaders.contains(at));
+    let behind = behind.map(|at| format!("{} {}", name(at), table::factor(&table.cells[*at])));
+    let parts: Vec<String> = std::iter::once(format!("{first} 1")).chain(behind).collect();
     Some(parts.join(", ") + disk)
 }
 

@@ -11,6 +11,12 @@ use crate::wording::{factor as significant, figure, range, spread};
 /// promise more than anybody needs.
 const SAME_FACTOR: f64 = 0.02;
 
+/// No more is said of a larger factor.
+const FACTOR_MAX: f64 = 1000.0;
+
+/// Of a factor whose ends are farther apart than this only the lower one says anything.
+const RANGE_MAX: f64 = 20.0;
+
 /// Columns after the headline's own and the factor: metric and head.
 const COUNTS: [(&str, &str); 3] = [
     ("device_read_bytes", "read"),
@@ -46,7 +52,8 @@ pub(super) fn of(
     let rows = order.iter().copied().chain(absent).map(|at| {
         let cell = &table.cells[at];
         let of = |table: &MetricTable| {
-            table.cells[at].mean.map(|mean| figure(mean, table.unit())).unwrap_or_default()
+            let mean = table.cells[at].mean;
+            mean.map_or_else(|| "–".to_owned(), |mean| figure(mean, table.unit()))
         };
         let mut cells = vec![main_figure(cell, table), factor(cell)];
         cells.extend(tail.map(|(_, table)| of(table)));
@@ -94,6 +101,10 @@ pub(super) fn factor(cell: &Cell) -> String {
     }
     let Some(against) = cell.against_best else { return "1".to_owned() };
     let text = match (against.low, against.high) {
+        (Some(low), Some(_)) if low >= FACTOR_MAX => "over 1,000".to_owned(),
+        (Some(low), Some(high)) if low > 1.0 && high / low > RANGE_MAX => {
+            format!("over {}", significant(low, 2))
+        }
         (Some(low), Some(high)) if high / low - 1.0 > SAME_FACTOR => range(low, high, 2),
         _ => significant(against.ratio, 3),
     };

@@ -52,7 +52,10 @@ fn headline(changes: &Changes) -> String {
     let phases = counted(changes.phases.len(), "phase");
     let (after, before) = (&changes.after, &changes.before);
     match parts.is_empty() {
-        true => format!("{after} against {before}: no phase is in both"),
+        true => format!(
+            "{after} against {before}: no phase is in both; contenders are held against those of \
+             their name, and `--fs ext4=ext4:data=journal` calls one with other options ext4"
+        ),
         false => format!("{after} against {before}, {phases}: {}", parts.join(", ")),
     }
 }

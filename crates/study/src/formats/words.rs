@@ -305,9 +305,9 @@ pub(super) fn method(results: &Results) -> String {
         "Verdicts: every claim is taken apart into questions of ratios or differences of figures, \
          paired by seed, each with a region in which the claim is true. An interval inside it \
          holds, one outside does not, else it is undecided; the questions of a claim together \
-         are wrong with a probability of at most {:.0} % (Holm; of a study together until \
-         2026-11-25), however often results were \
-         looked at and seeds added: each look has its own share. Fewer than {} seeds decide \
+         are wrong with a probability of at most {:.0} % (Holm's correction), however often results were \
+         looked at and seeds added: each look has its own share. Until 2026-11-25 all questions of \
+         a study were one family. Fewer than {} seeds decide \
          nothing. A verdict is of the largest size that was run; where a smaller size or, in \
          the lab, another assumption says the contrary, it depends on that.",
         results.alpha * 100.0,

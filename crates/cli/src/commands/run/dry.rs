@@ -96,11 +96,11 @@ pub(super) fn warn_about_power(prepared: &Prepared) {
             repeats_for_a_tenth(&plan),
         ),
         (None, Ok(difference)) if difference > TELLING_DIFFERENCE => say!(
-            "note: {} repeats of {contenders} contenders can tell apart what differs by {:.0} % or more \
-             (at a spread of {:.0} %); for 10 % it takes {}",
+            "note: where chance moves a figure by {:.0} %, {} repeats of {contenders} contenders tell apart \
+             what differs by {:.0} %; a difference of 10 % takes {}. In the lab equal seeds often tell more",
+            TYPICAL_SPREAD * 100.0,
             prepared.request.repeats,
             difference * 100.0,
-            TYPICAL_SPREAD * 100.0,
             repeats_for_a_tenth(&plan),
         ),
         _ => {}

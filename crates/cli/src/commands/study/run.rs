@@ -202,7 +202,9 @@ impl Asked<'_> {
         }
         let time = match known {
             true => format!("about {} inside the trials", rounded(total)),
-            false => "unknown: not all of it was run before".to_owned(),
+            false => "unknown: not all of it was run before; docs/howto/study.md tells what studies took \
+                      elsewhere"
+                .to_owned(),
         };
         text += &format!("\n{all} trials in {} runs; time: {time}\n", planned.len());
         for part in self.lacking(planned)? {

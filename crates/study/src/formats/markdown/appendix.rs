@@ -83,7 +83,9 @@ fn claim(claim: &ClaimResults) -> String {
     ];
     for (head, verdict, reason) in heads {
         text += &format!("**{head}: {}.**", plain(&verdict));
-        text += &reason.as_ref().map_or(String::new(), |why| format!(" {}.", plain(why)));
+        text += &reason
+            .as_ref()
+            .map_or(String::new(), |why| format!(" {}.", plain(why.trim_end_matches('.'))));
         text += "\n\n";
     }
     text +=
@@ -129,9 +131,12 @@ fn repeat(results: &Results) -> String {
     for assumption in &results.study.assumptions {
         let changes: Vec<String> =
             assumption.changes.iter().map(|(key, value)| format!("`{key}={value}`")).collect();
-        let about = assumption.about();
+        let changes = match changes.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", changes.join(", ")),
+        };
         text +=
-            &format!("- Another {about}: {} ({})\n", plain(&assumption.text), changes.join(", "));
+            &format!("- Another {}: {}{changes}\n", assumption.about(), plain(&assumption.text));
     }
     text += "\n| run | part | machine | scale | trials | lab |\n|---|---|---|--:|--:|---|\n";
     for run in &results.runs {
