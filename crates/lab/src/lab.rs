@@ -67,8 +67,6 @@ pub struct Lab {
     parts: Parts,
     /// The emulator that runs: a copy of the one in `parts`, where there can be one.
     emulator: Qemu,
-    /// The emulator that boots guests: the same with a clock of whole nanoseconds.
-    boots: Qemu,
     profile: MachineProfile,
     machine: Machine,
     inputs: Inputs,
@@ -122,9 +120,8 @@ impl Lab {
         let inputs = Inputs::of(files)?;
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
         let qemu_version = parts.qemu.version()?;
-        let boots = copy_of(&parts.qemu, cache, Clock::Whole).unwrap_or(parts.qemu.clone());
         let emulator = match profile.clock() {
-            Clock::Whole => boots.clone(),
+            Clock::Whole => copy_of(&parts.qemu, cache, Clock::Whole).unwrap_or(parts.qemu.clone()),
             Clock::Fine => copy_of(&parts.qemu, cache, Clock::Fine)
                 .ok_or_else(|| profile.needs_fine_clock(&qemu_version))?,
         };
@@ -181,7 +178,6 @@ impl Lab {
         Ok(Lab {
             parts,
             emulator,
-            boots,
             profile,
             machine,
             inputs,
@@ -202,7 +198,6 @@ impl Lab {
     /// whose figures are the same.
     pub fn emulate_as_installed(&mut self) {
         self.emulator = self.parts.qemu.clone();
-        self.boots = self.parts.qemu.clone();
     }
 
     /// Whether the emulator that runs is the quicker copy.
@@ -289,8 +284,7 @@ impl Lab {
     }
 
     pub(crate) fn software(&self) -> Software<'_> {
-        let (qemu, boots) = (&self.emulator, &self.boots);
-        Software { qemu, boots, kernel: &self.parts.kernel, initramfs: &self.initramfs }
+        Software { qemu: &self.emulator, kernel: &self.parts.kernel, initramfs: &self.initramfs }
     }
 
     /// Makes the checkpoint if there is none, and checks it.

@@ -36,7 +36,6 @@ mod profile;
 mod pulse;
 mod qmp;
 mod record;
-mod saved_clock;
 mod session;
 mod source_package;
 mod testbed;
