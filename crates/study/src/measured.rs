@@ -133,7 +133,8 @@ fn takes(atom: &Atom, found: &Estimated, n: usize, decision: &Decision) -> Strin
     let alike = matches!(atom.question, Question::Ratio(..)) && apart < 10.0;
     match (seeds <= SEEDS_OFFERED, alike) {
         (true, false) => format!("about {seeds} seeds would decide it"),
-        // So near each other that nobody needs to know who is ahead; twins never differ by more.
+        // So near each other that nobody needs to know who is ahead: no number of seeds decides
+        // between twins.
         (true, true) if apart < 1.0 => format!("they differ by less than {} %", digits(apart)),
         (true, true) => {
             let apart = digits(apart);

@@ -149,8 +149,9 @@ impl Judged {
                 [(a, first), (b, second)] => {
                     format!("question {a}: {first}; question {b}: {second}")
                 }
-                [(a, first), others @ ..] => {
-                    format!("question {a}: {first}; likewise {} other questions", others.len())
+                [(a, first), ..] => {
+                    let others = questions.iter().filter(|it| it.verdict == *kind).count() - 1;
+                    format!("question {a}: {first}; and {others} more questions")
                 }
             })
         });

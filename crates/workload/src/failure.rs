@@ -44,7 +44,7 @@ impl OpError {
     }
 }
 
-/// What a program said, with its name where that is not how it begins.
+/// What a program said, with its name where no command is quoted that tells it.
 fn named(program: &str, said: &str) -> String {
     if said.contains('`') { said.to_owned() } else { format!("{program}: {said}") }
 }

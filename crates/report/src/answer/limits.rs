@@ -4,7 +4,7 @@ use store::StoredRun;
 use workload::InputKind;
 
 use super::{Step, WorkloadAnswer, untouched};
-use crate::analysis::{About, Analysis, Conditions, Footnote, PhaseAnalysis, TrialCounts};
+use crate::analysis::{About, Analysis, Conditions, PhaseAnalysis, TrialCounts};
 use crate::wording::{and, counted};
 
 /// A machine with more work waiting than this share of a processor was busy.
@@ -83,15 +83,18 @@ fn busy(run: &StoredRun) -> Option<String> {
 }
 
 /// Whose time is in part the lab's own: its interval is wider, and its latencies are missing.
-fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Vec<String> {
+fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
     let of_transport = phase.footnotes.iter().filter(|note| note.about == About::Transport);
-    let whose = |note: &Footnote| {
-        let names: Vec<&str> =
-            note.contenders.iter().map(|at| contenders[*at].name.as_str()).collect();
-        let text = &note.text;
-        format!("{} of {}: {text}; latencies are left out.", phase.name, and(&names))
-    };
-    of_transport.map(whose).collect()
+    let whose = of_transport.flat_map(|note| &note.contenders);
+    let names: Vec<&str> = whose.map(|at| contenders[*at].name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} on {}: part of the time is the simulation's own transport; the intervals hold the \
+             figures with and without it, and latencies are left out.",
+            phase.name,
+            and(&names)
+        )
+    })
 }
 
 /// What was noticed of a program of the user's own: a figure that it did not print, a process

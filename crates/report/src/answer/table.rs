@@ -51,9 +51,10 @@ pub(super) fn of(
     let absent = (0..contenders.len()).filter(|at| !order.contains(at));
     let rows = order.iter().copied().chain(absent).map(|at| {
         let cell = &table.cells[at];
-        let of = |table: &MetricTable| {
-            let mean = table.cells[at].mean;
-            mean.map_or_else(|| "–".to_owned(), |mean| figure(mean, table.unit()))
+        let of = |table: &MetricTable| match table.cells[at].mean {
+            Some(mean) => figure(mean, table.unit()),
+            None if cell.mean.is_some() => "–".to_owned(),
+            None => String::new(),
         };
         let mut cells = vec![main_figure(cell, table), factor(cell)];
         cells.extend(tail.map(|(_, table)| of(table)));
