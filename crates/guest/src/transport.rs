@@ -80,6 +80,7 @@ pub(crate) struct Reading {
     round_trip: Nanos,
     server: Nanos,
     outside: Nanos,
+    at: Nanos,
     idle: Nanos,
 }
 
@@ -92,6 +93,7 @@ impl Reading {
             round_trip: Nanos(words.get(Word::RoundTrip)),
             server: server.total().unwrap_or(Nanos::ZERO),
             outside: measure::time_outside(),
+            at: measure::now(),
             idle: idle_time(),
         }
     }
@@ -108,7 +110,8 @@ impl Reading {
         let round_trips = busy.saturating_sub(outside).min(Nanos(self.round_trip.0 * requests));
         // Where the processor stood idle for as long as that, it took nothing from the
         // workload.
-        let displaced = round_trips.saturating_sub(now.idle - self.idle);
+        let idle = now.idle.saturating_sub(self.idle);
+        let displaced = round_trips.saturating_sub(idle);
         let share = match result.wall.0 {
             0 => 0.0,
             wall => ((excess + displaced).0 as f64 / wall as f64).min(1.0),
@@ -117,7 +120,8 @@ impl Reading {
         result.figures.insert("transport_tax_fraction".to_owned(), share);
         result.figures.insert("transport_latency_ns".to_owned(), excess.0 as f64);
         result.figures.insert("transport_cpu_ns".to_owned(), busy.0 as f64);
-        result.machine_cpu = result.machine_cpu.map(|all| all.saturating_sub(outside));
+        // Of the only processor, to the nanosecond; the kernel's own sums are in ticks.
+        result.machine_cpu = Some((now.at - self.at).saturating_sub(idle));
         if share > TAX_LIMIT {
             let why = format!(
                 "{} {:.1} % of its time (limit {:.0} %)",
@@ -130,11 +134,42 @@ impl Reading {
     }
 }
 
-/// Time the only processor had nothing to do, waiting for disks included, to 10 ms
-/// (`/proc/stat`: user, nice, system, idle, iowait in hundredths of a second).
+/// Time the only processor had nothing to do, waiting for disks included. `/proc/timer_list` has
+/// it to the nanosecond; the hundredths of a second of `/proc/stat` are longer than a short
+/// phase waits in all.
 fn idle_time() -> Nanos {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(4).take(2);
-    let hundredths: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
-    Nanos::from_millis(hundredths * 10)
+    idle_of(&std::fs::read_to_string("/proc/timer_list").unwrap_or_default())
+}
+
+/// The two sums in the text of `/proc/timer_list`, of every processor. A kernel that keeps none
+/// was never idle: its overhead is then told as more than it is, not as less.
+fn idle_of(timers: &str) -> Nanos {
+    let sleeps = timers.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let idle = matches!(name.trim(), ".idle_sleeptime" | ".iowait_sleeptime");
+        value.split_whitespace().next()?.parse::<u64>().ok().filter(|_| idle)
+    });
+    Nanos(sleeps.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_time_is_what_the_processor_slept_with_and_without_a_disk_to_wait_for() {
+        let timers = "\
+cpu: 0
+ clock 0:
+  .resolution: 1 nsecs
+  .tick_stopped   : 0
+  .idle_calls     : 87123
+  .idle_entrytime : 5000000000 nsecs
+  .idle_sleeptime : 4000000123 nsecs
+  .iowait_sleeptime: 1000000 nsecs
+  .last_jiffies   : 4294893700
+";
+        assert_eq!(idle_of(timers), Nanos(4_001_000_123));
+        assert_eq!(idle_of(""), Nanos::ZERO);
+    }
 }
