@@ -16,6 +16,7 @@ use units::Bytes;
 use crate::cache::{Lock, touch, unfinished};
 use crate::error::LabError;
 use crate::machine::{Machine, Use};
+use crate::saved_clock;
 use crate::vm::{Happening, Software, Vm};
 
 const RAM: &str = "ram";
@@ -80,9 +81,12 @@ fn make(
 ) -> Result<(), LabError> {
     std::fs::create_dir_all(work).map_err(LabError::at("create", work))?;
     let ram = empty_ram(machine)?;
-    let mut vm = boot(machine, software, &ram, stop)?;
-    vm.save_devices(&work.join(DEVICES))?;
+    let booted_by = Software { qemu: software.boots, ..software };
+    let mut vm = boot(machine, booted_by, &ram, stop)?;
+    let devices = work.join(DEVICES);
+    vm.save_devices(&devices)?;
     drop(vm);
+    saved_clock::change(&devices, machine.shift_for(Use::Checkpoint), machine.shift)?;
     let path = work.join(RAM);
     let file = File::create(&path).map_err(LabError::at("create", &path))?;
     copy_sparse(&ram, &file, machine.ram).map_err(LabError::at("write", &path))?;

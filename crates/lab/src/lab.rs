@@ -67,6 +67,8 @@ pub struct Lab {
     parts: Parts,
     /// The emulator that runs: a copy of the one in `parts`, where there can be one.
     emulator: Qemu,
+    /// The emulator that boots guests: the same with a clock of whole nanoseconds.
+    boots: Qemu,
     profile: MachineProfile,
     machine: Machine,
     inputs: Inputs,
@@ -120,8 +122,9 @@ impl Lab {
         let inputs = Inputs::of(files)?;
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
         let qemu_version = parts.qemu.version()?;
+        let boots = copy_of(&parts.qemu, cache, Clock::Whole).unwrap_or(parts.qemu.clone());
         let emulator = match profile.clock() {
-            Clock::Whole => copy_of(&parts.qemu, cache, Clock::Whole).unwrap_or(parts.qemu.clone()),
+            Clock::Whole => boots.clone(),
             Clock::Fine => copy_of(&parts.qemu, cache, Clock::Fine)
                 .ok_or_else(|| profile.needs_fine_clock(&qemu_version))?,
         };
@@ -178,6 +181,7 @@ impl Lab {
         Ok(Lab {
             parts,
             emulator,
+            boots,
             profile,
             machine,
             inputs,
@@ -198,6 +202,7 @@ impl Lab {
     /// whose figures are the same.
     pub fn emulate_as_installed(&mut self) {
         self.emulator = self.parts.qemu.clone();
+        self.boots = self.parts.qemu.clone();
     }
 
     /// Whether the emulator that runs is the quicker copy.
@@ -284,7 +289,8 @@ impl Lab {
     }
 
     pub(crate) fn software(&self) -> Software<'_> {
-        Software { qemu: &self.emulator, kernel: &self.parts.kernel, initramfs: &self.initramfs }
+        let (qemu, boots) = (&self.emulator, &self.boots);
+        Software { qemu, boots, kernel: &self.parts.kernel, initramfs: &self.initramfs }
     }
 
     /// Makes the checkpoint if there is none, and checks it.

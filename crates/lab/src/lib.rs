@@ -36,6 +36,7 @@ mod profile;
 mod pulse;
 mod qmp;
 mod record;
+mod saved_clock;
 mod session;
 mod source_package;
 mod testbed;

@@ -126,6 +126,12 @@ pub(crate) enum Use {
     RealTime,
 }
 
+/// Virtual nanoseconds an instruction takes while a guest boots, as a power of two, where it is
+/// not more by the machine itself. At a quarter of a nanosecond a boot took 45 s of the host's
+/// processor, 30 of them in loops that wait for time to pass; see
+/// [`saved_clock`](crate::saved_clock).
+const BOOT_SHIFT: i8 = 3;
+
 /// What determines the emulated machine beside its software. All of it is part of a
 /// checkpoint's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +154,14 @@ impl Machine {
         4 * GIB + (self.ram.0 - self.below_4g())
     }
 
+    /// The clock of an emulator that runs it for this.
+    pub(crate) fn shift_for(&self, purpose: Use) -> i8 {
+        match purpose {
+            Use::Checkpoint => self.shift.max(BOOT_SHIFT),
+            Use::Trial | Use::RealTime => self.shift,
+        }
+    }
+
     /// QEMU with this machine.
     ///
     /// # Errors
@@ -167,7 +181,7 @@ impl Machine {
             command.arg(name).arg(value);
         };
         // Of an emulator with a fine clock the shift goes the other way.
-        let icount = format!("shift={},sleep=off", self.shift.unsigned_abs());
+        let icount = format!("shift={},sleep=off", self.shift_for(purpose).unsigned_abs());
         // One instruction takes 2^shift ns and idle time is skipped: no clock of the host is
         // left. TCG with one thread keeps everything in one order.
         match purpose {

@@ -83,7 +83,10 @@ pub(crate) struct Vm {
 /// Where a machine's software lies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Software<'a> {
+    /// Runs trials.
     pub(crate) qemu: &'a Qemu,
+    /// Boots guests: one whose clock counts whole nanoseconds.
+    pub(crate) boots: &'a Qemu,
     pub(crate) kernel: &'a Path,
     pub(crate) initramfs: &'a Path,
 }

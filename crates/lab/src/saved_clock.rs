@@ -1,0 +1,105 @@
+//! The clock in a saved machine. A guest boots with a coarser clock than it works with: much of
+//! what a kernel does while it boots is waiting for time to pass (it measures its timers, it
+//! compares routines for so many ticks), in loops of which each round is emulated. A nanosecond
+//! that holds fewer instructions passes sooner. Nothing that a trial measures is of that time.
+//!
+//! QEMU keeps how many instructions were executed and a number of nanoseconds to be added to
+//! what they took. At the change from one clock to the other that sum has to stay the same, so
+//! the number is written anew.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::error::LabError;
+
+/// What stands before the two numbers: a subsection of the state, the length of its name, its
+/// name, its version.
+const BEFORE: &[u8] = b"\x05\x0ctimer/icount\0\0\0\x01";
+
+/// Has the state of devices in a file, saved by an emulator whose instructions took 2^`from` ns,
+/// go on at the same moment in one whose instructions take 2^`to` ns.
+///
+/// # Errors
+/// When the file has no such clock, or cannot be read or written.
+pub(crate) fn change(path: &Path, from: i8, to: i8) -> Result<(), LabError> {
+    let state = std::fs::read(path).map_err(LabError::at("read", path))?;
+    let unknown =
+        || LabError::value(path.display().to_string(), "QEMU's clock is not where it is known");
+    let (at, [bias, count]) = numbers(&state).ok_or_else(unknown)?;
+    let bias = moved(bias, count, from, to).ok_or_else(unknown)?;
+    let file = File::options().write(true).open(path).map_err(LabError::at("open", path))?;
+    file.write_all_at(&bias.to_be_bytes(), at as u64).map_err(LabError::at("write", path))
+}
+
+/// Where the numbers are and what they are; `None` where they do not stand exactly once.
+fn numbers(state: &[u8]) -> Option<(usize, [i64; 2])> {
+    let mut found = state.windows(BEFORE.len()).enumerate().filter(|(_, it)| *it == BEFORE);
+    let (Some((start, _)), None) = (found.next(), found.next()) else { return None };
+    let at = start + BEFORE.len();
+    let number = |at: usize| {
+        let bytes = state.get(at..at + 8)?;
+        Some(i64::from_be_bytes(bytes.try_into().ok()?))
+    };
+    Some((at, [number(at)?, number(at + 8)?]))
+}
+
+/// The number of nanoseconds to be added by the other clock.
+fn moved(bias: i64, count: i64, from: i8, to: i8) -> Option<i64> {
+    bias.checked_add(taken(count, from)?)?.checked_sub(taken(count, to)?)
+}
+
+/// Nanoseconds that so many instructions take, as the emulators count: [`fine_clock`] drops what
+/// is below one.
+///
+/// [`fine_clock`]: crate::emulator
+fn taken(count: i64, shift: i8) -> Option<i64> {
+    match shift {
+        0.. => count.checked_mul(1 << shift),
+        _ => Some(count >> -shift),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(bias: i64, count: i64) -> Vec<u8> {
+        let mut state = b"before timer \x05\x17timer/icount/warp_timer".to_vec();
+        state.extend(BEFORE);
+        state.extend(bias.to_be_bytes());
+        state.extend(count.to_be_bytes());
+        state.extend(b"after");
+        state
+    }
+
+    #[test]
+    fn the_moment_stays_the_same_and_nothing_else_changes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("devices");
+        for to in [-3, -2, 0, 2] {
+            std::fs::write(&path, state(1000, 4_000_001)).unwrap();
+            change(&path, 3, to).unwrap();
+            let changed = std::fs::read(&path).unwrap();
+            let (at, [bias, count]) = numbers(&changed).unwrap();
+            assert_eq!(count, 4_000_001);
+            assert_eq!(bias + taken(count, to).unwrap(), 1000 + 8 * 4_000_001, "{to}");
+            let mut same = state(1000, 4_000_001);
+            same[at..at + 8].copy_from_slice(&bias.to_be_bytes());
+            assert_eq!(changed, same);
+        }
+    }
+
+    #[test]
+    fn a_state_without_one_such_clock_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("devices");
+        let twice = [state(0, 1), state(0, 1)].concat();
+        let cut = state(0, 1)[..state(0, 1).len() - 8].to_vec();
+        for state in [b"nothing".to_vec(), twice, cut] {
+            std::fs::write(&path, &state).unwrap();
+            assert!(change(&path, 3, -2).is_err());
+            assert_eq!(std::fs::read(&path).unwrap(), state);
+        }
+    }
+}
