@@ -11,6 +11,7 @@ mod features;
 mod manifests;
 mod pages;
 mod ratchet;
+mod screens;
 mod size;
 mod sources;
 mod style;
@@ -33,6 +34,7 @@ usage: cargo xtask WORD
   ratchet    lowers the numbers in xtask/ratchet.toml to what is counted
   style      names, headings, holes
   pages      writes docs/reference
+  screens    runs what docs/screens.md shows, some minutes, and writes what is shown then
   dist       an archive and a Debian package below target/dist; a second word names a binary
              that is built already";
 
@@ -68,6 +70,7 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         "ratchet" => ratchet::lower(&counts(&sources::workspace()?)?).map(|()| nothing),
         "style" => style::check(&sources::workspace()?),
         "pages" => pages::write().map(|()| nothing),
+        "screens" => screens::write().map(|()| nothing),
         "dist" => dist::make(std::env::args_os().nth(2).map(PathBuf::from)).map(|()| nothing),
         "check" => {
             let crates = sources::workspace()?;

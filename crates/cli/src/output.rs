@@ -148,10 +148,15 @@ impl Documents {
     }
 }
 
-/// Columns of the user's terminal, up to those of a report.
+/// Columns of the user's terminal, or what `COLUMNS` says where there is none, up to those of a
+/// report.
 fn width() -> usize {
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .map_or(WIDTH, |size| usize::from(size.ws_col).clamp(60, WIDTH))
+    let terminal = rustix::termios::tcgetwinsize(std::io::stdout());
+    let columns = match terminal {
+        Ok(size) => Some(usize::from(size.ws_col)),
+        Err(_) => std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()),
+    };
+    columns.map_or(WIDTH, |columns| columns.clamp(60, WIDTH))
 }
 
 /// Whether the user's terminal takes colours and the user wants them: `NO_COLOR` counts where

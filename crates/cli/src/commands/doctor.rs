@@ -116,16 +116,27 @@ fn filesystems() -> Vec<String> {
         let description = filesystem.describe();
         let here = not_here(description);
         let mut line = format!("{:<18} {:<9}", description.name, word(here.is_none()));
+        let mut reasons: Vec<_> =
+            here.map(|reason| format!("here: {reason}")).into_iter().collect();
         for (called, lab) in &labs {
-            let works = lab.refusal(called, description).is_none();
-            line += &format!(" {:<width$}", word(works), width = called.len().max(9));
+            let refusal = lab.refusal(called, description);
+            line += &format!(" {:<width$}", word(refusal.is_none()), width = called.len().max(9));
+            reasons.extend(refusal.map(|refusal| format!("{called}: {}", refusal.rule)));
         }
-        let detail = match here {
-            Some(reason) => format!("here: {reason}"),
-            None => description.summary.to_owned(),
+        let detail = match reasons.is_empty() {
+            true => description.summary.to_owned(),
+            false => reasons.join("; "),
         };
         lines.push(format!("{line} {detail}"));
     }
+    lines.push(
+        "\nhere: with --testbed dir or device, by what this machine has; lab: with --testbed"
+            .to_owned(),
+    );
+    lines.push(
+        "lab, which brings its own kernel and programs and needs nothing of this machine's"
+            .to_owned(),
+    );
     lines
 }
 
