@@ -16,6 +16,7 @@ use units::Bytes;
 use crate::cache::{Lock, touch, unfinished};
 use crate::error::LabError;
 use crate::machine::{Machine, Use};
+use crate::memory::Backing;
 use crate::saved_clock;
 use crate::vm::{Happening, Software, Vm};
 
@@ -173,7 +174,8 @@ fn boot(
     ram: &File,
     stop: &Stop,
 ) -> Result<Vm, LabError> {
-    let mut vm = Vm::start(machine, software, Use::Checkpoint, ram, None)?;
+    let region = Backing::Memory.region(Path::new("/"));
+    let mut vm = Vm::start(machine, software, Use::Checkpoint, ram, None, region)?;
     let mut patience = BootPatience::default();
     loop {
         let reason = match vm.wait(Instant::now() + BootPatience::LOOK, stop)? {
@@ -229,7 +231,8 @@ impl BootPatience {
     }
 }
 
-/// Starts a guest from a checkpoint, stopped: the order can be written.
+/// Starts a guest from a checkpoint, stopped: the order can be written. What its disks will hold
+/// lies in `backing`, a file beside the checkpoint's.
 ///
 /// # Errors
 /// When it does not load. A checkpoint that does not is removed, so that the next start makes
@@ -238,13 +241,15 @@ pub(crate) fn resume(
     path: &Path,
     machine: &Machine,
     software: Software<'_>,
+    backing: Backing,
 ) -> Result<Vm, LabError> {
     let open = |name: &str| {
         let path = path.join(name);
         File::options().read(true).write(true).open(&path).map_err(LabError::at("open", &path))
     };
     let (ram, devices) = (open(RAM)?, open(DEVICES)?);
-    let mut vm = Vm::start(machine, software, Use::Trial, &ram, Some(&devices))?;
+    let region = backing.region(path);
+    let mut vm = Vm::start(machine, software, Use::Trial, &ram, Some(&devices), region)?;
     match vm.loaded() {
         Ok(()) => Ok(vm),
         Err(error) => {

@@ -11,6 +11,7 @@ use crate::checkpoint;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::machine::Use;
+use crate::memory::Backing;
 use crate::vm::{Happening, Vm};
 
 /// A guest that does not come up within this, does not come up.
@@ -44,7 +45,9 @@ impl Lab {
         }
         let began = Instant::now();
         let ram = checkpoint::empty_ram(self.machine())?;
-        let mut vm = match Vm::start(self.machine(), self.software(), Use::RealTime, &ram, None) {
+        let region = Backing::Memory.region(Path::new("/"));
+        let (machine, software) = (self.machine(), self.software());
+        let mut vm = match Vm::start(machine, software, Use::RealTime, &ram, None, region) {
             Ok(vm) => vm,
             Err(error) => return unusable(error.to_string()),
         };

@@ -18,6 +18,7 @@ use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
 use crate::machine::{Inherited, Machine, Qemu, Use};
+use crate::memory::Backing;
 use crate::offer::Offer;
 use crate::optional::{self, PartDescription};
 use crate::profile::MachineProfile;
@@ -89,6 +90,8 @@ pub struct Lab {
 pub struct Extras {
     /// How much its disks may hold together; all the region has room for where `None`.
     pub store_limit: Option<Bytes>,
+    /// Where that lies.
+    pub backing: Backing,
     /// Virtual time after which it is given up; a week where `None`.
     pub virtual_limit: Option<Nanos>,
     /// Instructions that its kernel may execute without scheduling before it is taken for hung,
@@ -288,6 +291,11 @@ impl Lab {
         &self.parts
     }
 
+    /// The directory for images and checkpoints.
+    pub(crate) fn cache(&self) -> &Path {
+        self.checkpoints.parent().unwrap_or(&self.checkpoints)
+    }
+
     pub(crate) fn software(&self) -> Software<'_> {
         let (qemu, boots) = (&self.emulator, &self.boots);
         Software { qemu, boots, kernel: &self.parts.kernel, initramfs: &self.initramfs }
@@ -326,7 +334,7 @@ impl Lab {
             }
             let (directory, machine) = (&self.checkpoints, &self.machine);
             let path = checkpoint::obtain(directory, &self.key, machine, software, false, stop)?;
-            checkpoint::resume(&path, machine, software)
+            checkpoint::resume(&path, machine, software, extras.backing)
         };
         // A checkpoint that does not load is removed and made again, once.
         let vm = match resume() {

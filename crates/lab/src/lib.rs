@@ -56,6 +56,7 @@ pub use kernel_source::{KernelSource, SourceTree};
 pub use kvm::Kvm;
 pub use lab::{Extras, Lab, Parts};
 pub use machine::{Machine, Qemu};
+pub use memory::Backing;
 pub use names::{DEFAULT_LAB, find, names, remove};
 pub use offer::Offer;
 pub use optional::{OPTIONAL_PARTS, OptionalPart, PartDescription, Workshop, part, part_with};

@@ -1,5 +1,10 @@
-//! How much of the host's memory guests may take, and how much a trial's guest will.
+//! How much of the host guests may take, how much a trial's guest will, and where the contents
+//! of its disks lie: in memory, or in a file where memory has no room for them.
 
+use std::io;
+use std::path::Path;
+
+use guest::region::{REGION_BYTES, Region, STORE_AT};
 use stack::Refusal;
 use stack::layouts::{Role, Share};
 use trial::TrialSpec;
@@ -9,12 +14,68 @@ use workload::InputFacts;
 use crate::disks::Disk;
 use crate::machine::{Machine, QEMU_OVERHEAD};
 
-/// Left to everything else on the host.
+/// Memory left to everything else on the host.
 const RESERVE: Bytes = Bytes::from_mib(512);
+/// The most that a guest's disks can hold together.
+const STORE_MAX: Bytes = Bytes(REGION_BYTES - STORE_AT);
+/// Room on the cache directory's filesystem left to everything else.
+const DISK_RESERVE: Bytes = Bytes::from_gib(2);
 /// What a filesystem writes beside files: journal, bitmaps, inode tables.
 const OVERHEAD: Bytes = Bytes::from_mib(192);
 /// What one inode costs beside its contents.
 const PER_INODE: u64 = 4096 + 512;
+
+/// Where the contents of a guest's disks lie. A trial's figures are the same with either: its
+/// time is virtual.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Backing {
+    /// In memory of the host.
+    #[default]
+    Memory,
+    /// In a file without a name in the cache directory, which is gone with its guest.
+    File,
+}
+
+impl Backing {
+    /// An empty region in it; `directory` is where a file is made.
+    ///
+    /// # Errors
+    /// When the kernel has no memory files, or the file cannot be made.
+    pub(crate) fn region(self, directory: &Path) -> io::Result<Region> {
+        match self {
+            Backing::Memory => Region::in_memory(REGION_BYTES),
+            Backing::File => {
+                let file = tempfile::tempfile_in(directory)?;
+                file.set_len(REGION_BYTES)?;
+                Ok(Region::new(file, 0, REGION_BYTES))
+            }
+        }
+    }
+}
+
+/// What guests may take of the host now, together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// What is available on the host and to this process's control group, less a reserve.
+    pub(crate) memory: Bytes,
+    /// What the cache directory's filesystem has left, less a reserve.
+    pub(crate) disk: Bytes,
+}
+
+impl Room {
+    /// Looks now; `cache` is the lab's cache directory.
+    pub(crate) fn now(cache: &Path) -> Room {
+        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let available = available(&meminfo).unwrap_or(Bytes::ZERO);
+        let limit = control_group_room().unwrap_or(Bytes(u64::MAX));
+        let disk = rustix::fs::statvfs(cache)
+            .map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
+        Room {
+            memory: Bytes(available.0.min(limit.0).saturating_sub(RESERVE.0)),
+            disk: Bytes(disk.saturating_sub(DISK_RESERVE.0)),
+        }
+    }
+}
 
 /// What a guest will take at its peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,29 +131,64 @@ impl Peak {
         self.machine + self.store
     }
 
+    /// Where the contents of its disks fit, memory first; `None` if nowhere.
+    pub(crate) fn backing(self, room: Room) -> Option<Backing> {
+        if self.store > STORE_MAX {
+            return None;
+        }
+        if self.total() <= room.memory {
+            return Some(Backing::Memory);
+        }
+        (self.machine <= room.memory && self.store <= room.disk).then_some(Backing::File)
+    }
+
+    /// How many such guests fit beside each other.
+    pub(crate) fn guests(self, room: Room) -> u64 {
+        match self.backing(room) {
+            None => 0,
+            Some(Backing::Memory) => room.memory.0 / self.total().0.max(1),
+            Some(Backing::File) => {
+                (room.memory.0 / self.machine.0.max(1)).min(room.disk.0 / self.store.0.max(1))
+            }
+        }
+    }
+
+    /// How much the disks may hold before the host is short: half of what is left beside what
+    /// was predicted.
+    pub(crate) fn store_limit(self, room: Room) -> Bytes {
+        let left = match self.backing(room) {
+            Some(Backing::File) => room.disk.0.saturating_sub(self.store.0),
+            _ => room.memory.0.saturating_sub(self.total().0),
+        };
+        self.store + Bytes(left / 2)
+    }
+
     /// Refuses what does not fit, with the figures.
-    pub(crate) fn admit(self, contender: &str, room: Bytes) -> Option<Refusal> {
-        (self.total() > room).then(|| {
+    pub(crate) fn admit(self, contender: &str, room: Room) -> Option<Refusal> {
+        if self.backing(room).is_some() {
+            return None;
+        }
+        if self.store > STORE_MAX {
             let rule = format!(
-                "its guest may take {} of memory ({} for the machine, {} for what its disks will \
-                 hold), {room} are free",
-                self.total(),
-                self.machine,
+                "its disks will hold {}, and {STORE_MAX} is the most the lab keeps for a guest",
                 self.store
             );
-            Refusal::new(contender, rule)
-                .with_next("a smaller --scale, or a machine profile with less memory")
-        })
+            return Some(Refusal::new(contender, rule).with_next("a smaller --scale"));
+        }
+        let rule = format!(
+            "its guest may take {} of memory ({} for the machine, {} for what its disks will \
+             hold), {} are free; nor are {} in the cache directory, which has {}",
+            self.total(),
+            self.machine,
+            self.store,
+            room.memory,
+            self.store,
+            room.disk,
+        );
+        let next = "a smaller --scale, or a machine profile with less memory, or XDG_CACHE_HOME on \
+                    a filesystem with more room";
+        Some(Refusal::new(contender, rule).with_next(next))
     }
-}
-
-/// Memory guests may take now, together: what is available on the host and to this process's
-/// control group, less a reserve.
-pub(crate) fn room() -> Bytes {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = available(&meminfo).unwrap_or(Bytes::ZERO);
-    let limit = control_group_room().unwrap_or(Bytes(u64::MAX));
-    Bytes(available.0.min(limit.0).saturating_sub(RESERVE.0))
 }
 
 fn available(meminfo: &str) -> Option<Bytes> {
@@ -119,14 +215,48 @@ mod tests {
     fn what_is_available_is_read() {
         let text = "MemTotal:       24682784 kB\nMemFree:  1 kB\nMemAvailable:   24261632 kB\n";
         assert_eq!(available(text), Some(Bytes(24_261_632 << 10)));
-        assert!(room() > Bytes::ZERO);
+        let room = Room::now(Path::new("/"));
+        assert!(room.memory > Bytes::ZERO && room.disk > Bytes::ZERO);
+    }
+
+    #[test]
+    fn what_memory_cannot_hold_goes_to_a_file_where_there_is_room() {
+        let peak = Peak { machine: Bytes::from_gib(1), store: Bytes::from_gib(3) };
+        let room =
+            |memory, disk| Room { memory: Bytes::from_gib(memory), disk: Bytes::from_gib(disk) };
+        for (memory, disk, backing, guests, limit) in [
+            (4, 0, Some(Backing::Memory), 1, 3),
+            (9, 3, Some(Backing::Memory), 2, 5),
+            (3, 3, Some(Backing::File), 1, 3),
+            (3, 9, Some(Backing::File), 3, 6),
+            (2, 90, Some(Backing::File), 2, 46),
+            (3, 2, None, 0, 3),
+            (0, 90, None, 0, 3),
+        ] {
+            let room = room(memory, disk);
+            assert_eq!(peak.backing(room), backing, "{room:?}");
+            assert_eq!(peak.guests(room), guests, "{room:?}");
+            assert_eq!(peak.admit("ext4", room).is_none(), backing.is_some(), "{room:?}");
+            let floor = Bytes::from_mib(limit * 1024);
+            assert!(peak.store_limit(room) >= floor, "{room:?}: {}", peak.store_limit(room));
+            assert!(peak.store_limit(room).0 < floor.0 + (1 << 30), "{room:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_contents_has_no_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let region = Backing::File.region(directory.path()).unwrap();
+        assert_eq!(region.len(), REGION_BYTES);
+        assert_eq!(region.file().metadata().unwrap().len(), REGION_BYTES);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_refusal_has_the_figures() {
         let peak = Peak { machine: Bytes::from_gib(1), store: Bytes::from_gib(3) };
-        assert!(peak.admit("ext4", Bytes::from_gib(5)).is_none());
-        let refusal = peak.admit("ext4", Bytes::from_gib(2)).unwrap().to_string();
+        let room = Room { memory: Bytes::from_gib(2), disk: Bytes::from_gib(1) };
+        let refusal = peak.admit("ext4", room).unwrap().to_string();
         assert!(refusal.contains("4.00 GiB") || refusal.contains("4 GiB"), "{refusal}");
         assert!(refusal.contains("2.00 GiB") || refusal.contains("2 GiB"), "{refusal}");
     }

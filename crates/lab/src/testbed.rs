@@ -6,13 +6,12 @@ use stack::Refusal;
 use store::Environment;
 use testbed::{Share, Stop, Stopped, Testbed};
 use trial::{Event, Outcome, Step, TrialSpec};
-use units::Bytes;
 use workload::{InputKind, PhaseEvent};
 
 use crate::disks;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab};
-use crate::memory::{self, Peak};
+use crate::memory::{Peak, Room};
 use crate::offer::{lacking, needs_part};
 use crate::optional::SYSTEM_PART;
 use crate::record;
@@ -24,7 +23,7 @@ impl Lab {
         Ok(Peak::of(self.machine(), inputs.0, spec, self.input_facts(), &disks))
     }
 
-    fn refusal(&self, spec: &TrialSpec, room: Bytes) -> Option<Refusal> {
+    fn refusal(&self, spec: &TrialSpec, room: Room) -> Option<Refusal> {
         let name = spec.contender.name.as_str();
         let filesystem = stack::filesystems::find(&spec.contender.filesystem)?.describe();
         if let Some(refusal) = self.offer().refusal(name, filesystem) {
@@ -108,14 +107,9 @@ impl Testbed for Lab {
 
     fn lanes(&self, specs: &[TrialSpec]) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let largest = specs
-            .iter()
-            .filter_map(|spec| self.peak(spec).ok())
-            .map(Peak::total)
-            .max()
-            .unwrap_or(Bytes::from_gib(1));
-        let fit = memory::room().0 / largest.0.max(1);
-        cores.min(usize::try_from(fit).unwrap_or(cores)).max(1)
+        let room = Room::now(self.cache());
+        let fit = specs.iter().filter_map(|spec| Some(self.peak(spec).ok()?.guests(room))).min();
+        cores.min(fit.and_then(|fit| usize::try_from(fit).ok()).unwrap_or(cores)).max(1)
     }
 
     fn share(&self) -> Share {
@@ -123,7 +117,7 @@ impl Testbed for Lab {
     }
 
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
-        let room = memory::room();
+        let room = Room::now(self.cache());
         let refused = |(nth, spec): (usize, &TrialSpec)| Some((nth, self.refusal(spec, room)?));
         specs.iter().enumerate().filter_map(refused).collect()
     }
@@ -137,13 +131,13 @@ impl Testbed for Lab {
         let mut ended = None;
         let mut phases = Vec::new();
         // A filesystem that writes more than was predicted is stopped before the host is
-        // short of memory: it gets half of what is left beside its prediction.
-        let store_limit = self.peak(spec).ok().map(|peak| {
-            let spare = memory::room().0.saturating_sub(peak.total().0);
-            peak.store + Bytes(spare / 2)
-        });
+        // short of room.
+        let room = Room::now(self.cache());
+        let peak = self.peak(spec).ok();
+        let store_limit = peak.map(|peak| peak.store_limit(room));
+        let backing = peak.and_then(|peak| peak.backing(room)).unwrap_or_default();
         let keep_requests = self.request_logs().is_some();
-        let extras = Extras { store_limit, keep_requests, ..Extras::default() };
+        let extras = Extras { store_limit, backing, keep_requests, ..Extras::default() };
         let carried = self.carry_out(spec, &extras, stop, &mut |event| {
             // The end is told when the logs are written: a trial that is finished has them.
             match event {

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guest::DOORBELL;
-use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES, REGION_BYTES, Region};
+use guest::region::{KERNEL_LOG_AT, KERNEL_LOG_BYTES, Region};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ pub(crate) struct Software<'a> {
 
 impl Vm {
     /// Starts a machine with its RAM in `ram`: one that boots, or, with the state of its
-    /// devices in a file, one that goes on from there.
+    /// devices in a file, one that goes on from there. It shares `region` with us.
     ///
     /// # Errors
     /// When QEMU cannot be started.
@@ -103,10 +103,11 @@ impl Vm {
         purpose: Use,
         ram: &File,
         devices: Option<&File>,
+        region: io::Result<Region>,
     ) -> Result<Vm, LabError> {
         let no_start = |reason: String| LabError::NoStart { reason, kernel_log: String::new() };
-        let region = Region::in_memory(REGION_BYTES)
-            .map_err(|error| no_start(format!("memory for the simulated disks: {error}")))?;
+        let region =
+            region.map_err(|error| no_start(format!("room for the simulated disks: {error}")))?;
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_start(error.to_string()))?;
         let theirs = OwnedFd::from(theirs);
         let library = flush_clock::library()

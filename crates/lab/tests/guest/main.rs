@@ -13,7 +13,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use guest::Sabotage;
-use lab::{BuildOptions, Extras, Lab, LabError, MachineProfile};
+use lab::{Backing, BuildOptions, Extras, Lab, LabError, MachineProfile};
 use stack::Contender;
 use testbed::{Stop, Testbed};
 use trial::{Event, InputFiles, Outcome, Step, TrialSpec, WorkloadChoice};
@@ -91,8 +91,9 @@ fn repeats_are_identical(lab: &Lab, _: &Path) {
 
 fn the_hosts_memory_is_not_felt(lab: &Lab, _: &Path) {
     // Numbers of eight and of eleven digits, and none.
-    let told = |limit: Option<Bytes>| {
-        let extras = Extras { store_limit: limit, keep_requests: true, ..Extras::default() };
+    let told = |limit: Option<Bytes>, backing: Backing| {
+        let store_limit = limit;
+        let extras = Extras { store_limit, backing, keep_requests: true, ..Extras::default() };
         let mut walls = Vec::new();
         let carried = lab
             .carry_out(&spec(1), &extras, &Stop::new(), &mut |event| {
@@ -104,10 +105,11 @@ fn the_hosts_memory_is_not_felt(lab: &Lab, _: &Path) {
         assert!(!walls.is_empty(), "it worked");
         (walls, carried.log_digest)
     };
-    let free = told(None);
+    let free = told(None, Backing::Memory);
     for limit in [64_000_000, 12_000_000_000] {
-        assert_eq!(told(Some(Bytes(limit))), free, "{limit}");
+        assert_eq!(told(Some(Bytes(limit)), Backing::Memory), free, "{limit}");
     }
+    assert_eq!(told(None, Backing::File), free, "contents of disks in a file");
 }
 
 fn the_quick_copy_counts_the_same(lab: &Lab, cache: &Path) {

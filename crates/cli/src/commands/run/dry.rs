@@ -73,7 +73,9 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
             estimate.known,
             estimate.trials
         ),
-        None => "unknown: no such trial was run before".to_owned(),
+        None => {
+            "unknown: no such trial was run here before; a run with --repeats 1 tells".to_owned()
+        }
     };
     text += &format!("\nroom:  {room}\ntime:  {time}\n");
     text
