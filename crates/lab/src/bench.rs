@@ -193,7 +193,7 @@ fn carry_out(
     match outcome {
         Some(Outcome::Done) => Ok((carried, results)),
         Some(other) => Err(wrong(other.to_string())),
-        None => Err(wrong("it told no end".to_owned())),
+        None => Err(wrong("it reported no outcome".to_owned())),
     }
 }
 

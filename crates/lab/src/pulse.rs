@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use crate::error::LabError;
 use crate::vm::Vm;
 
-/// A guest is left in peace for this long after each sign of life: asking takes the emulator
+/// A guest is left alone for this long after each sign of life: asking takes the emulator
 /// a moment.
-const PEACE: Duration = Duration::from_secs(2);
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
 /// Virtual seconds without a count that make a hang. One could fall between two counts.
 const SECONDS_MAX: u64 = 2;
 /// Instructions of a nanosecond each in a virtual second.
@@ -96,7 +96,7 @@ impl Pulse {
         }
     }
 
-    /// Feels it: `beat` is the guest's own count.
+    /// Checks it: `beat` is the guest's own count.
     pub(crate) fn check(&mut self, beat: u64, probed: &mut impl Probed) -> Sign {
         self.check_at(Instant::now(), beat, probed)
     }
@@ -106,7 +106,7 @@ impl Pulse {
             (self.beat, self.beaten, self.first) = (beat, now, None);
             return Sign::Life;
         }
-        if now.duration_since(self.beaten) < PEACE {
+        if now.duration_since(self.beaten) < GRACE_PERIOD {
             return Sign::Life;
         }
         // An emulator that does not answer has gone, which its end tells better.

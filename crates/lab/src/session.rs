@@ -23,7 +23,7 @@ use crate::pulse::{PATIENCE, Pulse, Sign};
 use crate::vm::{Happening, Spent, Vm};
 
 /// How often a guest that says nothing is looked after.
-const FEEL_EVERY: Duration = Duration::from_secs(1);
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// How long a kernel may take to write its log.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -183,7 +183,7 @@ fn watch(
     let wall_end = passing.began + Duration::from(timeout).min(Duration::from_secs(1 << 31));
     let mut pulse = Pulse::new(vm.shift(), patience);
     loop {
-        let happening = vm.wait(wall_end.min(Instant::now() + FEEL_EVERY), stop)?;
+        let happening = vm.wait(wall_end.min(Instant::now() + CHECK_EVERY), stop)?;
         passing.take_events(vm, words, sink)?;
         if passing.ended {
             return Ok(None);

@@ -175,7 +175,7 @@ impl Testbed for Lab {
             }
             // The guest's watch ends with an outcome or an error.
             (Ok(()), None) => {
-                let reason = "it told no end".to_owned();
+                let reason = "it reported no outcome".to_owned();
                 Outcome::GuestDied { reason, kernel_log: String::new() }
             }
         };

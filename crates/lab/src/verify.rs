@@ -179,7 +179,7 @@ fn repeat(
         other_request,
         made,
         outcome: outcome.unwrap_or(Outcome::GuestDied {
-            reason: "it told no end".to_owned(),
+            reason: "it reported no outcome".to_owned(),
             kernel_log: String::new(),
         }),
     })

@@ -54,7 +54,8 @@ pub struct PhaseResult {
     pub wall: Nanos,
     /// CPU of the process and its children.
     pub cpu: CpuTime,
-    /// CPU of the whole machine, to 10 ms; `None` where the kernel does not tell.
+    /// CPU of the whole machine, in the lab exact, elsewhere to 10 ms; `None` where the kernel does
+    /// not report it.
     pub machine_cpu: Option<Nanos>,
     /// Ops completed, of all kinds.
     pub ops: u64,

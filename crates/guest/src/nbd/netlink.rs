@@ -48,7 +48,7 @@ pub(crate) fn connect(nth: u32, disk: &DiskOrder, socket: BorrowedFd<'_>) -> io:
     let family = find(&answer, FAMILY_ID)
         .and_then(|bytes| bytes.try_into().ok())
         .map(u16::from_ne_bytes)
-        .ok_or_else(|| io::Error::other("nbd: the kernel did not tell its family"))?;
+        .ok_or_else(|| io::Error::other("nbd: the kernel did not report its family"))?;
     let queue = &disk.queue;
     let flag = |on: bool, flag: u64| if on { flag } else { 0 };
     let flags = HAS_FLAGS

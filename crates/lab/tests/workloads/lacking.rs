@@ -87,7 +87,7 @@ pub(crate) fn no_such_feature(lab: &Lab) {
     assert!(fragments(exfat.phase("mongo", "create")).is_some_and(|mean| mean >= 1.0), "by FIBMAP");
     let create = tmpfs.phase("mongo", "create");
     assert_eq!(fragments(create), None);
-    assert!(create.notes[0].contains("does not tell where files lie"), "{:?}", create.notes);
+    assert!(create.notes[0].contains("does not report where files lie"), "{:?}", create.notes);
 }
 
 /// What is written to the disk falls with what can be compressed, and only where it is.

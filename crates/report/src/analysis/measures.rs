@@ -230,7 +230,7 @@ impl Measure {
             Measure::WriteRate => rate(Rate::Bytes(result.write_bytes, result.wall))?,
             Measure::Cpu => result.cpu.total().as_secs_f64(),
             Measure::MachineCpu => {
-                result.machine_cpu.ok_or("the kernel does not tell")?.as_secs_f64()
+                result.machine_cpu.ok_or("the kernel does not report it")?.as_secs_f64()
             }
             Measure::DeviceWriteBytes => device()?.write_bytes.0 as f64,
             Measure::DeviceWrites => device()?.writes as f64,

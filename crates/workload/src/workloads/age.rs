@@ -398,7 +398,7 @@ fn score(context: &mut Context<'_>, aging: &Aging<'_>) -> Result<(), Failure> {
     if let Some((number, _)) = aging.files.first()
         && let Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) = map(&name(*number))
     {
-        context.skip(&SCORE, "this filesystem does not tell where files lie (FIEMAP, FIBMAP)");
+        context.skip(&SCORE, "this filesystem does not report where files lie (FIEMAP, FIBMAP)");
         return Ok(());
     }
     let count = aging.files.len() as u64;

@@ -358,7 +358,7 @@ pub(super) fn figures(result: &mut PhaseResult, name: &str, count: f64) {
     result.figures.insert("cpu_percent".to_owned(), cpu);
 }
 
-/// Twice the machine's memory, in bytes; `None` where the kernel does not tell.
+/// Twice the machine's memory, in bytes; `None` where the kernel does not report it.
 fn twice_the_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;

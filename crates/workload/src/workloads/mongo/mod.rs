@@ -547,7 +547,7 @@ fn note_fragments(target: BorrowedFd<'_>, trees: &[&str], result: &mut PhaseResu
     if let Err(error) = walked {
         result.notes.push(format!("fragments were not counted: {error}: {}", error.source));
     } else if let Some(error) = refused {
-        result.notes.push(format!("this filesystem does not tell where files lie: {error}"));
+        result.notes.push(format!("this filesystem does not report where files lie: {error}"));
     } else if files > 0 {
         result.figures.insert("fragments_per_file".to_owned(), pieces as f64 / files as f64);
     }
