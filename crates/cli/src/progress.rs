@@ -78,7 +78,6 @@ struct Progress {
     /// The trials that run now, by their place in the order.
     running: BTreeMap<u32, Running>,
     lanes: u32,
-    began: Instant,
     shown: Instant,
 }
 
@@ -124,7 +123,6 @@ impl Progress {
             remaining,
             running: BTreeMap::new(),
             lanes: u32::try_from(lanes).unwrap_or(1).max(1),
-            began: now,
             shown: now,
         };
         progress.estimate();
@@ -145,9 +143,8 @@ impl Progress {
                 self.draw(ordinal);
             }
             RunEvent::Trial { ordinal, event } => self.within(ordinal, event),
-            RunEvent::TrialStored { ordinal, spec, outcome } => {
-                let began = self.running.remove(&ordinal).map(|running| running.began);
-                let took = began.unwrap_or(self.began).elapsed();
+            RunEvent::TrialStored { ordinal, spec, outcome, took } => {
+                self.running.remove(&ordinal);
                 if outcome.is_done() {
                     self.durations.add(spec, took);
                 }
@@ -191,15 +188,15 @@ impl Progress {
             let message = format!("{}: {}", running.title, running.at);
             self.bar.set_message(text::line(&message));
         }
-        let text = match self.left {
-            None => "time left unknown until more trials have ended".to_owned(),
-            Some(left) => {
-                let gone: Duration =
-                    self.running.values().map(|running| running.began.elapsed()).sum();
-                format!("about {} left", rounded(left.saturating_sub(gone) / self.lanes))
-            }
-        };
-        self.bar.set_prefix(text);
+        let unknown = || "time left unknown until more trials have ended".to_owned();
+        self.bar.set_prefix(self.left().unwrap_or_else(unknown));
+    }
+
+    /// How long it will take from now; `None` without a basis.
+    fn left(&self) -> Option<String> {
+        let gone: Duration = self.running.values().map(|running| running.began.elapsed()).sum();
+        let left = self.left?.saturating_sub(gone) / self.lanes;
+        Some(format!("about {} left", rounded(left)))
     }
 
     /// Takes a new estimate: when the run begins and when a trial has ended.
@@ -212,7 +209,8 @@ impl Progress {
         let took = rounded(took);
         let line = format!("{}: {outcome} ({took})", title(spec));
         if self.lines {
-            say!("{line}");
+            let left = self.left().filter(|_| self.bar.length() > Some(self.bar.position()));
+            say!("{line}{}", left.map_or_else(String::new, |left| format!(", {left}")));
         } else if !outcome.is_done() {
             self.bar.suspend(|| say!("{line}"));
         }

@@ -324,16 +324,18 @@ impl Lab {
         stop: &Stop,
         sink: &mut dyn FnMut(Event),
     ) -> Result<Carried, LabError> {
-        let began = std::time::Instant::now();
         let order = self.order(spec, extras)?;
         let software = self.software();
-        let resume = || {
+        // The time of a trial is without that of the checkpoint, which the first alone may make.
+        let mut began = std::time::Instant::now();
+        let mut resume = || {
             // Its digest is compared once for each lab that is opened.
             if self.checked.get().is_none() {
                 self.warm_up(stop)?;
             }
             let (directory, machine) = (&self.checkpoints, &self.machine);
             let path = checkpoint::obtain(directory, &self.key, machine, software, false, stop)?;
+            began = std::time::Instant::now();
             checkpoint::resume(&path, machine, software, extras.backing)
         };
         // A checkpoint that does not load is removed and made again, once.

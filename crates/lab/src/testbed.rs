@@ -150,6 +150,7 @@ impl Testbed for Lab {
             }
         });
         let carried = carried.and_then(|carried| {
+            sink(Event::Took(carried.whole.wall));
             if let Some(directory) = self.request_logs() {
                 record::write(directory, spec, &carried.logs, &phases)?;
             }

@@ -1,6 +1,7 @@
 //! What a run tells while it goes on.
 
 use std::path::Path;
+use std::time::Duration;
 
 use stack::Refusal;
 use trial::{Event, Outcome, TrialSpec};
@@ -65,6 +66,8 @@ pub enum RunEvent<'a> {
         spec: &'a TrialSpec,
         /// How it ended.
         outcome: &'a Outcome,
+        /// What it took of the host's time, without what it made for later ones.
+        took: Duration,
     },
 }
 

@@ -116,7 +116,7 @@ fn run_one(
     if ended.is_err() {
         return;
     }
-    record.host.get_or_insert_with(|| began.elapsed());
+    let took = *record.host.get_or_insert_with(|| began.elapsed());
     let outcome = record.outcome.get_or_insert_with(|| Outcome::GuestDied {
         reason: "the testbed reported no end".to_owned(),
         kernel_log: String::new(),
@@ -131,7 +131,7 @@ fn run_one(
     match stored {
         Ok(()) => {
             shared.done += 1;
-            shared.tell(RunEvent::TrialStored { ordinal, spec, outcome: &outcome });
+            shared.tell(RunEvent::TrialStored { ordinal, spec, outcome: &outcome, took });
         }
         Err(error) => {
             shared.error = Some(error);

@@ -2,6 +2,7 @@
 //! figure beside its limit and fails where one is above. A word leaves out all other figures:
 //! `cargo bench -p cli --bench cost -- report`.
 
+mod left;
 mod spent;
 mod stored;
 
@@ -21,6 +22,7 @@ const FIGURES: &[(&str, Measure)] = &[
     ("json", json),
     ("device", device),
     ("two", two_at_once),
+    ("left", left::measure),
 ];
 
 /// The word with which this program starts itself to write a store: what a process had once is
@@ -76,12 +78,16 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 /// fstrial with a home of its own below `home`.
 fn fstrial(home: &Path, words: &[&str]) -> Spent {
+    Spent::of(command(home, words))
+}
+
+fn command(home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fstrial"));
     command.args(words).current_dir(home).env("HOME", home).env("TERM", "dumb");
     for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
         command.env_remove(variable);
     }
-    Spent::of(command)
+    command
 }
 
 /// A store of so many contenders, workloads and repeats.
