@@ -108,7 +108,7 @@ impl Spread {
         let lab_software = match &prepared.request.testbed {
             TestbedRequest::Lab { name, .. } => {
                 say!("slurm: packing the lab for the nodes");
-                Some(crate::commands::lab::export_to(name.as_deref(), &spool.lab())?)
+                Some(crate::labs::export_to(name.as_deref(), &spool.lab())?)
             }
             _ => None,
         };

@@ -62,7 +62,7 @@ impl Places for Here {
                 }
                 InputKind::System => {
                     if let TestbedRequest::Lab { name, .. } = &request.testbed {
-                        inputs.files.system = crate::commands::lab::system(name.as_deref())?;
+                        inputs.files.system = crate::labs::system(name.as_deref())?;
                     }
                 }
                 InputKind::OwnProgram => inputs.files.program = own_program(request)?,
@@ -96,8 +96,7 @@ impl Places for Here {
             ),
             TestbedRequest::Lab { name, profile, disk, changes, request_log } => {
                 let disk = disk.as_deref();
-                let mut lab =
-                    crate::commands::lab::open(name.as_deref(), profile, disk, changes, &inputs)?;
+                let mut lab = crate::labs::open(name.as_deref(), profile, disk, changes, &inputs)?;
                 if let Some(directory) = request_log {
                     lab.keep_request_logs(directory.clone());
                 }

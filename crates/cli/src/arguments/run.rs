@@ -7,8 +7,7 @@ use units::{Bytes, Nanos};
 
 use super::{ClusterArguments, Outputs, StoreArgument, key_value, scale, size};
 
-/// The machine that is simulated when none is named.
-pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
+pub(crate) use crate::labs::DEFAULT_PROFILE;
 /// The wall time after which a trial is given up where none is named.
 const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(2 * 3600);
 

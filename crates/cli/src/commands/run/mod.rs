@@ -11,8 +11,9 @@ use trial::Outcome;
 
 use crate::arguments::Run;
 use crate::cluster::Spread;
+use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print, say};
+use crate::output::{print, say};
 use crate::places::Here;
 use crate::progress::Watch;
 

@@ -193,7 +193,7 @@ pub(super) fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failu
                 );
             }
             if arguments.clock == Clock::Real {
-                return Err(crate::commands::lab::refuse_real_time(
+                return Err(crate::labs::refuse_real_time(
                     arguments.lab.as_deref(),
                     arguments.profile(),
                 ));

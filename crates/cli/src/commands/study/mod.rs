@@ -9,8 +9,9 @@ use store::Store;
 use study::{STUDIES, Source, Study, load};
 
 use crate::arguments::{StudyAction, StudyArguments, StudyReport};
+use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print};
+use crate::output::print;
 
 /// Lists, shows, checks.
 pub(crate) fn study(arguments: StudyArguments) -> Ended {

@@ -15,8 +15,9 @@ use trial::Outcome;
 use super::{group, place};
 use crate::arguments::StudyRun;
 use crate::cluster::Spread;
+use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print, say};
+use crate::output::{print, say};
 use crate::places::Here;
 use crate::progress::{Watch, rounded};
 
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
             return asked.describe(&planned, &session);
         }
         // Before any run is created: a run belongs to the lab that it began in.
-        crate::commands::lab::complete(arguments.lab.as_deref(), &asked.lacking(&planned)?)?;
+        crate::labs::complete(arguments.lab.as_deref(), &asked.lacking(&planned)?)?;
         let execution = asked.execution();
         execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
     }
@@ -165,7 +166,7 @@ impl Asked<'_> {
             return Ok(Vec::new());
         }
         let contenders = in_lab.iter().flat_map(|one| one.contenders());
-        crate::commands::lab::lacking(
+        crate::labs::lacking(
             self.arguments.lab.as_deref(),
             contenders,
             in_lab.iter().flat_map(|one| one.workloads()),
