@@ -22,7 +22,7 @@ pub(crate) use self::disk::{DiskAction, DiskArguments, DiskCheck};
 pub(crate) use self::lab::{
     LabAction, LabAgreement, LabArguments, LabBench, LabBuild, LabCapabilities, LabFit, LabVerify,
 };
-pub(crate) use self::run::{Clock, DEFAULT_PROFILE, Place, Run, TestbedName};
+pub(crate) use self::run::{Place, Run};
 pub(crate) use self::study::{StudyAction, StudyArguments, StudyOutputs, StudyReport, StudyRun};
 use crate::exit::EXIT_CODES;
 
@@ -70,12 +70,6 @@ pub(crate) enum Command {
     /// One trial of a run on a node of a cluster: begun by Slurm
     #[command(hide = true)]
     SlurmTask(SlurmTask),
-}
-
-/// Reads `KEY=VALUE`.
-fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
-    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// The largest device: what ext4 takes without a wider block number, and more than any lab holds.

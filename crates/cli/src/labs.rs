@@ -16,6 +16,12 @@ use crate::output::say;
 /// The machine that is simulated when none is named.
 pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
 
+/// Reads a change of a value in a profile's file, `KEY=VALUE`.
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
 /// Where labs are kept.
 pub(crate) fn cache() -> Result<std::path::PathBuf, Failure> {
     lab::cache_directory().map_err(Failure::from(Exit::Refused))

@@ -14,6 +14,7 @@ mod memory;
 mod output;
 mod places;
 mod progress;
+mod testbeds;
 
 use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;

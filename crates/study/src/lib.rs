@@ -47,7 +47,7 @@ pub use execution::{
 pub use figures::PartRun;
 pub use formats::{Markdown, markdown_with_charts, render};
 pub use load::load;
-pub use matrix::{Planned, Wishes, matrix};
+pub use matrix::{Place, Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;
 pub use model::{
     Absent, Assumption, Because, Cause, Cell, Claim, Measured, NamedContender, NamedWorkload, Part,
