@@ -69,8 +69,10 @@ pub(crate) trait TestbedKind: Sync {
     /// What is fixed about it.
     fn describe(&self) -> &'static Description;
 
-    /// Adds its options of `run` and `crosscheck`.
-    fn options(&self, command: clap::Command) -> clap::Command;
+    /// Adds its options of `run` and `crosscheck`, if it has any.
+    fn options(&self, command: clap::Command) -> clap::Command {
+        command
+    }
 
     /// Adds its options of `study run`, whose help has no headings.
     fn study_options(&self, command: clap::Command) -> clap::Command {
@@ -83,11 +85,15 @@ pub(crate) trait TestbedKind: Sync {
     /// When they contradict each other, or it cannot do what they say.
     fn asked(&self, given: &Given) -> Result<TestbedRequest, Failure>;
 
-    /// What `study run` asks for with these options, part by part.
+    /// What `study run` asks for with these options, part by part: the same for each, unless it
+    /// says otherwise.
     ///
     /// # Errors
     /// As [`TestbedKind::asked`].
-    fn asked_for_study(&self, given: &Given, study: &Study) -> Result<OfPart, Failure>;
+    fn asked_for_study(&self, given: &Given, _study: &Study) -> Result<OfPart, Failure> {
+        let request = self.asked(given)?;
+        Ok(Box::new(move |_, _| Ok(request.clone())))
+    }
 
     /// What `run --like` asks for, if nothing that was given names another testbed.
     ///
