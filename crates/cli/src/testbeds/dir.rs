@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use stack::Contender;
 use study::Study;
 use testbed::{DirectoryTestbed, Testbed};
-use units::Bytes;
 
 use super::options::{WHERE, request};
 use super::{Configured, Description, Finding, Given, OfPart, OpenWith, OwnOptions, TestbedKind};
@@ -128,10 +127,6 @@ impl Configured for Settings {
 
     fn listed(&self) -> String {
         "directories".to_owned()
-    }
-
-    fn room(&self, _: Option<Bytes>) -> String {
-        "what the workloads write, removed afterwards".to_owned()
     }
 
     fn contenders(&self) -> Result<Option<Vec<Contender>>, Failure> {

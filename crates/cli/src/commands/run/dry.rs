@@ -56,7 +56,9 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
             shown.push(line);
         }
     }
-    let room = testbeds::read(&request.testbed)?.room(request.size);
+    let makes_filesystems = testbeds::describe(&request.testbed)?.makes_filesystems;
+    let size = request.size.filter(|_| makes_filesystems);
+    let room = testbeds::read(&request.testbed)?.room(size);
     let time = match durations.estimate(&prepared.trials) {
         Some(estimate) => format!(
             "about {} (from earlier trials like {} of the {})",
