@@ -32,30 +32,21 @@ const WIDTH: usize = 100;
 impl Documents {
     /// Checks the wishes: two documents on standard output are refused.
     pub(crate) fn new(outputs: &Outputs) -> Result<Documents, Failure> {
-        let wishes = [
-            ("html", &outputs.html),
-            ("json", &outputs.json),
-            ("markdown", &outputs.markdown),
-            ("csv", &outputs.csv),
-        ];
-        let documents = Documents::wished(&wishes, outputs.redact, outputs.all_pairs)?;
-        Ok(Documents { full: outputs.full, ..documents })
+        let Outputs { files, all_pairs, flags } = outputs;
+        let documents = Documents::wished(files.clone(), flags.redact, *all_pairs)?;
+        Ok(Documents { full: flags.full, ..documents })
     }
 
     /// The same for the report of a study.
     pub(crate) fn of_study(outputs: &StudyOutputs) -> Result<Documents, Failure> {
-        let wishes =
-            [("html", &outputs.html), ("json", &outputs.json), ("markdown", &outputs.markdown)];
-        Documents::wished(&wishes, false, false)
+        Documents::wished(outputs.files.clone(), false, false)
     }
 
     fn wished(
-        wishes: &[(&'static str, &Option<PathBuf>)],
+        files: Vec<(&'static str, PathBuf)>,
         redact: bool,
         all_pairs: bool,
     ) -> Result<Documents, Failure> {
-        let files: Vec<_> =
-            wishes.iter().filter_map(|(format, path)| Some((*format, (*path).clone()?))).collect();
         if files.iter().filter(|(_, path)| path == Path::new("-")).count() > 1 {
             let message = "standard output takes one document; name files for the others";
             return Err(Failure::new(Exit::Usage, message));

@@ -45,7 +45,7 @@ pub use execution::{
     Added, Execution, ExecutionEnd, Limits, Observer, Spreading, Told, prepared, stored_runs,
 };
 pub use figures::PartRun;
-pub use formats::{Markdown, markdown_with_charts, render};
+pub use formats::{FORMATS, Format, Markdown, markdown_with_charts, render};
 pub use load::load;
 pub use matrix::{Place, Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;

@@ -1,11 +1,9 @@
 //! The arguments of `fstrial study`.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use units::Nanos;
 
-use super::{ClusterArguments, StoreArgument};
+use super::{ClusterArguments, StoreArgument, StudyOutputs};
 use crate::testbeds::StudyOptions;
 
 #[derive(Debug, Args)]
@@ -114,22 +112,6 @@ pub(crate) struct StudyReport {
 
     #[command(flatten)]
     pub(crate) outputs: StudyOutputs,
-}
-
-/// Files to write; `-` is standard output, which then carries that document alone.
-#[derive(Debug, Args)]
-pub(crate) struct StudyOutputs {
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// Write a Markdown report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-
-    /// Write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
 }
 
 /// A number above 0.
