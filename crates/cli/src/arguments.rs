@@ -6,6 +6,7 @@ mod compare;
 mod crosscheck;
 mod disk;
 mod lab;
+mod outputs;
 mod run;
 mod study;
 
@@ -22,8 +23,9 @@ pub(crate) use self::disk::{DiskAction, DiskArguments, DiskCheck};
 pub(crate) use self::lab::{
     LabAction, LabAgreement, LabArguments, LabBench, LabBuild, LabCapabilities, LabFit, LabVerify,
 };
-pub(crate) use self::run::{Clock, DEFAULT_PROFILE, Place, Run, TestbedName};
-pub(crate) use self::study::{StudyAction, StudyArguments, StudyOutputs, StudyReport, StudyRun};
+pub(crate) use self::outputs::{Outputs, StudyOutputs};
+pub(crate) use self::run::{Place, Run};
+pub(crate) use self::study::{StudyAction, StudyArguments, StudyReport, StudyRun};
 use crate::exit::EXIT_CODES;
 
 /// Which filesystem should I use? Compares filesystems by workloads that people really
@@ -72,12 +74,6 @@ pub(crate) enum Command {
     SlurmTask(SlurmTask),
 }
 
-/// Reads `KEY=VALUE`.
-fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
-    Ok((key.trim().to_owned(), value.trim().to_owned()))
-}
-
 /// The largest device: what ext4 takes without a wider block number, and more than any lab holds.
 const SIZE_MAX: Bytes = Bytes(16 << 40);
 
@@ -108,39 +104,6 @@ pub(crate) struct StoreArgument {
     /// The results database [default: in the user's data directory]
     #[arg(long = "store", value_name = "FILE")]
     pub(crate) path: Option<PathBuf>,
-}
-
-/// Files to write; `-` is standard output, which then carries that document alone.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Results")]
-pub(crate) struct Outputs {
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// Write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// With --json: compare every pair of contenders, not each with the best alone
-    #[arg(long, requires = "json")]
-    pub(crate) all_pairs: bool,
-
-    /// Write a Markdown report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-
-    /// Write one row per measured figure as CSV
-    #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<PathBuf>,
-
-    /// Leave out names, paths and serials
-    #[arg(long)]
-    pub(crate) redact: bool,
-
-    /// Show every figure, not the answer on one screen alone
-    #[arg(long)]
-    pub(crate) full: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ use study::Spreading;
 use crate::arguments::ClusterArguments;
 use crate::exit::{Exit, Failure};
 use crate::output::say;
+use crate::testbeds;
 
 /// How a run is handed to a cluster, if it is.
 pub(crate) struct Spread {
@@ -39,9 +40,12 @@ impl Spread {
 
     /// Refuses what cannot be spread, before a run is created.
     pub(crate) fn check(&self, testbed: &TestbedRequest) -> Result<(), Failure> {
-        if self.wanted && !testbed.is_lab() {
-            let message = "--on slurm runs trials of --testbed lab: directories and disks of one node \
-                           are not those of another, so their figures could not be compared";
+        if self.wanted && !testbeds::describe(testbed)?.simulated {
+            let message = format!(
+                "--on slurm runs trials of --testbed {}: directories and disks of one node are not \
+                 those of another, so their figures could not be compared",
+                testbeds::names(|known| known.simulated)
+            );
             return Err(Failure::new(Exit::Usage, message));
         }
         Ok(())
@@ -105,12 +109,13 @@ impl Spread {
         let program = std::env::current_exe().map_err(Failure::from(Exit::Refused))?;
         spool.take(&program, "fstrial").map_err(failed)?;
         let inputs = spool.take_inputs(&prepared.inputs).map_err(failed)?;
-        let lab_software = match &prepared.request.testbed {
-            TestbedRequest::Lab { name, .. } => {
+        let configured = testbeds::read(&prepared.request.testbed)?;
+        let lab_software = match configured.lab() {
+            Some(lab) => {
                 say!("slurm: packing the lab for the nodes");
-                Some(crate::commands::lab::export_to(name.as_deref(), &spool.lab())?)
+                Some(crate::labs::export_to(Some(lab), &spool.lab())?)
             }
-            _ => None,
+            None => None,
         };
         let testbed = serde_json::to_value(&prepared.request.testbed);
         Ok(Order {

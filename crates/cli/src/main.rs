@@ -5,13 +5,16 @@ mod arguments;
 mod candidates;
 mod cluster;
 mod commands;
+mod documents;
 mod ending;
 mod exit;
 mod files;
+mod labs;
 mod memory;
 mod output;
 mod places;
 mod progress;
+mod testbeds;
 
 use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;

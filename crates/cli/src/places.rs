@@ -1,9 +1,11 @@
-//! Where trials run and what they read, for [`runner::Session`]: the table of testbeds.
+//! Where trials run and what they read, for [`runner::Session`].
+
+use std::path::PathBuf;
 
 use device::Ledger;
 use runner::{Inputs, Places, Request, Session, SessionError, TestbedRequest};
 use store::Store;
-use testbed::{DeviceTestbed, DirectoryTestbed, Lanes, Testbed};
+use testbed::{Lanes, Testbed};
 use trial::InputFiles;
 use units::Bytes;
 use workload::InputKind;
@@ -11,7 +13,8 @@ use workload::InputKind;
 use crate::arguments::StoreArgument;
 use crate::ending::{stop_on_signals, tell_of_removals};
 use crate::exit::{Exit, Failure};
-use crate::files::{private_cache, tool_path};
+use crate::files::private_cache;
+use crate::testbeds::{self, OpenWith};
 
 /// This machine, and the lab.
 pub(crate) struct Here {
@@ -41,11 +44,13 @@ impl Here {
 
 impl Places for Here {
     fn inputs(&self, request: &Request, kinds: &[InputKind]) -> Result<Inputs, SessionError> {
+        let testbed = testbeds::read(&request.testbed)?;
+        let in_guest = testbeds::describe(&request.testbed)?.in_guest;
         let mut inputs = Inputs::default();
         for kind in kinds {
             match kind {
                 InputKind::Mail => {
-                    if request.testbed.is_lab() {
+                    if in_guest {
                         crate::commands::corpus::fits_lab(&request.mail)?;
                     }
                     let (path, mails) = crate::commands::corpus::open(&request.mail)?;
@@ -61,15 +66,27 @@ impl Places for Here {
                     }
                 }
                 InputKind::System => {
-                    if let TestbedRequest::Lab { name, .. } = &request.testbed {
-                        inputs.files.system = crate::commands::lab::system(name.as_deref())?;
+                    if let Some(lab) = testbed.lab() {
+                        inputs.files.system = crate::labs::system(Some(lab))?;
                     }
                 }
-                InputKind::OwnProgram => inputs.files.program = own_program(request)?,
+                InputKind::OwnProgram => inputs.files.program = own_program(request, in_guest)?,
                 InputKind::Program(_) => {}
             }
         }
         Ok(inputs)
+    }
+
+    fn makes_filesystems(&self, request: &TestbedRequest) -> Result<bool, SessionError> {
+        Ok(testbeds::describe(request)?.makes_filesystems)
+    }
+
+    fn resumed(
+        &self,
+        stored: &TestbedRequest,
+        devices: &[PathBuf],
+    ) -> Result<TestbedRequest, SessionError> {
+        Ok(testbeds::read(stored)?.allowing(stored, devices)?)
     }
 
     fn testbed(
@@ -78,45 +95,21 @@ impl Places for Here {
         inputs: InputFiles,
         room: Bytes,
     ) -> Result<Box<dyn Testbed>, SessionError> {
-        let ledger = self.ledger.clone();
-        Ok(match request {
-            TestbedRequest::Dir { directories, names, drop_caches } => {
-                Box::new(DirectoryTestbed::new(
-                    ledger,
-                    directories,
-                    names,
-                    *drop_caches,
-                    inputs,
-                    tool_path(),
-                    room,
-                ))
-            }
-            TestbedRequest::Device { devices, destroy, loop_directory } => Box::new(
-                DeviceTestbed::new(ledger, devices, destroy, loop_directory, inputs, tool_path()),
-            ),
-            TestbedRequest::Lab { name, profile, disk, changes, request_log } => {
-                let disk = disk.as_deref();
-                let mut lab =
-                    crate::commands::lab::open(name.as_deref(), profile, disk, changes, &inputs)?;
-                if let Some(directory) = request_log {
-                    lab.keep_request_logs(directory.clone());
-                }
-                Box::new(lab)
-            }
-        })
+        let with = OpenWith { ledger: self.ledger.clone(), inputs, room };
+        Ok(testbeds::read(request)?.open(with)?)
     }
 }
 
 /// Looks at the programs of the user's own; in the lab, the archive with what they need.
-fn own_program(request: &Request) -> Result<Option<std::path::PathBuf>, SessionError> {
+fn own_program(request: &Request, in_guest: bool) -> Result<Option<PathBuf>, SessionError> {
     use crate::commands::run::program::{archive, jobs, look};
     let jobs = jobs(&request.workloads)?;
-    if !request.testbed.is_lab() {
+    if !in_guest {
         jobs.iter().try_for_each(look)?;
     }
     match &jobs[..] {
-        [job] if request.testbed.is_lab() => Ok(Some(archive(job)?)),
-        [_, _, ..] if request.testbed.is_lab() => Err(SessionError::Request(
+        [job] if in_guest => Ok(Some(archive(job)?)),
+        [_, _, ..] if in_guest => Err(SessionError::Request(
             "the lab takes one program of your own a run; run the others apart".to_owned(),
         )),
         _ => Ok(None),

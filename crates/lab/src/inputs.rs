@@ -27,6 +27,8 @@ pub const INPUTS_MAX: Bytes = Bytes(INPUTS_BYTES);
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     files: InputFiles,
+    /// Their paths in the guest.
+    in_guest: InputFiles,
     placed: Vec<(PathBuf, Input)>,
     facts: InputFacts,
 }
@@ -37,21 +39,17 @@ impl Inputs {
     /// # Errors
     /// When one cannot be read, or together they are too large.
     pub(crate) fn of(files: &InputFiles) -> Result<Inputs, LabError> {
-        let mut inputs =
-            Inputs { files: files.clone(), placed: Vec::new(), facts: InputFacts::default() };
         let mut at = 0;
-        for (from, to) in [
-            (&files.mail, "mail"),
-            (&files.source_tree, "source-tree.tar"),
-            (&files.system, "system.tar"),
-            (&files.program, "program.tar"),
-        ] {
-            let Some(from) = from else { continue };
+        let mut placed = Vec::new();
+        let in_guest = files.placed(|from, name| {
             let len = std::fs::metadata(from).map_err(LabError::at("read", from))?.len();
-            let input = Input { path: Path::new("/inputs").join(to), at, len };
-            inputs.placed.push((from.clone(), input));
+            let path = Path::new("/inputs").join(name);
+            placed.push((from.to_owned(), Input { path: path.clone(), at, len }));
             at += len.next_multiple_of(PAGE);
-        }
+            Ok::<PathBuf, LabError>(path)
+        })?;
+        let facts = InputFacts::default();
+        let mut inputs = Inputs { files: files.clone(), in_guest, placed, facts };
         if let Some(mail) = &files.mail {
             let corpus = MailCorpus::open(mail)
                 .map_err(|error| LabError::value("the corpus of mails", error.to_string()))?;
@@ -110,17 +108,7 @@ impl Inputs {
 
     /// Their paths in the guest.
     pub(crate) fn in_guest(&self) -> InputFiles {
-        let place = |from: &Option<PathBuf>| {
-            let from = from.as_ref()?;
-            let found = self.placed.iter().find(|(placed, _)| placed == from)?;
-            Some(found.1.path.clone())
-        };
-        InputFiles {
-            mail: place(&self.files.mail),
-            source_tree: place(&self.files.source_tree),
-            system: place(&self.files.system),
-            program: place(&self.files.program),
-        }
+        self.in_guest.clone()
     }
 
     /// Copies them into a region.

@@ -14,6 +14,7 @@ mod crosscheck;
 mod formats;
 mod redaction;
 mod repeat;
+mod testbeds;
 mod wording;
 
 pub use agreement::{

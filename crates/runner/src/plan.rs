@@ -125,7 +125,7 @@ mod tests {
         Request {
             workloads: vec![parse_workload("null:ops=1000").unwrap()],
             contenders: ["ext4", "tmpfs"].map(Contender::plain).to_vec(),
-            testbed: TestbedRequest::Dir { directories: vec![], names: vec![], drop_caches: false },
+            testbed: TestbedRequest::new("dir", &BTreeMap::<String, String>::new()).unwrap(),
             repeats,
             seed: 7,
             scale: 0.5,

@@ -1,9 +1,10 @@
 //! What was asked for. Stored with the run, so that `--resume` asks for the same.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use stack::Contender;
 use text::meant;
 use units::{Bytes, Nanos};
@@ -85,58 +86,34 @@ pub struct WorkloadRequest {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Which testbed, with what it needs.
+/// Which testbed, with what it needs: an object with the testbed's name and its settings beside it.
+/// What the settings mean is for the testbed alone to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "testbed", deny_unknown_fields)]
-pub enum TestbedRequest {
-    /// Directories as they are, one contender each.
-    Dir {
-        /// The directories.
-        directories: Vec<PathBuf>,
-        /// The contender that each stands for; named after their filesystems where empty.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        names: Vec<String>,
-        /// Whether the whole machine's caches may be dropped.
-        drop_caches: bool,
-    },
-    /// Block devices, or loop files made in a directory.
-    Device {
-        /// Devices; empty for loop files.
-        devices: Vec<PathBuf>,
-        /// The devices whose contents may be destroyed.
-        destroy: Vec<PathBuf>,
-        /// Where loop files are made.
-        loop_directory: PathBuf,
-    },
-    /// The lab: a guest with virtual time and simulated disks.
-    Lab {
-        /// Which lab, by name; the default one where it is not given.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
-        /// The machine profile.
-        profile: String,
-        /// The disk model; the profile's own where it is not given.
-        disk: Option<String>,
-        /// Values that differ from the profile's, by their keys in its file:
-        /// `disk.options.slower` to `5%`.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        changes: BTreeMap<String, String>,
-        /// Where the request logs of its disks are written, if anywhere.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        request_log: Option<PathBuf>,
-    },
+pub struct TestbedRequest {
+    /// The testbed's name.
+    #[serde(rename = "testbed")]
+    pub name: String,
+    /// Its settings.
+    #[serde(flatten)]
+    settings: Map<String, Value>,
 }
 
 impl TestbedRequest {
-    /// Whether it makes filesystems on devices, which then need a size. Directories are used
-    /// as they are.
-    pub fn makes_filesystems(&self) -> bool {
-        !matches!(self, TestbedRequest::Dir { .. })
+    /// The testbed of this name with these settings.
+    ///
+    /// # Errors
+    /// When they are no JSON object: a path among them that is not UTF-8, for instance.
+    pub fn new(name: &str, settings: &impl Serialize) -> Result<TestbedRequest, serde_json::Error> {
+        let settings = serde_json::from_value(serde_json::to_value(settings)?)?;
+        Ok(TestbedRequest { name: name.to_owned(), settings })
     }
 
-    /// Whether it is the lab.
-    pub fn is_lab(&self) -> bool {
-        matches!(self, TestbedRequest::Lab { .. })
+    /// Its settings as the testbed knows them.
+    ///
+    /// # Errors
+    /// When they are not of that form: those of another version of fstrial.
+    pub fn settings<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(Value::Object(self.settings.clone()))
     }
 }
 
@@ -183,6 +160,26 @@ mod tests {
     use workload::Parameters;
 
     use super::*;
+
+    /// As runs have kept it from the beginning.
+    #[test]
+    fn the_name_of_a_testbed_stands_beside_its_settings() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Settings {
+            directories: Vec<String>,
+        }
+        let stored = r#"{"testbed":"dir","directories":["/srv"]}"#;
+        let request: TestbedRequest = serde_json::from_str(stored).unwrap();
+        let settings = Settings { directories: vec!["/srv".to_owned()] };
+        assert_eq!(request, TestbedRequest::new("dir", &settings).unwrap());
+        assert_eq!(request.settings::<Settings>().unwrap(), settings);
+        assert_eq!(serde_json::to_string(&request).unwrap(), stored);
+        let other = r#"{"testbed":"dir","directories":["/srv"],"colour":"red"}"#;
+        let other: TestbedRequest = serde_json::from_str(other).unwrap();
+        assert!(other.settings::<Settings>().unwrap_err().to_string().contains("colour"));
+        assert!(serde_json::from_str::<TestbedRequest>(r#"{"directories":["/srv"]}"#).is_err());
+    }
 
     #[test]
     fn a_preset_is_where_the_options_begin() {

@@ -1,7 +1,7 @@
 //! What every command that runs trials does: prepare a request, put it into the store, execute
 //! it, resume it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stack::Refusal;
 use store::{NewRun, RunHeader, RunState, Store, StoreError};
@@ -19,6 +19,24 @@ pub trait Places {
     /// # Errors
     /// When one is missing, damaged, or not to be had.
     fn inputs(&self, request: &Request, kinds: &[InputKind]) -> Result<Inputs, SessionError>;
+
+    /// Whether the testbed makes filesystems on devices, which then need a size. Directories are
+    /// used as they are.
+    ///
+    /// # Errors
+    /// When there is no such testbed, or its settings are not what it knows.
+    fn makes_filesystems(&self, request: &TestbedRequest) -> Result<bool, SessionError>;
+
+    /// The testbed as it was stored with a run that is resumed; the contents of `devices` may be
+    /// destroyed beside those it was begun with.
+    ///
+    /// # Errors
+    /// As [`Places::makes_filesystems`].
+    fn resumed(
+        &self,
+        stored: &TestbedRequest,
+        devices: &[PathBuf],
+    ) -> Result<TestbedRequest, SessionError>;
 
     /// Opens the testbed that is asked for. `room` is what the hungriest trial writes.
     ///
@@ -278,20 +296,17 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When its request cannot be read or prepared, or the lab is another than it began in.
-    pub fn reopen(
-        &self,
-        header: &RunHeader,
-        allow: &[std::path::PathBuf],
-    ) -> Result<Prepared, SessionError> {
+    pub fn reopen(&self, header: &RunHeader, allow: &[PathBuf]) -> Result<Prepared, SessionError> {
         let json = self.store.request(&header.id)?;
-        let mut request: Request = serde_json::from_str(&json).map_err(|error| {
+        let other_version = |error: &dyn std::fmt::Display| {
             let id = &header.id;
             let message = format!("run {id} was asked for by another version of fstrial: {error}");
             SessionError::Input(message)
-        })?;
-        if let TestbedRequest::Device { destroy, .. } = &mut request.testbed {
-            destroy.extend(allow.iter().cloned());
-        }
+        };
+        let mut request: Request =
+            serde_json::from_str(&json).map_err(|error| other_version(&error))?;
+        let testbed = self.places.resumed(&request.testbed, allow);
+        request.testbed = testbed.map_err(|error| other_version(&error))?;
         let prepared = self.prepare(request)?;
         if let Some(refusal) = prepared.impossible() {
             return Err(SessionError::Refused(refusal.to_string()));
@@ -320,7 +335,7 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
     let first = planned(&request, None)?;
     let inputs = places.inputs(&request, &input_kinds(&request))?;
     let groups: Vec<_> = first.iter().map(|spec| spec.workloads.clone()).collect();
-    let needs_size = request.testbed.makes_filesystems();
+    let needs_size = places.makes_filesystems(&request.testbed)?;
     if needs_size && request.size.is_none() {
         let size = device_size(&groups, &request.contenders, &inputs.facts)
             .map_err(|refusal| SessionError::Request(refusal.to_string()))?;

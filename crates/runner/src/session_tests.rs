@@ -1,7 +1,7 @@
 //! Sessions on a testbed of a few lines that fails, refuses, hangs and dies on order.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use stack::{Contender, Refusal};
@@ -90,6 +90,18 @@ impl Places for FakePlaces {
         }
     }
 
+    fn makes_filesystems(&self, request: &TestbedRequest) -> Result<bool, SessionError> {
+        Ok(request.name == "device")
+    }
+
+    fn resumed(
+        &self,
+        stored: &TestbedRequest,
+        _: &[PathBuf],
+    ) -> Result<TestbedRequest, SessionError> {
+        Ok(stored.clone())
+    }
+
     fn testbed(
         &self,
         _: &TestbedRequest,
@@ -100,16 +112,16 @@ impl Places for FakePlaces {
     }
 }
 
+fn on(testbed: &str) -> TestbedRequest {
+    TestbedRequest::new(testbed, &BTreeMap::<String, String>::new()).unwrap()
+}
+
 fn request(contenders: &[&str]) -> Request {
     let named = |name: &&str| Contender { name: (*name).to_owned(), ..Contender::plain("ext4") };
     Request {
         workloads: vec![parse_workload("null:ops=3").unwrap()],
         contenders: contenders.iter().map(named).collect(),
-        testbed: TestbedRequest::Device {
-            devices: Vec::new(),
-            destroy: Vec::new(),
-            loop_directory: "/nowhere".into(),
-        },
+        testbed: on("device"),
         repeats: 2,
         seed: 7,
         scale: 1.0,
@@ -367,10 +379,6 @@ fn a_device_has_the_size_asked_for_or_one_with_room_and_a_directory_none() {
     assert_eq!(size(Request { least_size: least, ..request(&["good"]) }), least);
     let asked = Some(Bytes::from_gib(3));
     assert_eq!(size(Request { size: asked, least_size: least, ..request(&["good"]) }), asked);
-    let testbed = TestbedRequest::Dir {
-        directories: vec!["/tmp".into()],
-        names: Vec::new(),
-        drop_caches: false,
-    };
+    let testbed = on("dir");
     assert_eq!(size(Request { testbed, ..request(&["good"]) }), None);
 }

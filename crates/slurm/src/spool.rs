@@ -101,16 +101,7 @@ impl Spool {
     /// # Errors
     /// As [`Spool::take`].
     pub fn take_inputs(&self, inputs: &InputFiles) -> Result<InputFiles, SlurmError> {
-        let take = |from: &Option<PathBuf>, name: &str| match from {
-            None => Ok(None),
-            Some(from) => self.take(from, &format!("inputs/{name}")).map(Some),
-        };
-        Ok(InputFiles {
-            mail: take(&inputs.mail, "mail")?,
-            source_tree: take(&inputs.source_tree, "source-tree.tar")?,
-            system: take(&inputs.system, "system.tar")?,
-            program: take(&inputs.program, "program.tar")?,
-        })
+        inputs.placed(|from, name| self.take(from, &format!("inputs/{name}")))
     }
 
     /// Where the lab is exported to.

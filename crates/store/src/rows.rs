@@ -68,6 +68,13 @@ pub struct RunHeader {
     pub state: RunState,
 }
 
+impl RunHeader {
+    /// Whether its machine was simulated, and its time virtual: that of a lab is.
+    pub fn is_simulated(&self) -> bool {
+        self.lab_id.is_some()
+    }
+}
+
 /// A planned trial with what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredTrial {

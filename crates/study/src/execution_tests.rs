@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runner::{Inputs, Places, Prepared, Session, SessionError, TestbedRequest};
 use stack::Refusal;
@@ -63,6 +63,16 @@ impl Places for FakePlaces {
     fn inputs(&self, _: &runner::Request, _: &[InputKind]) -> Result<Inputs, SessionError> {
         Ok(Inputs::default())
     }
+    fn makes_filesystems(&self, _: &TestbedRequest) -> Result<bool, SessionError> {
+        Ok(true)
+    }
+    fn resumed(
+        &self,
+        stored: &TestbedRequest,
+        _: &[PathBuf],
+    ) -> Result<TestbedRequest, SessionError> {
+        Ok(stored.clone())
+    }
     fn testbed(
         &self,
         _: &TestbedRequest,
@@ -97,10 +107,9 @@ fn wishes(sizes: &[f64]) -> Wishes {
 }
 
 fn planned(study: &Study, wishes: &Wishes) -> Vec<Planned> {
-    let place = |_: &Part, _: &BTreeMap<String, String>| TestbedRequest::Device {
-        devices: Vec::new(),
-        destroy: Vec::new(),
-        loop_directory: "/nowhere".into(),
+    let place = |_: &Part, _: &BTreeMap<String, String>| {
+        let settings = BTreeMap::from([("loop_directory", "/nowhere")]);
+        TestbedRequest::new("device", &settings).map_err(|error| error.to_string())
     };
     matrix(study, "tiny", "key", wishes, &place).unwrap()
 }

@@ -64,7 +64,7 @@ pub(crate) fn claim(
             };
         }
     };
-    let lab = runs.iter().any(|it| it.run.header.testbed == "lab");
+    let lab = runs.iter().any(|it| it.run.header.is_simulated());
     let run = |rung: &&Rung<'_>| {
         let judged = rung.judged[at].as_ref();
         judged.is_some_and(|judged| judged.verdict != Verdict::NotRun)

@@ -26,7 +26,7 @@ pub(crate) fn at(size: f64, means_of: [f64; 3]) -> PartRun {
 }
 
 fn in_lab(mut it: PartRun, assumption: Option<&str>) -> PartRun {
-    it.run.header.testbed = "lab".to_owned();
+    it.run.header.lab_id = Some("lab-1".to_owned());
     it.tag.assumption = assumption.map(str::to_owned);
     it
 }

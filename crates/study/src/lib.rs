@@ -45,9 +45,9 @@ pub use execution::{
     Added, Execution, ExecutionEnd, Limits, Observer, Spreading, Told, prepared, stored_runs,
 };
 pub use figures::PartRun;
-pub use formats::{Markdown, markdown_with_charts, render};
+pub use formats::{FORMATS, Format, Markdown, markdown_with_charts, render};
 pub use load::load;
-pub use matrix::{Planned, Wishes, matrix};
+pub use matrix::{Place, Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;
 pub use model::{
     Absent, Assumption, Because, Cause, Cell, Claim, Measured, NamedContender, NamedWorkload, Part,

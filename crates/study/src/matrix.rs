@@ -71,16 +71,20 @@ impl Planned {
     }
 }
 
+/// Where a part of a study runs under an assumption's changes to its machine.
+pub type Place<'a> =
+    dyn Fn(&Part, &BTreeMap<String, String>) -> Result<TestbedRequest, String> + 'a;
+
 /// Every run of a study. `place` says where a part runs under an assumption.
 ///
 /// # Errors
-/// When `only` names something that does not exist, or leaves nothing over.
+/// When `place` has no answer, or `only` names something that does not exist, or leaves nothing over.
 pub fn matrix(
     study: &Study,
     named: &str,
     group: &str,
     wishes: &Wishes,
-    place: &dyn Fn(&Part, &BTreeMap<String, String>) -> TestbedRequest,
+    place: &Place<'_>,
 ) -> Result<Vec<Planned>, String> {
     let only = Only::of(study, &wishes.only)?;
     let mut sizes: Vec<Option<f64>> = Vec::new();
@@ -124,7 +128,7 @@ fn of_part(
     tag: &StudyTag,
     wishes: &Wishes,
     only: &Only,
-    place: &dyn Fn(&Part, &BTreeMap<String, String>) -> TestbedRequest,
+    place: &Place<'_>,
 ) -> Result<Vec<Planned>, String> {
     let contenders: Vec<String> = part
         .contenders
@@ -147,13 +151,13 @@ fn of_part(
     let of = |assumption: Option<&Assumption>| {
         let changes = assumption.map(|it| it.changes.clone()).unwrap_or_default();
         let id = assumption.map(|it| it.id.clone());
-        Planned {
+        Ok(Planned {
             contenders: contenders.clone(),
             workloads: workloads.clone(),
             request: Request {
                 workloads: part.workloads.iter().map(|known| known.request.clone()).collect(),
                 contenders: contenders_of(part, assumption),
-                testbed: place(part, &changes),
+                testbed: place(part, &changes)?,
                 repeats: wishes.seeds.unwrap_or(study.seeds),
                 seed: seed_of(wishes.seed, id.as_deref()),
                 scale,
@@ -166,9 +170,9 @@ fn of_part(
                 source_tree: part.source_tree.clone().unwrap_or_else(|| "synthetic".to_owned()),
                 study: Some(StudyTag { assumption: id, ..tag.clone() }),
             },
-        }
+        })
     };
-    Ok(none.into_iter().chain(tried.into_iter().map(Some)).map(of).collect())
+    none.into_iter().chain(tried.into_iter().map(Some)).map(of).collect()
 }
 
 /// A part's contenders as an assumption has them.
@@ -268,12 +272,9 @@ mod tests {
 
     fn planned(study: &str, wishes: &Wishes) -> Vec<Planned> {
         let study = load(&Source::find(study).unwrap()).unwrap();
-        let place = |_: &Part, _: &BTreeMap<String, String>| TestbedRequest::Lab {
-            name: None,
-            profile: "ideal".to_owned(),
-            disk: None,
-            changes: BTreeMap::new(),
-            request_log: None,
+        let place = |_: &Part, _: &BTreeMap<String, String>| {
+            let settings = BTreeMap::from([("profile", "ideal")]);
+            TestbedRequest::new("lab", &settings).map_err(|error| error.to_string())
         };
         matrix(&study, &study.name, "group", wishes, &place).unwrap()
     }

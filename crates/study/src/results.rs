@@ -14,6 +14,9 @@ pub struct Results {
     pub named: String,
     /// Testbed.
     pub testbed: String,
+    /// Whether its machine was simulated.
+    #[serde(skip)]
+    pub(crate) simulated: bool,
     /// When the first run began.
     pub created: String,
     /// The version of fstrial that ran it.

@@ -29,7 +29,7 @@ pub use process::CHILD_COMMAND;
 
 /// A place where trials can run.
 pub trait Testbed: Sync {
-    /// `dir`, `device` or `lab`.
+    /// The name that the store keeps with a run: `dir`, `device`, `lab`.
     fn name(&self) -> &'static str;
 
     /// Facts about it, stored with every run.

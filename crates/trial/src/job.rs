@@ -1,6 +1,6 @@
 //! A trial and the place prepared for it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,4 +80,50 @@ pub struct InputFiles {
     /// none it uses what the machine has.
     #[serde(default)]
     pub program: Option<PathBuf>,
+}
+
+impl InputFiles {
+    /// The same files elsewhere: `place` gets each that there is, with the name that it has among
+    /// the others, and says where it is now.
+    ///
+    /// # Errors
+    /// The first of `place`.
+    pub fn placed<E>(
+        &self,
+        mut place: impl FnMut(&Path, &str) -> Result<PathBuf, E>,
+    ) -> Result<InputFiles, E> {
+        let InputFiles { mail, source_tree, system, program } = self;
+        let mut placed = |from: &Option<PathBuf>, name: &str| match from {
+            Some(from) => place(from, name).map(Some),
+            None => Ok(None),
+        };
+        Ok(InputFiles {
+            mail: placed(mail, "mail")?,
+            source_tree: placed(source_tree, "source-tree.tar")?,
+            system: placed(system, "system.tar")?,
+            program: placed(program, "program.tar")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_input_is_placed_under_a_name_of_its_own() {
+        let all = || Some(PathBuf::from("/one"));
+        let files = InputFiles { mail: all(), source_tree: all(), system: all(), program: None };
+        let mut names = Vec::new();
+        let placed = files.placed(|from, name| {
+            assert_eq!(from, Path::new("/one"));
+            names.push(name.to_owned());
+            Ok::<_, ()>(Path::new("/inputs").join(name))
+        });
+        assert_eq!(names, ["mail", "source-tree.tar", "system.tar"]);
+        let placed = placed.unwrap();
+        assert_eq!(placed.system, Some(PathBuf::from("/inputs/system.tar")));
+        assert_eq!(placed.program, None);
+        assert_eq!(files.placed(|_, _| Err("no room")), Err("no room"));
+    }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DEFAULT_PROFILE, StoreArgument, key_value, scale};
+use super::{StoreArgument, scale};
+use crate::labs::{DEFAULT_PROFILE, key_value};
 
 /// The filesystems whose repeats `lab verify` compares.
 const VERIFIED_FILESYSTEMS: &str = "ext2,ext3,ext4,xfs,btrfs,reiserfs,f2fs,nilfs2,jfs";

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use units::{Bytes, Nanos};
 
-use super::{ClusterArguments, Outputs, StoreArgument, key_value, scale, size};
+use super::{ClusterArguments, Outputs, StoreArgument, scale, size};
+use crate::testbeds::RunOptions;
 
-/// The machine that is simulated when none is named.
-pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
 /// The wall time after which a trial is given up where none is named.
 const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(2 * 3600);
 
@@ -16,8 +15,6 @@ const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(2 * 3600);
 const WHAT: &str = "What is compared";
 const WORK: &str = "The work";
 const OFTEN: &str = "How often, and going on";
-const WHERE: &str = "Where";
-const LAB: &str = "The lab";
 
 /// Shown below its help.
 const EXAMPLES: &str = "\
@@ -120,54 +117,8 @@ pub(crate) struct Place {
     #[arg(long, value_name = "FILE", help_heading = WHAT, hide_short_help = true)]
     pub(crate) contenders: Option<PathBuf>,
 
-    /// Where trials run [default: lab; dir with --dir, device with --device]
-    #[arg(long, value_enum, help_heading = WHERE)]
-    pub(crate) testbed: Option<TestbedName>,
-
-    /// A directory to test as it is; several are compared with each other
-    #[arg(long, value_name = "PATH", help_heading = WHERE)]
-    pub(crate) dir: Vec<PathBuf>,
-
-    /// A block device to test on; without it loop files are made
-    #[arg(long, value_name = "DEV", help_heading = WHERE)]
-    pub(crate) device: Vec<PathBuf>,
-
-    /// Allow the contents of this very device to be destroyed
-    #[arg(long, value_name = "DEV", help_heading = WHERE)]
-    pub(crate) destroy: Vec<PathBuf>,
-
-    /// Where loop files are made [default: the cache directory]
-    #[arg(long, value_name = "PATH", help_heading = WHERE)]
-    pub(crate) loop_dir: Option<PathBuf>,
-
-    /// With dir: drop the whole machine's caches before cold phases (root)
-    #[arg(long, help_heading = WHERE, hide_short_help = true)]
-    pub(crate) drop_caches: bool,
-
-    /// Which lab, a name of `lab list` [default: default]
-    #[arg(long, value_name = "NAME", help_heading = LAB)]
-    pub(crate) lab: Option<String>,
-
-    /// The machine, a name of `list profiles` or a TOML file [default: server-ssd]
-    #[arg(long, value_name = "NAME", help_heading = LAB)]
-    pub(crate) profile: Option<String>,
-
-    /// The disk, a name of `list disks` or a TOML file [default: the profile's]
-    #[arg(long, value_name = "NAME", help_heading = LAB)]
-    pub(crate) disk: Option<String>,
-
-    /// Change a value of the profile's file: instruction_ns=2, disk.options.slower=5%
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = LAB, hide_short_help = true)]
-    pub(crate) changes: Vec<(String, String)>,
-
-    /// The guest's clock; real needs a KVM that truly works
-    #[arg(long, value_enum, default_value_t = Clock::Virtual, help_heading = LAB, hide_short_help = true)]
-    pub(crate) clock: Clock,
-
-    /// Write every request of every simulated disk into this directory, a CSV file
-    /// for each disk of each trial
-    #[arg(long, value_name = "DIR", help_heading = LAB, hide_short_help = true)]
-    pub(crate) request_log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) testbed: RunOptions,
 
     /// Give a trial up after this wall time [default: 2h]
     #[arg(long, value_name = "TIME", help_heading = OFTEN, hide_short_help = true)]
@@ -175,31 +126,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The machine of the lab.
-    pub(crate) fn profile(&self) -> &str {
-        self.profile.as_deref().unwrap_or(DEFAULT_PROFILE)
-    }
-
     /// The wall time after which a trial is given up.
     pub(crate) fn timeout(&self) -> Nanos {
         self.timeout.unwrap_or(DEFAULT_TIMEOUT)
     }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
-pub(crate) enum TestbedName {
-    /// A directory as it is: no root, no mkfs
-    Dir,
-    /// Block devices or loop files: mkfs, mount, work, unmount, check (root)
-    Device,
-    /// A guest with virtual time and simulated disks
-    Lab,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
-pub(crate) enum Clock {
-    /// Counts instructions and jumps over idle time; the same on every machine
-    Virtual,
-    /// The host's own, under KVM
-    Real,
 }

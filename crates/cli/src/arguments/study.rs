@@ -1,11 +1,10 @@
 //! The arguments of `fstrial study`.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use units::Nanos;
 
-use super::{ClusterArguments, StoreArgument, TestbedName};
+use super::{ClusterArguments, StoreArgument, StudyOutputs};
+use crate::testbeds::StudyOptions;
 
 #[derive(Debug, Args)]
 pub(crate) struct StudyArguments {
@@ -59,30 +58,8 @@ pub(crate) struct StudyRun {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Where: lab has the study's hardware, device your disks, dir a directory each
-    /// [default: lab; dir with --dir, device with --device]
-    #[arg(long, value_enum)]
-    pub(crate) testbed: Option<TestbedName>,
-
-    /// With lab: which one, a name of `lab list` [default: default]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) lab: Option<String>,
-
-    /// With dir: the directory that stands for a contender
-    #[arg(long, value_name = "CONTENDER=PATH")]
-    pub(crate) dir: Vec<String>,
-
-    /// With device: a block device to test on; without it loop files are made
-    #[arg(long, value_name = "DEV")]
-    pub(crate) device: Vec<PathBuf>,
-
-    /// Allow the contents of this very device to be destroyed
-    #[arg(long, value_name = "DEV")]
-    pub(crate) destroy: Vec<PathBuf>,
-
-    /// Where loop files are made [default: the cache directory]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) loop_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) testbed: StudyOptions,
 
     /// Do not try what was assumed of the hardware: no verdict can be more than undecided
     #[arg(long)]
@@ -135,22 +112,6 @@ pub(crate) struct StudyReport {
 
     #[command(flatten)]
     pub(crate) outputs: StudyOutputs,
-}
-
-/// Files to write; `-` is standard output, which then carries that document alone.
-#[derive(Debug, Args)]
-pub(crate) struct StudyOutputs {
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// Write a Markdown report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-
-    /// Write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
 }
 
 /// A number above 0.

@@ -2,9 +2,7 @@
 //! filesystem against itself must not differ more often than chance allows; a disk that is
 //! slower by a known share must be found out.
 
-use std::collections::BTreeMap;
-
-use runner::{Prepared, Request, Session, SessionError, TestbedRequest, parse_workload};
+use runner::{Prepared, Request, Session, SessionError, parse_workload};
 use stack::Contender;
 use stats::{Answers, Observation};
 use store::Store;
@@ -15,6 +13,7 @@ use crate::exit::{Ended, Exit, Failure};
 use crate::output::{print, say};
 use crate::places::Here;
 use crate::progress::Watch;
+use crate::testbeds::lab;
 
 /// Error rate of a single comparison.
 const ALPHA: f64 = 0.05;
@@ -132,13 +131,7 @@ fn request(
     Ok(Request {
         workloads: vec![parse_workload(&task.workload).map_err(usage)?],
         contenders,
-        testbed: TestbedRequest::Lab {
-            name: None,
-            profile: task.profile.clone(),
-            disk: None,
-            changes: changes.iter().cloned().collect::<BTreeMap<_, _>>(),
-            request_log: None,
-        },
+        testbed: lab::Settings::of(&task.profile, changes.iter().cloned().collect()).request()?,
         repeats,
         seed: task.seed,
         scale: 1.0,

@@ -10,29 +10,12 @@ use crate::commands::list::lab_offers;
 use crate::exit::{Ended, Exit};
 use crate::files::{cache_directory, find_program};
 use crate::output::print;
-
-/// One line of the doctor's table.
-struct Finding {
-    what: String,
-    works: bool,
-    detail: String,
-}
-
-impl Finding {
-    fn new(what: impl Into<String>, works: bool, detail: impl Into<String>) -> Finding {
-        Finding { what: what.into(), works, detail: detail.into() }
-    }
-}
+use crate::testbeds::{self, Finding, TESTBEDS};
 
 /// Looks and says; changes nothing.
 pub(crate) fn doctor() -> Ended {
     let mut lines: Vec<String> = Vec::new();
-    let root = rustix::process::geteuid().is_root();
-    let mut findings = vec![
-        Finding::new("testbed dir", true, "any directory you can write to"),
-        testbed_device(root),
-    ];
-    findings.extend(testbed_labs());
+    let mut findings: Vec<_> = TESTBEDS.iter().flat_map(|kind| kind.findings()).collect();
     findings.push(program(
         "blkid",
         "util-linux",
@@ -56,48 +39,6 @@ pub(crate) fn doctor() -> Ended {
     }
     print(&(lines.join("\n") + "\n"))?;
     Ok(Exit::Done)
-}
-
-fn testbed_device(root: bool) -> Finding {
-    let loops = Path::new("/dev/loop-control").exists();
-    let detail = match (root, loops) {
-        (true, true) => "root, loop devices".to_owned(),
-        (false, _) => "needs root: mkfs and mount; run it with sudo".to_owned(),
-        (true, false) => {
-            "root, but no /dev/loop-control: name a block device with --device".to_owned()
-        }
-    };
-    Finding::new("testbed device", root && loops, detail)
-}
-
-/// Each lab that there is, or how one is made.
-fn testbed_labs() -> Vec<Finding> {
-    let apt = ["apt-get", "dpkg"].iter().all(|program| find_program(program).is_some());
-    let named = lab::cache_directory().and_then(|cache| Ok((lab::names(&cache)?, cache)));
-    let (names, cache) = match named {
-        Ok((names, cache)) if !names.is_empty() => (names, cache),
-        Ok(_) if apt => {
-            let next = "not built yet; the first run or `lab build` does it";
-            return vec![Finding::new("testbed lab", true, next)];
-        }
-        Ok(_) => {
-            let next = "no apt-get here: give `lab build` --kernel, --modules and --tools";
-            return vec![Finding::new("testbed lab", false, next)];
-        }
-        Err(error) => return vec![Finding::new("testbed lab", false, error.to_string())],
-    };
-    let finding = |name: String| {
-        let what = match name.as_str() {
-            lab::DEFAULT_LAB => "testbed lab".to_owned(),
-            _ => format!("testbed lab {name}"),
-        };
-        let found = lab::find(&cache, &name).and_then(|lab| lab.parts().map(|_| lab));
-        match found {
-            Ok(lab) => Finding::new(what, true, format!("built, Linux {}", lab.kernel_release())),
-            Err(error) => Finding::new(what, false, error.to_string()),
-        }
-    };
-    names.into_iter().map(finding).collect()
 }
 
 fn word(works: bool) -> &'static str {
@@ -129,14 +70,12 @@ fn filesystems() -> Vec<String> {
         };
         lines.push(format!("{line} {detail}"));
     }
-    lines.push(
-        "\nhere: with --testbed dir or device, by what this machine has; lab: with --testbed"
-            .to_owned(),
-    );
-    lines.push(
-        "lab, which brings its own kernel and programs and needs nothing of this machine's"
-            .to_owned(),
-    );
+    lines.push(format!(
+        "\nhere: with --testbed {}, by what this machine has; lab: with --testbed\n\
+         {}, which brings its own kernel and programs and needs nothing of this machine's",
+        testbeds::names(|known| !known.in_guest),
+        testbeds::names(|known| known.in_guest),
+    ));
     lines
 }
 

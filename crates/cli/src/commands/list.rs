@@ -1,6 +1,6 @@
 //! `fstrial list`: what exists, from the tables themselves.
 
-use runner::{Request, TestbedRequest};
+use runner::Request;
 use stack::filesystems::QUEUE_OPTIONS;
 use stack::{FILESYSTEMS, LAYOUTS};
 use store::{RunState, Store};
@@ -11,6 +11,7 @@ use crate::arguments::{List, Listed};
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::find_program;
 use crate::output::print;
+use crate::testbeds;
 
 /// Prints one catalogue.
 pub(crate) fn list(arguments: &List) -> Ended {
@@ -242,7 +243,8 @@ fn runs(arguments: &List) -> Result<String, Failure> {
         let created = run.created.get(..16).unwrap_or(&run.created).replace('T', " ");
         // A run of another version of fstrial may have been asked for in other words.
         let asked = store.request(&run.id).map_err(Failure::from(Exit::Store))?;
-        let asked = serde_json::from_str(&asked).map_or_else(|_| run.testbed.clone(), compared);
+        let asked = serde_json::from_str(&asked).ok().and_then(compared);
+        let asked = asked.unwrap_or_else(|| run.testbed.clone());
         text += &format!("{:<6} {created}  {state:<9} {asked}\n", run.id);
         text +=
             &format!("       {} repeats, scale {}, seed {}\n", run.repeats, run.scale, run.seed);
@@ -251,18 +253,11 @@ fn runs(arguments: &List) -> Result<String, Failure> {
 }
 
 /// What a run compared, and where.
-fn compared(request: Request) -> String {
+fn compared(request: Request) -> Option<String> {
     let contenders: Vec<_> = request.contenders.iter().map(|it| it.name.as_str()).collect();
     let workloads: Vec<_> = request.workloads.iter().map(|it| it.name.as_str()).collect();
-    let place = match request.testbed {
-        TestbedRequest::Dir { .. } => "directories".to_owned(),
-        TestbedRequest::Device { .. } => "devices".to_owned(),
-        TestbedRequest::Lab { profile, disk, .. } => match disk {
-            Some(disk) => format!("lab {profile} with {disk}"),
-            None => format!("lab {profile}"),
-        },
-    };
-    format!("{} by {} on {place}", contenders.join(","), workloads.join("+"))
+    let place = testbeds::read(&request.testbed).ok()?.listed();
+    Some(format!("{} by {} on {place}", contenders.join(","), workloads.join("+")))
 }
 
 /// A name and its help, wrapped below it to stay within 100 columns.

@@ -3,8 +3,8 @@
 use store::Store;
 
 use crate::arguments::Report;
+use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::Documents;
 
 /// Shows it.
 pub(crate) fn report(arguments: Report) -> Ended {

@@ -13,6 +13,7 @@ use crate::ending::stop_on_signals;
 use crate::exit::{Ended, Exit, Failure};
 use crate::files::private_cache;
 use crate::places::Here;
+use crate::testbeds;
 
 /// Set once the node has the run's lab, in a cache of its own.
 const PREPARED: &str = "FSTRIAL_SLURM_LAB";
@@ -26,10 +27,10 @@ pub(crate) fn run(arguments: &SlurmTask) -> Ended {
     }
     let request = serde_json::from_value::<TestbedRequest>(task.order.testbed.clone())
         .map_err(Failure::from(Exit::Input))?;
-    if let (Some(software), TestbedRequest::Lab { name, .. }) = (&task.order.lab_software, &request)
+    let configured = testbeds::read(&request)?;
+    if let (Some(software), Some(name)) = (&task.order.lab_software, configured.lab())
         && std::env::var_os(PREPARED).is_none()
     {
-        let name = name.as_deref().unwrap_or(lab::DEFAULT_LAB);
         return Err(with_lab(software, name, &task.spool().lab()));
     }
     let node = std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| "this node".to_owned());

@@ -5,6 +5,7 @@ use workload::InputKind;
 
 use super::{Step, WorkloadAnswer, untouched};
 use crate::analysis::{About, Analysis, Conditions, PhaseAnalysis, TrialCounts};
+use crate::testbeds;
 use crate::wording::{and, counted};
 
 /// A machine with more work waiting than this share of a processor was busy.
@@ -32,11 +33,11 @@ pub(super) fn of_run(
     let mut unread: Vec<&str> = Vec::new();
     for (answer, workload) in workloads.iter().zip(&analysis.workloads) {
         let Some(phase) = answer.phase_of(workload) else { continue };
-        if run.header.testbed == "dir" {
+        if let Some(cold) = testbeds::cold(&run.header) {
             let warm = phase.cache.iter().filter(|state| !state.cold);
             limits.extend(warm.map(|state| {
                 let words = &state.words;
-                format!("Cache of {}: {words}; --drop-caches, as root, begins cold.", phase.name)
+                format!("Cache of {}: {words}; {cold}.", phase.name)
             }));
         }
         limits.extend(transport(phase, &analysis.contenders));
@@ -55,7 +56,7 @@ pub(super) fn of_run(
              larger set may rank otherwise."
         ));
     }
-    if run.header.testbed == "lab" {
+    if run.header.is_simulated() {
         limits.push(
             "Simulated: one processor, a fixed time an instruction; nothing is said of threads."
                 .to_owned(),
@@ -71,7 +72,7 @@ fn lost(counts: &TrialCounts) -> Option<String> {
 
 /// Whether a real machine had other work to do when the run began.
 fn busy(run: &StoredRun) -> Option<String> {
-    if run.header.testbed == "lab" {
+    if run.header.is_simulated() {
         return None;
     }
     let fact = |name: &str| run.header.environment.0.get(name)?.parse::<f64>().ok();
@@ -147,7 +148,7 @@ pub(super) fn next(
     let elsewhere = analysis.workloads.iter().all(|workload| {
         workload::find(&workload.name).is_none_or(|it| it.only_in_guest().is_none())
     });
-    if run.header.testbed == "lab" && !open && elsewhere && analysis.trials.done > 0 {
+    if run.header.is_simulated() && !open && elsewhere && analysis.trials.done > 0 {
         let command = format!("fstrial run --like {id} --testbed device --loop-dir DIR");
         add("on your disk", command);
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use store::StoredRun;
 
 use crate::analysis::{Analysis, Conditions, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis};
+use crate::testbeds;
 use crate::wording::and;
 
 /// What a reader wants to know first.
@@ -142,7 +143,7 @@ impl<'a> Headline<'a> {
 
 /// Puts an analysed run into an answer.
 pub(crate) fn answer(analysis: &Analysis, run: &StoredRun) -> Answer {
-    let on = place(analysis, run);
+    let on = testbeds::answer(&run.header, analysis.contenders.len());
     let workloads: Vec<WorkloadAnswer> = analysis
         .workloads
         .iter()
@@ -152,21 +153,6 @@ pub(crate) fn answer(analysis: &Analysis, run: &StoredRun) -> Answer {
         limits: limits::of_run(analysis, run, &workloads),
         next: limits::next(analysis, run, &workloads),
         workloads,
-    }
-}
-
-/// `on server-ssd (simulated)`, `on this machine's disk`.
-fn place(analysis: &Analysis, run: &StoredRun) -> String {
-    if let Some(profile) = run.header.environment.0.get("lab_profile") {
-        return format!(" on {profile} (simulated)");
-    }
-    match run.header.testbed.as_str() {
-        "dir" => match analysis.contenders.len() {
-            1 => " in this directory".to_owned(),
-            _ => " in these directories".to_owned(),
-        },
-        "device" => " on this machine".to_owned(),
-        _ => String::new(),
     }
 }
 

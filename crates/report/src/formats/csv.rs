@@ -18,12 +18,8 @@ impl Format for Csv {
         "csv"
     }
 
-    fn summary(&self) -> &'static str {
-        "one long table of every trial's raw figures"
-    }
-
-    fn extension(&self) -> &'static str {
-        "csv"
+    fn help(&self) -> Option<&'static str> {
+        Some("Write one row per measured figure as CSV")
     }
 
     fn write(&self, _: &Analysis, run: &StoredRun, _: &Options) -> String {

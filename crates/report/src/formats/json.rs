@@ -30,12 +30,12 @@ impl Format for Json {
         "json"
     }
 
-    fn summary(&self) -> &'static str {
-        "raw figures of every trial and the analysis, with a schema version"
+    fn help(&self) -> Option<&'static str> {
+        Some("Write everything as JSON")
     }
 
-    fn extension(&self) -> &'static str {
-        "json"
+    fn has_all_pairs(&self) -> bool {
+        true
     }
 
     fn write(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String {

@@ -17,12 +17,8 @@ impl Format for Markdown {
         "markdown"
     }
 
-    fn summary(&self) -> &'static str {
-        "tables as GitHub shows them"
-    }
-
-    fn extension(&self) -> &'static str {
-        "md"
+    fn help(&self) -> Option<&'static str> {
+        Some("Write a Markdown report")
     }
 
     fn write(&self, analysis: &Analysis, run: &StoredRun, _: &Options) -> String {

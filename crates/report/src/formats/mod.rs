@@ -14,8 +14,14 @@ pub use html::{STYLE, phases_as_html, write_escaped};
 pub use json::SCHEMA_VERSION;
 
 /// Every format, in the order help shows them.
-pub static FORMATS: &[&dyn Format] =
-    &[&terminal::Terminal, &html::Html, &markdown::Markdown, &csv::Csv, &json::Json];
+pub static FORMATS: &[&dyn Format] = &[
+    // Without an option: shown where no other goes to standard output.
+    &terminal::Terminal,
+    &html::Html,
+    &json::Json,
+    &markdown::Markdown,
+    &csv::Csv,
+];
 
 /// The format of this name.
 pub fn find(name: &str) -> Option<&'static dyn Format> {
@@ -49,11 +55,14 @@ pub trait Format: Sync {
     /// Name on the command line, kebab-case.
     fn name(&self) -> &'static str;
 
-    /// One line for help.
-    fn summary(&self) -> &'static str;
+    /// The help of the option `--NAME FILE` that writes it; `None` where there is none: for what is
+    /// shown without being asked for.
+    fn help(&self) -> Option<&'static str>;
 
-    /// A file's extension, without the dot.
-    fn extension(&self) -> &'static str;
+    /// Whether it compares every pair of contenders where `options.all_pairs` asks for it.
+    fn has_all_pairs(&self) -> bool {
+        false
+    }
 
     /// Writes it down; `options.redact` is already done. Callers use [`Format::render`].
     fn write(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String;

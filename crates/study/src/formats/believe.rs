@@ -99,9 +99,9 @@ fn not_the_same(results: &Results) -> String {
         let version = fact("openzfs").map_or(String::new(), |version| format!(" {version}"));
         code += &format!(", and OpenZFS{version} stands in for the ZFS of the page");
     }
-    let place = match results.testbed.as_str() {
-        "lab" => "; the machine is simulated, with one processor",
-        _ => "; the machine is another",
+    let place = match results.simulated {
+        true => "; the machine is simulated, with one processor",
+        false => "; the machine is another",
     };
     let causes = Cause::ALL.iter().filter_map(|(cause, words)| {
         let claims = results.claims.iter().filter(|claim| {

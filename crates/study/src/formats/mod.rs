@@ -14,21 +14,28 @@ pub use markdown::Markdown;
 
 use crate::Results;
 
-/// How a format writes results: for so many columns, in colour or not.
-type Render = fn(&Results, usize, bool) -> String;
+/// A format of a study's report.
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// The help of the option `--NAME FILE` that writes it; `None` for what is shown without one.
+    pub help: Option<&'static str>,
+    /// Writes results: for so many columns, in colour or not.
+    render: fn(&Results, usize, bool) -> String,
+}
 
-/// Every format by its name.
-const FORMATS: &[(&str, Render)] = &[
-    ("terminal", terminal::render),
-    ("html", html::render),
-    ("markdown", markdown::render),
-    ("json", json),
+/// Every format, in the order help shows them.
+pub static FORMATS: &[Format] = &[
+    Format { name: "terminal", help: None, render: terminal::render },
+    Format { name: "html", help: Some("Write an HTML report"), render: html::render },
+    Format { name: "markdown", help: Some("Write a Markdown report"), render: markdown::render },
+    Format { name: "json", help: Some("Write everything as JSON"), render: json },
 ];
 
 /// The report in a format; `None` where there is no such format.
 pub fn render(format: &str, results: &Results, width: usize, color: bool) -> Option<String> {
-    let (_, render) = FORMATS.iter().find(|(name, _)| *name == format)?;
-    Some(render(results, width, color))
+    let format = FORMATS.iter().find(|known| known.name == format)?;
+    Some((format.render)(results, width, color))
 }
 
 /// The Markdown page and the charts to lie beside it, whose names begin with `stem`.

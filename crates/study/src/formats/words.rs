@@ -266,15 +266,15 @@ pub(super) fn how(results: &Results) -> Vec<String> {
         }
         let scales = scales.join(", ");
         let fact = |key: &str| first.environment.0.get(key).cloned();
-        let machine = match results.testbed.as_str() {
-            "lab" => format!(
+        let machine = match results.simulated {
+            true => format!(
                 "in the lab: {} ns an instruction, {} of memory, disk {}, kernel {}",
                 fact("lab_instruction_ns").unwrap_or_default(),
                 fact("lab_ram").unwrap_or_default(),
                 fact("lab_disk").unwrap_or_default(),
                 first.kernel(),
             ),
-            other => format!("on testbed {other}, kernel {}", first.kernel()),
+            false => format!("on testbed {}, kernel {}", results.testbed, first.kernel()),
         };
         let (trials, done): (usize, usize) =
             own.iter().fold((0, 0), |sum, run| (sum.0 + run.trials, sum.1 + run.done));
@@ -315,6 +315,9 @@ pub(super) fn method(results: &Results) -> String {
     )
 }
 
+/// The testbed of a study where its command names none.
+const DEFAULT_TESTBED: &str = "lab";
+
 /// The command that does it again.
 pub(super) fn command(results: &Results) -> String {
     let mut command = format!("fstrial study run {}", results.named);
@@ -336,7 +339,7 @@ pub(super) fn command(results: &Results) -> String {
     {
         command += &format!(" --seed {}", run.seed);
     }
-    if results.testbed != "lab" && !results.testbed.is_empty() {
+    if results.testbed != DEFAULT_TESTBED && !results.testbed.is_empty() {
         command += &format!(" --testbed {}", results.testbed);
     }
     command

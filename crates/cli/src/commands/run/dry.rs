@@ -1,11 +1,12 @@
 //! `--dry-run`, and what is said of a plan before it runs.
 
 use report::counted;
-use runner::{Durations, Prepared, TestbedRequest};
-use units::Bytes;
+use runner::{Durations, Prepared};
 
+use crate::exit::Failure;
 use crate::output::say;
 use crate::progress::rounded;
+use crate::testbeds;
 
 /// Relative spread of a phase's time on a quiet machine, where nothing better is known.
 const TYPICAL_SPREAD: f64 = 0.05;
@@ -17,7 +18,7 @@ const HOPELESS_DIFFERENCE: f64 = 9.0;
 const TELLING_DIFFERENCE: f64 = 0.1;
 
 /// The plan, the room it needs and the time it will take.
-pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
+pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<String, Failure> {
     let request = &prepared.request;
     let mut text = String::new();
     text += &format!(
@@ -55,17 +56,9 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
             shown.push(line);
         }
     }
-    let room = match (&request.testbed, request.size) {
-        (TestbedRequest::Device { devices, loop_directory, .. }, Some(size))
-            if devices.is_empty() =>
-        {
-            format!("{size} in {} (one device at a time)", loop_directory.display())
-        }
-        (TestbedRequest::Dir { .. }, _) => {
-            "what the workloads write, removed afterwards".to_owned()
-        }
-        (_, size) => format!("devices of {}", size.unwrap_or(Bytes::ZERO)),
-    };
+    let makes_filesystems = testbeds::describe(&request.testbed)?.makes_filesystems;
+    let size = request.size.filter(|_| makes_filesystems);
+    let room = testbeds::read(&request.testbed)?.room(size);
     let time = match durations.estimate(&prepared.trials) {
         Some(estimate) => format!(
             "about {} (from earlier trials like {} of the {})",
@@ -78,7 +71,7 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> String {
         }
     };
     text += &format!("\nroom:  {room}\ntime:  {time}\n");
-    text
+    Ok(text)
 }
 
 /// Says beforehand when the repeats cannot decide anything.

@@ -11,10 +11,12 @@ use trial::Outcome;
 
 use crate::arguments::Run;
 use crate::cluster::Spread;
+use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print, say};
+use crate::output::{print, say};
 use crate::places::Here;
 use crate::progress::Watch;
+use crate::testbeds;
 
 /// Runs, or resumes, or shows what would be run.
 pub(crate) fn run(arguments: Box<Run>) -> Ended {
@@ -43,7 +45,7 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
             true => here.session(&arguments.store)?.durations(prepared.testbed.as_ref()),
             false => Durations::default(),
         };
-        print(&dry::describe(&prepared, &known))?;
+        print(&dry::describe(&prepared, &known)?)?;
         return Ok(Exit::Done);
     }
     // A store that cannot be used is found out before hours of work, not after.
@@ -71,7 +73,7 @@ fn resume(
         }
         _ => session.store.run_header(id).map_err(Failure::from(Exit::Store))?,
     };
-    let prepared = session.reopen(&header, &arguments.place.destroy)?;
+    let prepared = session.reopen(&header, &testbeds::may_destroy(&arguments.place.testbed.0))?;
     let mut watch = Watch::new(arguments.quiet);
     session.run_lost_again(&header.id, &mut |event| watch.show(event))?;
     execute(session, &header.id, prepared, watch, spread, documents)

@@ -8,10 +8,10 @@ use stack::Contender;
 use workload::corpora::TreeChoice;
 use workload::{InputKind, Kind};
 
-use crate::arguments::{Clock, Place, Run, TestbedName};
+use crate::arguments::{Place, Run};
 use crate::exit::{Exit, Failure};
-use crate::files::cache_directory;
 use crate::output::say;
+use crate::testbeds;
 
 /// Contenders compared when none are named.
 const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
@@ -35,7 +35,8 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     if !arguments.program.is_empty() {
         workloads.push(super::program::of_command(&arguments.program)?);
     }
-    let scale = arguments.scale.unwrap_or_else(|| default_scale(&testbed, &workloads));
+    let is_slow = testbeds::describe(&testbed)?.slow;
+    let scale = arguments.scale.unwrap_or_else(|| default_scale(is_slow, &workloads));
     Ok(Request {
         workloads,
         contenders,
@@ -60,9 +61,9 @@ pub(super) fn check_tree(written: &str) -> Result<(), Failure> {
     tree.map(drop).map_err(Failure::from(Exit::Usage))
 }
 
-/// The scale where none is given. In the lab a tenth, so that an answer comes within minutes: the
-/// workloads' own sizes are those of the originals. Numbers that were given are meant as they are.
-fn default_scale(testbed: &TestbedRequest, workloads: &[WorkloadRequest]) -> f64 {
+/// The scale where none is given. On a slow testbed a tenth, so that an answer comes within minutes:
+/// the workloads' own sizes are those of the originals. Numbers that were given are meant as they are.
+fn default_scale(is_slow: bool, workloads: &[WorkloadRequest]) -> f64 {
     let has_own_size = |asked: &WorkloadRequest| {
         let known = workload::find(&asked.name).map_or(&[][..], |it| it.describe().parameters);
         known.iter().any(|parameter| {
@@ -70,7 +71,7 @@ fn default_scale(testbed: &TestbedRequest, workloads: &[WorkloadRequest]) -> f64
             sizes && asked.parameters.contains_key(parameter.name)
         })
     };
-    if !testbed.is_lab() || workloads.iter().any(has_own_size) {
+    if !is_slow || workloads.iter().any(has_own_size) {
         return 1.0;
     }
     say!("note: a tenth of the workloads' sizes (--scale 0.1); all of them: --scale 1");
@@ -81,18 +82,18 @@ fn default_scale(testbed: &TestbedRequest, workloads: &[WorkloadRequest]) -> f64
 pub(crate) fn testbed_and_contenders(
     place: &Place,
 ) -> Result<(TestbedRequest, Vec<Contender>), Failure> {
-    let testbed = testbed_request(place)?;
-    let contenders = match &testbed {
-        TestbedRequest::Dir { directories, .. } => {
-            if place.fs.is_some() || place.contenders.is_some() {
-                let message = "--testbed dir tests directories as they are; \
-                               --fs and --contenders belong to --testbed device";
-                return Err(Failure::new(Exit::Usage, message));
-            }
-            testbed::directory_contenders(directories)
-                .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?
-        }
-        _ => contenders(place)?,
+    let testbed = testbeds::asked(&place.testbed.0)?;
+    let known = testbeds::describe(&testbed)?;
+    if !known.makes_filesystems && (place.fs.is_some() || place.contenders.is_some()) {
+        let message = format!(
+            "--testbed {} tests directories as they are; --fs and --contenders belong to --testbed device",
+            known.name
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let contenders = match testbeds::read(&testbed)?.contenders()? {
+        Some(contenders) => contenders,
+        None => contenders(place)?,
     };
     Ok((testbed, contenders))
 }
@@ -118,100 +119,6 @@ pub(crate) fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadReque
         }
     }
     Ok(asked)
-}
-
-/// Refuses what would have no effect on this testbed.
-fn refuse_in_vain(arguments: &Place, name: TestbedName) -> Result<(), Failure> {
-    let usage = |message: &str| Err(Failure::new(Exit::Usage, message));
-    if !arguments.destroy.is_empty() && arguments.device.is_empty() {
-        return usage(
-            "--destroy only allows what --device names: name the device with --device too",
-        );
-    }
-    if name != TestbedName::Lab && arguments.request_log.is_some() {
-        return usage("--request-log belongs to --testbed lab: only simulated disks keep one");
-    }
-    if name != TestbedName::Device && arguments.loop_dir.is_some() {
-        return usage("--loop-dir belongs to --testbed device: only that makes loop files");
-    }
-    if name != TestbedName::Lab && (arguments.disk.is_some() || !arguments.changes.is_empty()) {
-        return usage("--disk and --set belong to --testbed lab: only its disks are simulated");
-    }
-    if name != TestbedName::Lab && (arguments.lab.is_some() || arguments.profile.is_some()) {
-        return usage("--lab and --profile belong to --testbed lab: only its machines are chosen");
-    }
-    Ok(())
-}
-
-pub(super) fn testbed_request(arguments: &Place) -> Result<TestbedRequest, Failure> {
-    let usage = |message: &str| Err(Failure::new(Exit::Usage, message));
-    let root = rustix::process::geteuid().is_root();
-    let name = match arguments.testbed {
-        Some(name) => name,
-        None if !arguments.dir.is_empty() => TestbedName::Dir,
-        None if !arguments.device.is_empty() => TestbedName::Device,
-        None => TestbedName::Lab,
-    };
-    refuse_in_vain(arguments, name)?;
-    match name {
-        TestbedName::Dir => {
-            if !arguments.device.is_empty() || !arguments.destroy.is_empty() {
-                return usage("--device and --destroy belong to --testbed device");
-            }
-            if arguments.drop_caches && !root {
-                return usage("--drop-caches needs root");
-            }
-            let directories = match arguments.dir.is_empty() {
-                true => vec![".".into()],
-                false => arguments.dir.clone(),
-            };
-            Ok(TestbedRequest::Dir {
-                directories,
-                names: Vec::new(),
-                drop_caches: arguments.drop_caches,
-            })
-        }
-        TestbedName::Device => {
-            if !arguments.dir.is_empty() {
-                return usage("--dir belongs to --testbed dir; loop files go to --loop-dir");
-            }
-            if arguments.drop_caches {
-                return usage("--drop-caches belongs to --testbed dir; device mounts anew");
-            }
-            let loop_directory =
-                arguments.loop_dir.clone().unwrap_or_else(|| cache_directory().join("loop"));
-            Ok(TestbedRequest::Device {
-                devices: arguments.device.clone(),
-                destroy: arguments.destroy.clone(),
-                loop_directory,
-            })
-        }
-        TestbedName::Lab => {
-            if !arguments.dir.is_empty() || !arguments.device.is_empty() {
-                return usage(
-                    "--dir and --device are of this machine; the lab has disks of its own",
-                );
-            }
-            if arguments.clock == Clock::Real {
-                return Err(crate::commands::lab::refuse_real_time(
-                    arguments.lab.as_deref(),
-                    arguments.profile(),
-                ));
-            }
-            Ok(in_lab(arguments))
-        }
-    }
-}
-
-/// The lab as asked for.
-fn in_lab(arguments: &Place) -> TestbedRequest {
-    TestbedRequest::Lab {
-        name: arguments.lab.clone(),
-        profile: arguments.profile().to_owned(),
-        disk: arguments.disk.clone(),
-        changes: arguments.changes.iter().cloned().collect(),
-        request_log: arguments.request_log.clone(),
-    }
 }
 
 pub(super) fn contenders(arguments: &Place) -> Result<Vec<Contender>, Failure> {

@@ -1,7 +1,6 @@
 //! `fstrial study`: old pages run again.
 
 mod group;
-mod place;
 mod run;
 mod show;
 
@@ -9,8 +8,9 @@ use store::Store;
 use study::{STUDIES, Source, Study, load};
 
 use crate::arguments::{StudyAction, StudyArguments, StudyReport};
+use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print};
+use crate::output::print;
 
 /// Lists, shows, checks.
 pub(crate) fn study(arguments: StudyArguments) -> Ended {
@@ -72,15 +72,10 @@ fn report(arguments: &StudyReport) -> Ended {
 
 /// A study that is sound.
 pub(crate) fn read(named: &str) -> Result<Study, Failure> {
-    Ok(read_with_source(named)?.1)
-}
-
-fn read_with_source(named: &str) -> Result<(Source, Study), Failure> {
     let source = Source::find(named).map_err(Failure::from(Exit::Usage))?;
-    let read = load(&source).map_err(|problems| {
+    load(&source).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
         let count = report::counted(problems.len(), "problem");
         Failure::new(Exit::Input, format!("{named}: {count}\n{}", lines.concat().trim_end()))
-    })?;
-    Ok((source, read))
+    })
 }

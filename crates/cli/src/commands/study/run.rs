@@ -1,24 +1,24 @@
 //! `fstrial study run`: every part under every assumption, then what is still needed.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lab::PartDescription;
 use runner::{Request, Session};
 use store::Store;
 use study::{
-    Added, Execution, ExecutionEnd, Limits, Part, PartRun, Planned, Source, Study, Told, Wishes,
-    matrix, prepared,
+    Added, Execution, ExecutionEnd, Limits, PartRun, Planned, Study, Told, Wishes, matrix, prepared,
 };
 use trial::Outcome;
 
-use super::{group, place};
+use super::group;
 use crate::arguments::StudyRun;
 use crate::cluster::Spread;
+use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::{Documents, print, say};
+use crate::output::{print, say};
 use crate::places::Here;
 use crate::progress::{Watch, rounded};
+use crate::testbeds;
 
 /// Runs, resumes, or shows what would be run.
 pub(super) fn run(arguments: &StudyRun) -> Ended {
@@ -32,10 +32,10 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         }
         (None, named) => (named.clone().unwrap_or_default(), group::new_key()),
     };
-    let (source, study) = super::read_with_source(&named)?;
+    let study = super::read(&named)?;
     let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let spread = Spread::new(&arguments.cluster, &store)?;
-    let asked = Asked { arguments, study, source, named, key, spread };
+    let asked = Asked { arguments, study, named, key, spread };
     let goes_on = arguments.resume.is_some() && arguments.scale.is_empty();
     if goes_on && (!arguments.only.is_empty() || arguments.no_assumptions) {
         let why = "--only and --no-assumptions choose what is begun, and --resume goes on with what \
@@ -49,7 +49,8 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
             return asked.describe(&planned, &session);
         }
         // Before any run is created: a run belongs to the lab that it began in.
-        crate::commands::lab::complete(arguments.lab.as_deref(), &asked.lacking(&planned)?)?;
+        let (lab, lacking) = asked.lacking(&planned)?;
+        crate::labs::complete(lab.as_deref(), &lacking)?;
         let execution = asked.execution();
         execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
     }
@@ -104,7 +105,6 @@ impl Shown {
 struct Asked<'a> {
     arguments: &'a StudyRun,
     study: Study,
-    source: Source,
     named: String,
     key: String,
     spread: Spread,
@@ -116,7 +116,7 @@ impl Asked<'_> {
             until: self.arguments.until,
             seeds: self.arguments.seeds,
             budget: self.arguments.budget.map(Duration::from),
-            destroy: self.arguments.destroy.clone(),
+            destroy: testbeds::may_destroy(&self.arguments.testbed.0),
         };
         Execution::new(&self.study, &self.key, limits).spread(&self.spread)
     }
@@ -134,42 +134,42 @@ impl Asked<'_> {
     }
 
     fn matrix(&self, wishes: &Wishes) -> Result<Vec<Planned>, Failure> {
-        let at = place::of(self.arguments, &self.source, &self.study)?;
-        let in_lab = matches!(at, place::Place::Lab { .. });
-        let wishes = Wishes { assumptions: wishes.assumptions && in_lab, ..wishes.clone() };
+        let (testbed, simulated) =
+            testbeds::asked_for_study(&self.arguments.testbed.0, &self.study)?;
+        let wishes = Wishes { assumptions: wishes.assumptions && simulated, ..wishes.clone() };
         let usage = |message: String| Failure::new(Exit::Usage, message);
-        let testbed = |part: &Part, changes: &BTreeMap<String, String>| at.request(part, changes);
         let mut planned =
             matrix(&self.study, &self.named, &self.key, &wishes, &testbed).map_err(usage)?;
-        if let place::Place::Dir { contenders, .. } = &at {
-            for one in &mut planned {
-                // A directory stands for the contender of its name; the others have none.
-                one.request.contenders.retain_mut(|known| {
-                    let own = contenders.iter().find(|own| own.name == known.name);
-                    own.map(|own| *known = own.clone()).is_some()
-                });
-            }
-            planned.retain(|one| !one.request.contenders.is_empty());
+        for one in &mut planned {
+            let Some(contenders) = testbeds::read(&one.request.testbed)?.contenders()? else {
+                continue;
+            };
+            // A directory stands for the contender of its name; the others have none.
+            one.request.contenders.retain_mut(|known| {
+                let own = contenders.iter().find(|own| own.name == known.name);
+                own.map(|own| *known = own.clone()).is_some()
+            });
         }
+        planned.retain(|one| !one.request.contenders.is_empty());
         if planned.is_empty() {
             return Err(usage("no directory is given for any contender: --dir NAME=PATH".into()));
         }
         Ok(planned)
     }
 
-    /// The optional parts of the lab that the study needs and the lab does not have.
-    fn lacking(&self, planned: &[Planned]) -> Result<Vec<&'static PartDescription>, Failure> {
-        let in_lab: Vec<&Planned> =
-            planned.iter().filter(|one| one.request.testbed.is_lab()).collect();
-        if in_lab.is_empty() {
-            return Ok(Vec::new());
-        }
-        let contenders = in_lab.iter().flat_map(|one| one.contenders());
-        crate::commands::lab::lacking(
-            self.arguments.lab.as_deref(),
-            contenders,
-            in_lab.iter().flat_map(|one| one.workloads()),
-        )
+    /// The lab in which the study runs, if in one, and the optional parts that the study needs and
+    /// the lab does not have.
+    fn lacking(
+        &self,
+        planned: &[Planned],
+    ) -> Result<(Option<String>, Vec<&'static PartDescription>), Failure> {
+        let Some(first) = planned.first() else { return Ok((None, Vec::new())) };
+        let configured = testbeds::read(&first.request.testbed)?;
+        let Some(lab) = configured.lab() else { return Ok((None, Vec::new())) };
+        let contenders = planned.iter().flat_map(|one| one.contenders());
+        let workloads = planned.iter().flat_map(|one| one.workloads());
+        let lacking = crate::labs::lacking(Some(lab), contenders, workloads)?;
+        Ok((Some(lab.to_owned()), lacking))
     }
 
     fn describe(&self, planned: &[Planned], session: &Session<'_>) -> Ended {
@@ -207,7 +207,7 @@ impl Asked<'_> {
                 .to_owned(),
         };
         text += &format!("\n{all} trials in {} runs; time: {time}\n", planned.len());
-        for part in self.lacking(planned)? {
+        for part in self.lacking(planned)?.1 {
             text += &format!(
                 "the run begins by building the lab's part `{}`, without which trials are left out \
                  above: {}\n",

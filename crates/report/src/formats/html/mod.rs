@@ -26,12 +26,8 @@ impl Format for Html {
         "html"
     }
 
-    fn summary(&self) -> &'static str {
-        "a report of one file with charts, to read offline and to forward"
-    }
-
-    fn extension(&self) -> &'static str {
-        "html"
+    fn help(&self) -> Option<&'static str> {
+        Some("Write an HTML report")
     }
 
     fn write(&self, analysis: &Analysis, run: &StoredRun, _: &Options) -> String {

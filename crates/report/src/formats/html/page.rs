@@ -8,6 +8,7 @@ use super::trials::{self, Trial};
 use crate::analysis::{Analysis, Conditions, Mark, simulated_machine};
 use crate::answer::{Answer, answer};
 use crate::charts::colour;
+use crate::testbeds;
 use crate::wording::{and, counted, factor};
 
 /// What the template is given.
@@ -121,11 +122,10 @@ fn lead(analysis: &Analysis, run: &StoredRun) -> String {
     let mut parts = vec![counted(run.header.repeats as usize, "repeat")];
     let devices = distinct(analysis.contenders.iter().flat_map(|c| &c.device));
     let kernels = distinct(analysis.contenders.iter().flat_map(|c| &c.kernel));
-    match run.header.testbed.as_str() {
-        "lab" => parts.push("in the lab, by virtual time".to_owned()),
-        "dir" => parts.push("in a directory as it is".to_owned()),
-        _ if devices.is_empty() => {}
-        _ => parts.push(format!("on {}", and(&devices))),
+    match testbeds::page(&run.header) {
+        Some(words) => parts.push(words.to_owned()),
+        None if devices.is_empty() => {}
+        None => parts.push(format!("on {}", and(&devices))),
     }
     if !kernels.is_empty() {
         parts.push(format!("kernel {}", and(&kernels)));
@@ -169,7 +169,7 @@ fn facts(analysis: &Analysis, run: &StoredRun) -> Vec<(String, String)> {
         ("Device", and(&devices)),
         ("Kernel", and(&kernels)),
         ("Simulated", simulated_machine(run).unwrap_or_default()),
-        (if header.lab_id.is_some() { "Host" } else { "Machine" }, machine.join(" · ")),
+        (if header.is_simulated() { "Host" } else { "Machine" }, machine.join(" · ")),
         (
             "How",
             format!(

@@ -28,12 +28,8 @@ impl Format for Terminal {
         "terminal"
     }
 
-    fn summary(&self) -> &'static str {
-        "tables for a terminal"
-    }
-
-    fn extension(&self) -> &'static str {
-        "txt"
+    fn help(&self) -> Option<&'static str> {
+        None
     }
 
     fn write(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String {

@@ -1,0 +1,160 @@
+//! The labs of this machine: found by name, built where one is missing, opened.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lab::{
+    BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile, Offer, PartDescription,
+};
+use stack::Contender;
+use testbed::Stop;
+use trial::InputFiles;
+
+use crate::exit::{Exit, Failure};
+use crate::output::say;
+
+/// The machine that is simulated when none is named.
+pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
+
+/// Reads a change of a value in a profile's file, `KEY=VALUE`.
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Where labs are kept.
+pub(crate) fn cache() -> Result<std::path::PathBuf, Failure> {
+    lab::cache_directory().map_err(Failure::from(Exit::Refused))
+}
+
+/// The lab that is meant: the default one where none is named.
+pub(crate) fn named(name: Option<&str>) -> &str {
+    name.unwrap_or(lab::DEFAULT_LAB)
+}
+
+/// The software of a lab.
+pub(crate) fn software(name: Option<&str>) -> Result<lab::Software, Failure> {
+    lab::find(&cache()?, named(name)).map_err(Failure::from(Exit::Refused))
+}
+
+/// The system that the lab boots, if that part was built.
+pub(crate) fn system(name: Option<&str>) -> Result<Option<std::path::PathBuf>, Failure> {
+    match lab::find(&cache()?, named(name)) {
+        Err(LabError::NotBuilt(_)) => Ok(None),
+        found => Ok(found
+            .and_then(|software| software.parts())
+            .map_err(Failure::from(Exit::Refused))?
+            .system()),
+    }
+}
+
+/// Writes the lab to a file for other machines; the name of its software by content.
+pub(crate) fn export_to(name: Option<&str>, file: &Path) -> Result<String, Failure> {
+    let software = software(name)?;
+    if !file.exists() {
+        lab::export(&software, file).map_err(Failure::from(Exit::Output))?;
+    }
+    let name = software.directory.file_name().unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
+}
+
+/// Refuses `--clock real`, with the reason.
+pub(crate) fn refuse_real_time(name: Option<&str>, profile: &str) -> Failure {
+    let probed = open(name, profile, None, &BTreeMap::new(), &InputFiles::default())
+        .and_then(|lab| lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused)));
+    let reason = match probed {
+        Ok(Kvm::Unusable { reason }) => reason,
+        Ok(Kvm::Works { .. }) => {
+            "KVM works on this machine, but disks backed by the host are not built yet; use \
+             --testbed device for real time"
+                .to_owned()
+        }
+        Err(failure) => failure.message,
+    };
+    Failure::new(Exit::Refused, format!("--clock real: {reason}"))
+}
+
+/// The optional parts these contenders and workloads need and the lab does not have. Builds the
+/// lab itself first where there is none yet.
+pub(crate) fn lacking<'a>(
+    name: Option<&str>,
+    contenders: impl IntoIterator<Item = &'a Contender>,
+    workloads: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<&'static PartDescription>, Failure> {
+    let parts = ensure_built(&cache()?, name).and_then(|software| software.parts());
+    let offer = parts.and_then(|parts| Offer::of(&parts)).map_err(Failure::from(Exit::Refused))?;
+    Ok(offer.parts_for(contenders, workloads).into_values().collect())
+}
+
+/// Builds optional parts into the lab. Without one that cannot be built, what needs it is
+/// refused with its reason when its turn comes, and the rest runs.
+pub(crate) fn complete(
+    name: Option<&str>,
+    parts: &[&'static PartDescription],
+) -> Result<(), Failure> {
+    let cache = cache()?;
+    for part in parts {
+        say!("lab: building its part `{}`, which is needed here: {}", part.name, part.summary);
+        let options = BuildOptions {
+            name: name.map(str::to_owned),
+            with: vec![part.name.to_owned()],
+            ..BuildOptions::default()
+        };
+        if let Err(error) = lab::build(&cache, &options, &mut tell) {
+            say!("lab: going without its part `{}`: {error}", part.name);
+        }
+    }
+    Ok(())
+}
+
+/// The lab's software, built first where there is none yet.
+fn ensure_built(cache: &Path, name: Option<&str>) -> Result<lab::Software, LabError> {
+    match lab::find(cache, named(name)) {
+        Err(LabError::NotBuilt(_)) => lab::build(cache, &BuildOptions::default(), &mut tell),
+        found => found,
+    }
+}
+
+/// The lab with this machine, built first where there is none yet.
+/// `disk` takes the place of the profile's own, `changes` that of other values in its file.
+pub(crate) fn open(
+    name: Option<&str>,
+    profile: &str,
+    disk: Option<&str>,
+    changes: &BTreeMap<String, String>,
+    inputs: &InputFiles,
+) -> Result<Lab, Failure> {
+    let cache = cache()?;
+    let profile = MachineProfile::find(profile).and_then(|profile| profile.with(changes));
+    let mut profile = profile.map_err(Failure::from(Exit::Usage))?;
+    if let Some(disk) = disk {
+        ::disk::DiskDescription::find(disk).map_err(Failure::from(Exit::Usage))?;
+        profile.disk.model = disk.to_owned();
+    }
+    let parts = ensure_built(&cache, name)
+        .and_then(|software| software.parts())
+        .map_err(Failure::from(Exit::Refused))?;
+    Lab::open(parts, &cache, profile, inputs).map_err(Failure::from(Exit::Refused))
+}
+
+/// Tells how a build goes on.
+pub(crate) fn tell(progress: BuildProgress) {
+    match progress {
+        BuildProgress::Lists => say!("lab: fetching the lists of packages"),
+        BuildProgress::Download { what, packages, size } => {
+            say!("lab: fetching {packages} packages for the {what}, {size}");
+        }
+        BuildProgress::Unpack { what } => say!("lab: unpacking the {what}"),
+        BuildProgress::Absent { package } => {
+            say!("lab: this machine's archives have no {package}; going without");
+        }
+        BuildProgress::Booted { front_end, filesystems, missing } => {
+            say!("lab: the kernel boots, and reaches its disks by {front_end}");
+            say!("lab: it has {}", filesystems.join(", "));
+            if !missing.is_empty() {
+                say!("lab: it goes without {}", missing.join(", "));
+            }
+        }
+        BuildProgress::Part { part, doing } => say!("lab: {part}: {doing}"),
+    }
+}
