@@ -41,11 +41,8 @@ static DESCRIPTION: Description = Description {
             in_vain: "--loop-dir belongs to --testbed device: only that makes loop files",
         },
     ],
-    refuses: &[
-        (&["dir"], "--dir belongs to --testbed dir; loop files go to --loop-dir"),
-        (&["drop_caches"], "--drop-caches belongs to --testbed dir; device mounts anew"),
-    ],
-    own_in_study: &["device", "destroy"],
+    refuses: &[(&["dir"], "--dir belongs to --testbed dir; loop files go to --loop-dir")],
+    own_in_study: &["device", "destroy", "loop_dir"],
 };
 
 #[derive(Args)]

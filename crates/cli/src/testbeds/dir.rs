@@ -25,11 +25,14 @@ static DESCRIPTION: Description = Description {
     in_guest: false,
     slow: false,
     chosen_by: Some("dir"),
-    own_options: &[OwnOptions {
-        ids: &["dir"],
-        places: true,
-        in_vain: "--dir belongs to --testbed dir",
-    }],
+    own_options: &[
+        OwnOptions { ids: &["dir"], places: true, in_vain: "--dir belongs to --testbed dir" },
+        OwnOptions {
+            ids: &["drop_caches"],
+            places: false,
+            in_vain: "--drop-caches belongs to --testbed dir: elsewhere a cold phase mounts anew",
+        },
+    ],
     refuses: &[],
     own_in_study: &["dir"],
 };

@@ -38,6 +38,11 @@ static DESCRIPTION: Description = Description {
             in_vain: "--disk and --set belong to --testbed lab: only its disks are simulated",
         },
         OwnOptions {
+            ids: &["clock"],
+            places: false,
+            in_vain: "--clock belongs to --testbed lab: elsewhere time is that of the machine",
+        },
+        OwnOptions {
             ids: &["lab", "profile"],
             places: true,
             in_vain: "--lab and --profile belong to --testbed lab: only its machines are chosen",
@@ -47,7 +52,7 @@ static DESCRIPTION: Description = Description {
         &["dir", "device"],
         "--dir and --device are of this machine; the lab has disks of its own",
     )],
-    own_in_study: &[],
+    own_in_study: &["lab"],
 };
 
 /// The heading of its options.

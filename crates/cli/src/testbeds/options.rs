@@ -82,7 +82,8 @@ impl Given {
         match others(chosen).flat_map(|other| other.own_in_study).find(|id| self.has(id)) {
             None => Ok(()),
             Some(id) => {
-                let message = format!("--{id} is of another testbed than the one asked for");
+                let option = id.replace('_', "-");
+                let message = format!("--{option} is of another testbed than the one asked for");
                 Err(Failure::new(Exit::Usage, message))
             }
         }
