@@ -213,6 +213,11 @@ pub(crate) fn asked(given: &Given) -> Result<TestbedRequest, Failure> {
     kind.asked(given)
 }
 
+/// Refuses options of `study run` that have no effect on the testbed that is meant.
+pub(crate) fn refuse_in_vain_in_study(given: &Given) -> Result<(), Failure> {
+    given.refuse_in_vain_in_study(given.chosen().describe())
+}
+
 /// What `study run` asks for, and whether a study's assumptions can be tried there.
 pub(crate) fn asked_for_study(given: &Given, study: &Study) -> Result<(OfPart, bool), Failure> {
     let kind = given.chosen();

@@ -23,6 +23,10 @@ use crate::testbeds;
 /// Runs, resumes, or shows what would be run.
 pub(super) fn run(arguments: &StudyRun) -> Ended {
     let documents = Documents::of_study(&arguments.outputs)?;
+    // What goes on has its testbed from the store.
+    if arguments.resume.is_none() {
+        testbeds::refuse_in_vain_in_study(&arguments.testbed.0)?;
+    }
     let here = Here::open()?;
     let mut session = here.session(&arguments.store)?;
     let (named, key) = match (&arguments.resume, &arguments.study) {
