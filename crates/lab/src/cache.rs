@@ -98,10 +98,12 @@ pub(crate) fn sweep_unfinished(directory: &Path) {
     }
 }
 
-/// Notes that a file was used, for [`prune`]. Where that is not allowed, nothing is noted.
+/// Notes that a file or a directory was used, for [`prune`]. Where that is not allowed, nothing is
+/// noted.
 pub(crate) fn touch(path: &Path) {
     let now = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now());
-    if let Ok(file) = File::options().append(true).open(path) {
+    // For reading, which a directory and a program that runs allow.
+    if let Ok(file) = File::open(path) {
         let _ = file.set_times(now);
     }
 }

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::cache::{prune, sweep_unfinished, unfinished};
+use crate::cache::{prune, sweep_unfinished, touch, unfinished};
 use crate::checkpoint;
 use crate::elf::Elf;
 use crate::error::LabError;
@@ -28,9 +28,9 @@ const FORM: &[u8] = b"2";
 const COPIES: &str = "emulators";
 /// What QEMU looks for beside its `bin`: modules, firmware, helpers.
 const BESIDE: [&str; 4] = ["lib", "lib64", "libexec", "share"];
-/// Copies kept when another is made: a run that began before the installed QEMU was replaced still
-/// starts its own.
-const KEPT: usize = 4;
+/// Copies kept when another is made, those used last: each lab has two, of 18 MB each, and a run
+/// that began before the installed QEMU was replaced still starts its own.
+const KEPT: usize = 16;
 
 /// What the clock of a copy counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,7 @@ pub(crate) fn copy_of(qemu: &Qemu, cache: &Path, clock: Clock) -> Option<Qemu> {
     let tree = copies.join(format!("{key}.emulator"));
     let copy = qemu.at(tree.join("bin").join(program.file_name()?));
     if tree.is_dir() {
+        touch(&tree);
         return Some(copy);
     }
     std::fs::create_dir_all(&copies).ok()?;
@@ -74,6 +75,14 @@ pub(crate) fn copy_of(qemu: &Qemu, cache: &Path, clock: Clock) -> Option<Qemu> {
     }
     let _ = std::fs::remove_dir_all(&work);
     tree.is_dir().then_some(copy)
+}
+
+/// Notes that this emulator was started, so that its copy is not pruned while others are made.
+pub(crate) fn used(qemu: &Qemu) {
+    let trees = qemu.program().ancestors();
+    for tree in trees.filter(|path| path.extension().is_some_and(|kind| kind == "emulator")) {
+        touch(tree);
+    }
 }
 
 /// A tree at `work` like the one `program` was installed in, with the changed copy in its
@@ -145,6 +154,20 @@ mod tests {
         }
         let left = std::fs::read_dir(cache.path().join(COPIES)).unwrap().count();
         assert_eq!(left, 0, "nothing half-made stays");
+    }
+
+    #[test]
+    fn a_copy_that_is_used_is_not_pruned_and_one_that_is_not_is() {
+        let cache = tempfile::tempdir().unwrap();
+        let tree = |name: &str| cache.path().join(format!("{name}.emulator"));
+        for name in ["runs", "unused"] {
+            std::fs::create_dir_all(tree(name).join("bin")).unwrap();
+            let old = std::fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
+            File::open(tree(name)).unwrap().set_times(old).unwrap();
+        }
+        used(&Qemu::Host { path: tree("runs").join("bin/qemu") });
+        prune(cache.path(), 1);
+        assert!(tree("runs").exists() && !tree("unused").exists());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use units::{Bytes, Nanos};
 use crate::cache::{open_cache, prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::disks;
-use crate::emulator::{Clock, copy_of, flush_clock};
+use crate::emulator::{self, Clock, copy_of, flush_clock};
 use crate::error::LabError;
 use crate::image::initramfs;
 use crate::inputs::Inputs;
@@ -326,6 +326,7 @@ impl Lab {
     ) -> Result<Carried, LabError> {
         let order = self.order(spec, extras)?;
         let software = self.software();
+        emulator::used(&self.emulator);
         // The time of a trial is without that of the checkpoint, which the first alone may make.
         let mut began = std::time::Instant::now();
         let mut resume = || {
