@@ -3,12 +3,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use report::FORMATS;
 
 /// The heading in the help.
 const RESULTS: &str = "Results";
 const ALL_PAIRS: &str = "all_pairs";
+/// The formats that it is for.
+const WITH_ALL_PAIRS: &str = "with_all_pairs";
 
 /// What to write of a run.
 #[derive(Debug)]
@@ -43,6 +45,19 @@ fn file(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf)).help(help)
 }
 
+/// `--all-pairs`, which needs one of the formats that have them.
+fn all_pairs(command: Command) -> Command {
+    let names = FORMATS.iter().filter(|it| it.has_all_pairs()).map(|it| it.name());
+    let options: Vec<String> = names.clone().map(|name| format!("--{name}")).collect();
+    let help = format!(
+        "With {}: compare every pair of contenders, not each with the best alone",
+        options.join(" or ")
+    );
+    let all_pairs = Arg::new(ALL_PAIRS).long("all-pairs").action(ArgAction::SetTrue);
+    let all_pairs = all_pairs.requires(WITH_ALL_PAIRS).help(help).help_heading(RESULTS);
+    command.arg(all_pairs).group(ArgGroup::new(WITH_ALL_PAIRS).args(names).multiple(true))
+}
+
 /// Which of these formats were asked for.
 fn files(
     names: impl Iterator<Item = &'static str>,
@@ -56,15 +71,8 @@ impl Args for Outputs {
         for format in FORMATS {
             let (name, Some(help)) = (format.name(), format.help()) else { continue };
             command = command.arg(file(name, help).help_heading(RESULTS));
-            if format.has_all_pairs() {
-                let help = format!(
-                    "With --{name}: compare every pair of contenders, not each with the best alone"
-                );
-                let all_pairs = Arg::new(ALL_PAIRS).long("all-pairs").action(ArgAction::SetTrue);
-                command = command.arg(all_pairs.requires(name).help(help).help_heading(RESULTS));
-            }
         }
-        OutputFlags::augment_args(command)
+        OutputFlags::augment_args(all_pairs(command))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -1,12 +1,12 @@
 //! Every workload of the table, at a reduced size, in one sequence.
 
 use lab::Lab;
-use workload::InputKind;
+use workload::{InputKind, Workload};
 
 use crate::{Sequence, how, twice_the_same};
 
-/// Each workload with settings that make it small. A sequence: the maildirs are kept, `randomio`
-/// finds the file that `bigfile` has left.
+/// Workloads with settings that make them small. A sequence: the maildirs are kept, `randomio`
+/// finds the file that `bigfile` has left. Whatever is not here follows at [`crate::SCALE`].
 const SMALL: Sequence<'static> = &[
     ("unpack", "mails=60"),
     ("maildir-write", "mails=60 read_mails=20 maildirs=8 ops=60"),
@@ -31,7 +31,6 @@ const SMALL: Sequence<'static> = &[
         "custom",
         "file=phase=[{name=\"a\",threads=2,repeat=9,op=[{do=\"create\",size=\"3K\"},{do=\"read\"}]}]",
     ),
-    ("null", "ops=1000"),
 ];
 
 /// Phases that have nothing to do here.
@@ -43,33 +42,33 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("fsync-append", "prepare", "not asked for"),
 ];
 
-/// A workload that is new has to be added, or to need what only an optional part has.
-pub(crate) fn every_workload_is_in_the_list() {
-    for workload in workload::WORKLOADS {
-        let description = workload.describe();
-        let listed = SMALL.iter().any(|(name, _)| *name == description.name);
-        // A system to boot: the test `boot`. A program of one's own: whatever it is. What makes
-        // its filesystem anew: a test of its own.
-        let elsewhere = description.inputs.contains(&InputKind::System)
-            || description.inputs.contains(&InputKind::OwnProgram)
-            || workload.needs_own_filesystem().is_some();
-        assert!(
-            listed != elsewhere,
-            "{}: add it with small settings to the list in {}",
-            description.name,
-            file!()
-        );
-    }
+/// Whether another test runs it. A system to boot: the test `boot`. A program of one's own:
+/// whatever it is. What makes its filesystem anew: a test of its own.
+fn is_elsewhere(workload: &dyn Workload) -> bool {
+    let description = workload.describe();
+    description.inputs.contains(&InputKind::System)
+        || description.inputs.contains(&InputKind::OwnProgram)
+        || workload.needs_own_filesystem().is_some()
+}
+
+/// All of the table: those with settings first.
+fn sequence() -> Vec<(&'static str, &'static str)> {
+    let others = workload::WORKLOADS.iter().filter(|workload| !is_elsewhere(**workload));
+    let others = others.map(|workload| workload.describe().name);
+    let listed = |name: &str| SMALL.iter().any(|(listed, _)| *listed == name);
+    let others = others.filter(|name| !listed(name)).map(|name| (name, ""));
+    SMALL.iter().copied().chain(others).collect()
 }
 
 /// All complete; a second trial gives the same to the nanosecond and the last request; and the
 /// filesystems were asked for the same work.
 pub(crate) fn every_workload(lab: &Lab) {
     let filesystems = ["ext4", "xfs", "reiserfs"];
-    let seen = twice_the_same(lab, &filesystems, SMALL);
+    let sequence = sequence();
+    let seen = twice_the_same(lab, &filesystems, &sequence);
     let mut work = Vec::new();
     for (filesystem, seen) in filesystems.iter().zip(&seen) {
-        for (name, _) in SMALL {
+        for (name, _) in &sequence {
             let mut phases = seen.phases.iter().filter(|phase| phase.workload == *name);
             assert!(phases.next().is_some(), "{filesystem}: {name} told nothing");
         }

@@ -97,10 +97,22 @@ pub(crate) fn run_with(
     seed: u64,
     settings: &[(&str, &str)],
 ) -> Ran {
+    run_at(1.0, name, target, inputs, seed, settings)
+}
+
+/// Runs a workload in `target` at this scale.
+pub(crate) fn run_at(
+    scale: f64,
+    name: &str,
+    target: &Path,
+    inputs: &Inputs,
+    seed: u64,
+    settings: &[(&str, &str)],
+) -> Ran {
     let workload = find(name).expect("a workload of this name");
     let given: BTreeMap<String, String> =
         settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let parameters = Parameters::resolve(workload.describe(), &given, 1.0).unwrap();
+    let parameters = Parameters::resolve(workload.describe(), &given, scale).unwrap();
     let host = FakeHost::default();
     let mut context = Context::new(
         &host,
