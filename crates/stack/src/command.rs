@@ -78,12 +78,7 @@ impl std::fmt::Display for Command {
         }
         f.write_str(&self.program)?;
         for arg in &self.args {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:@%+^".contains(c);
-            if !arg.is_empty() && arg.chars().all(plain) {
-                write!(f, " {arg}")?;
-            } else {
-                write!(f, " '{}'", arg.replace('\'', "'\\''"))?;
-            }
+            write!(f, " {}", text::shell_word(arg))?;
         }
         Ok(())
     }

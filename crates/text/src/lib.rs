@@ -16,6 +16,25 @@ pub fn lines(text: &str) -> String {
     text.chars().map(|c| if steers(c) && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
 }
 
+/// A word as one types it in a shell: quoted where the shell would see more than letters. A
+/// placeholder in braces is none to a shell as long as there is no comma in it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| {
+        c.is_ascii_alphanumeric()
+            || "-_=,./:@%+^".contains(c)
+            || ("{}".contains(c) && !word.contains(','))
+    };
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// A command as one types it in a shell.
+pub fn shell_words<W: AsRef<str>>(words: &[W]) -> String {
+    words.iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ")
+}
+
 /// For the contents and the quoted attributes of HTML and SVG.
 pub fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -116,6 +135,13 @@ pub fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_it_would_be_typed() {
+        let words = ["sh", "-c", "date > {target}/now", "{target}/f", "{a,b}", "it's", ""];
+        let typed = r"sh -c 'date > {target}/now' {target}/f '{a,b}' 'it'\''s' ''";
+        assert_eq!(shell_words(&words), typed);
+    }
 
     #[test]
     fn the_nearest_name_or_all_of_them() {

@@ -162,10 +162,10 @@ fn table(
     };
     let mut out = Vec::new();
     let heads: String = (0..columns).map(|at| right(&workload.columns[at], at)).collect();
-    out.push(paint(
-        &format!("{}{heads}", " ".repeat(rank_width + 2 * GAP + name_width)),
-        Style::Faint,
-    ));
+    if columns > 0 {
+        let before = " ".repeat(rank_width + 2 * GAP + name_width);
+        out.push(paint(&format!("{before}{heads}"), Style::Faint));
+    }
     for (row, name) in rows.iter().zip(&names) {
         let space = " ".repeat(name_width - name.width());
         let style = match row.mark {

@@ -149,7 +149,8 @@ impl Place {
         written?;
         for words in &self.job.check {
             let checked = call(words).succeed();
-            checked.map_err(|why| Failure::Verify(format!("`{}`: {why}", words.join(" "))))?;
+            let failed = |why| Failure::Verify(format!("`{}`: {why}", text::shell_words(words)));
+            checked.map_err(failed)?;
         }
         Ok(())
     }
@@ -251,7 +252,7 @@ fn figure_name(metric: &Metric) -> String {
 }
 
 fn failed(step: &str, words: &[String], why: &str) -> Failure {
-    let said = format!("{step}: `{}`: {why}", words.join(" "));
+    let said = format!("{step}: `{}`: {why}", text::shell_words(words));
     Failure::Program { program: "program", said }
 }
 

@@ -181,7 +181,7 @@ impl<'h> Steps<'h> {
     /// What is wrong with the data.
     pub(super) fn check(&self, arguments: &[&str], input: &str) -> Result<String, Failure> {
         let done = self.call(arguments, input).succeed();
-        let shown = arguments.join(" ");
+        let shown = text::shell_words(arguments);
         done.map(|done| done.output)
             .map_err(|why| Failure::Verify(format!("`{} {shown}`: {why}", self.program.name)))
     }
