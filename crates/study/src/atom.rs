@@ -193,6 +193,12 @@ pub(crate) fn questions(atoms: &[Atom]) -> Vec<usize> {
 }
 
 impl Atom {
+    /// Whether it asks which of two is ahead, by however little.
+    pub(crate) fn asks_who_is_ahead(&self) -> bool {
+        let even = self.region.low == 0.0 || self.region.high == 0.0;
+        matches!(self.question, Question::Ratio(..)) && even
+    }
+
     /// An answer to it, with nothing known yet.
     pub(crate) fn unanswered(&self, question: usize) -> Answer {
         Answer {

@@ -69,6 +69,22 @@ fn a_verdict_is_of_the_largest_size_and_depends_on_size_where_a_smaller_one_deni
 }
 
 #[test]
+fn an_amount_of_time_is_decided_at_the_published_size_alone_and_a_ratio_at_any() {
+    for (claim, means, amount) in [
+        ("a saves 4 s over b", [1.0, 5.0, 9.0], true),
+        ("a at least 2 s", [3.0, 1.0, 1.0], true),
+        ("a at least 3 times b", [4.0, 1.0, 9.0], false),
+    ] {
+        assert_eq!(judged(claim, &[at(1.0, means)]).measured.verdict, Holds, "{claim}");
+        let tenth = judged(claim, &[at(0.1, means)]).measured;
+        let says_nothing =
+            tenth.reason.is_some_and(|reason| reason.contains("says nothing at 10 %"));
+        let expected = if amount { (Undecided, true) } else { (Holds, false) };
+        assert_eq!((tenth.verdict, says_nothing), expected, "{claim}");
+    }
+}
+
+#[test]
 fn what_another_machine_turns_depends_on_it_by_name() {
     let claim = "ranking a, b, c";
     let own = || in_lab(run(&means([1.0, 2.0, 4.0])), None);
