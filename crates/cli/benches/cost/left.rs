@@ -16,7 +16,7 @@ const SHORT: f64 = 8.0;
 pub(crate) fn measure(figures: &mut Figures, home: &Path) {
     let asked = ["maildir-write", "fsync-append", "--fs", "ext4,xfs,btrfs", "--repeats", "5"];
     let device = ["--testbed", "device", "--scale", "0.1"];
-    let lab = ["--testbed", "lab", "--scale", "0.3"];
+    let lab = ["--testbed", "lab", "--scale", "0.1"];
     for (name, place) in [("device", device), ("lab", lab)] {
         let what = format!("time left on {name}, the most it was off");
         if name == "device" && !rustix::process::geteuid().is_root() {
