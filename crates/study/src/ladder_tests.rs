@@ -85,6 +85,21 @@ fn an_amount_of_time_is_decided_at_the_published_size_alone_and_a_ratio_at_any()
 }
 
 #[test]
+fn a_difference_that_nobody_could_see_is_nobodys_win_however_sure_it_is() {
+    let found = |b: f64, claim: &str| {
+        let series = [("a", about(1.0, 1e-6, 0)), ("b", about(b, 1e-6, 3))];
+        judged(claim, &[run(&series)]).measured
+    };
+    let twins = found(1.0004, "a better than b");
+    assert_eq!(twins.verdict, Undecided);
+    assert!(twins.reason.unwrap().contains("they differ by less than 0.04"));
+    assert_eq!(found(1.0004, "b better than a").verdict, Undecided);
+    assert_eq!(found(1.002, "a better than b").verdict, Holds);
+    assert_eq!(found(1.002, "b better than a").verdict, DoesNotHold);
+    assert_eq!(found(1.0004, "a about equal to b").verdict, Holds);
+}
+
+#[test]
 fn what_another_machine_turns_depends_on_it_by_name() {
     let claim = "ranking a, b, c";
     let own = || in_lab(run(&means([1.0, 2.0, 4.0])), None);
