@@ -81,7 +81,7 @@ pub(crate) struct Reading {
     server: Nanos,
     outside: Nanos,
     at: Nanos,
-    idle: Nanos,
+    idle: Option<Nanos>,
 }
 
 impl Reading {
@@ -110,8 +110,9 @@ impl Reading {
         let round_trips = busy.saturating_sub(outside).min(Nanos(self.round_trip.0 * requests));
         // Where the processor stood idle for as long as that, it took nothing from the
         // workload.
-        let idle = now.idle.saturating_sub(self.idle);
-        let displaced = round_trips.saturating_sub(idle);
+        let idle = now.idle.zip(self.idle).map(|(now, then)| now.saturating_sub(then));
+        // Where the kernel keeps no idle time, the overhead is overstated rather than understated.
+        let displaced = round_trips.saturating_sub(idle.unwrap_or(Nanos::ZERO));
         let share = match result.wall.0 {
             0 => 0.0,
             wall => ((excess + displaced).0 as f64 / wall as f64).min(1.0),
@@ -121,7 +122,7 @@ impl Reading {
         result.figures.insert("transport_latency_ns".to_owned(), excess.0 as f64);
         result.figures.insert("transport_cpu_ns".to_owned(), busy.0 as f64);
         // Of the only processor, to the nanosecond; the kernel's own sums are in ticks.
-        result.machine_cpu = Some((now.at - self.at).saturating_sub(idle));
+        result.machine_cpu = idle.map(|idle| (now.at - self.at).saturating_sub(idle));
         if share > TAX_LIMIT {
             let why = format!(
                 "{} {:.1} % of its time (limit {:.0} %)",
@@ -137,19 +138,19 @@ impl Reading {
 /// Time the only processor had nothing to do, waiting for disks included. `/proc/timer_list` has
 /// it to the nanosecond; the hundredths of a second of `/proc/stat` are longer than a short
 /// phase waits in all.
-fn idle_time() -> Nanos {
+fn idle_time() -> Option<Nanos> {
     idle_of(&std::fs::read_to_string("/proc/timer_list").unwrap_or_default())
 }
 
-/// The two sums in the text of `/proc/timer_list`, of every processor. A kernel that keeps none
-/// was never idle: its overhead is then told as more than it is, not as less.
-fn idle_of(timers: &str) -> Nanos {
+/// The two sums in the text of `/proc/timer_list`, of every processor; `None` from a kernel that
+/// keeps neither.
+fn idle_of(timers: &str) -> Option<Nanos> {
     let sleeps = timers.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;
         let idle = matches!(name.trim(), ".idle_sleeptime" | ".iowait_sleeptime");
         value.split_whitespace().next()?.parse::<u64>().ok().filter(|_| idle)
     });
-    Nanos(sleeps.sum())
+    sleeps.reduce(|sum, sleep| sum + sleep).map(Nanos)
 }
 
 #[cfg(test)]
@@ -169,7 +170,7 @@ cpu: 0
   .iowait_sleeptime: 1000000 nsecs
   .last_jiffies   : 4294893700
 ";
-        assert_eq!(idle_of(timers), Nanos(4_001_000_123));
-        assert_eq!(idle_of(""), Nanos::ZERO);
+        assert_eq!(idle_of(timers), Some(Nanos(4_001_000_123)));
+        assert_eq!(idle_of("cpu: 0\n  .idle_calls     : 87123\n"), None, "missing, not 0");
     }
 }

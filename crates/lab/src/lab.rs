@@ -326,8 +326,8 @@ impl Lab {
     ) -> Result<Carried, LabError> {
         let order = self.order(spec, extras)?;
         let software = self.software();
-        emulator::used(&self.emulator);
-        // The time of a trial is without that of the checkpoint, which the first alone may make.
+        [&self.emulator, &self.boots].into_iter().for_each(emulator::used);
+        // A trial's time does not include making the checkpoint, which only the first may have to.
         let mut began = std::time::Instant::now();
         let mut resume = || {
             // Its digest is compared once for each lab that is opened.

@@ -68,13 +68,21 @@ impl Room {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let available = available(&meminfo).unwrap_or(Bytes::ZERO);
         let limit = control_group_room().unwrap_or(Bytes(u64::MAX));
-        let disk = rustix::fs::statvfs(cache)
-            .map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
         Room {
             memory: Bytes(available.0.min(limit.0).saturating_sub(RESERVE.0)),
-            disk: Bytes(disk.saturating_sub(DISK_RESERVE.0)),
+            disk: disk_room(cache),
         }
     }
+}
+
+/// What a file in this directory may take; nothing where its filesystem is memory itself.
+fn disk_room(directory: &Path) -> Bytes {
+    let Ok(found) = rustix::fs::statfs(directory) else { return Bytes::ZERO };
+    if found.f_type == libc::TMPFS_MAGIC {
+        return Bytes::ZERO;
+    }
+    let free = found.f_bavail.saturating_mul(u64::try_from(found.f_bsize).unwrap_or(0));
+    Bytes(free.saturating_sub(DISK_RESERVE.0))
 }
 
 /// What a guest will take at its peak.
@@ -241,6 +249,12 @@ mod tests {
             assert!(peak.store_limit(room) >= floor, "{room:?}: {}", peak.store_limit(room));
             assert!(peak.store_limit(room).0 < floor.0 + (1 << 30), "{room:?}");
         }
+    }
+
+    #[test]
+    fn a_cache_in_memory_is_no_room_beside_memory() {
+        assert_eq!(disk_room(Path::new("/dev/shm")), Bytes::ZERO);
+        assert_eq!(disk_room(Path::new("/no/such")), Bytes::ZERO);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub trait Places {
         devices: &[PathBuf],
     ) -> Result<TestbedRequest, SessionError>;
 
-    /// Opens the testbed that is asked for. `room` is what the hungriest trial writes.
+    /// Opens the testbed that is asked for. `room` is what the largest trial writes.
     ///
     /// # Errors
     /// When it does not exist, or refuses.
@@ -91,7 +91,7 @@ pub struct Prepared {
     pub refused: Vec<(usize, Refusal)>,
     /// What the workloads read.
     pub inputs: InputFiles,
-    /// What the hungriest trial writes.
+    /// What the largest trial writes.
     pub room: Bytes,
     /// Which source tree, and what it holds.
     source_tree: String,

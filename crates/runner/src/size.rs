@@ -12,7 +12,7 @@ const SIZE_MIN: Bytes = Bytes::from_gib(1);
 /// directory, and the rest of its last block.
 const PER_INODE: u64 = 4096 + 512;
 
-/// One size for all contenders: room for the hungriest workload with a third to spare,
+/// One size for all contenders: room for the largest workload with a third to spare,
 /// no contender's minimum undercut, in whole 64 MiB.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn device_size(
     Ok(size.round_up(64 << 20))
 }
 
-/// Room the hungriest of these trials needs.
+/// Room the largest of these trials needs.
 pub fn room(groups: &[Vec<WorkloadChoice>], inputs: &InputFacts) -> Bytes {
     let of_group = |group: &Vec<WorkloadChoice>| -> Bytes {
         group.iter().map(|choice| room_of_one(choice, inputs)).sum()

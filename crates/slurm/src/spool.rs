@@ -36,7 +36,7 @@ pub struct Order {
     pub testbed: serde_json::Value,
     /// What workloads read; in the spool.
     pub inputs: InputFiles,
-    /// What the hungriest trial writes, in bytes.
+    /// What the largest trial writes, in bytes.
     pub room: u64,
     /// The lab that the nodes' has to be equal to, if it is one.
     pub lab_id: Option<String>,

@@ -72,11 +72,15 @@ struct Settings {
     loop_directory: PathBuf,
 }
 
-impl From<DeviceOptions> for Settings {
-    fn from(options: DeviceOptions) -> Settings {
-        let DeviceOptions { device, destroy, loop_dir } = options;
+impl Settings {
+    /// What these options ask for.
+    fn asked(given: &Given) -> Result<Settings, Failure> {
+        let DeviceOptions { device, destroy, loop_dir } = given.read()?;
+        if !destroy.is_empty() && device.is_empty() {
+            return Err(Failure::new(Exit::Usage, DESTROY_ALONE));
+        }
         let loop_directory = loop_dir.unwrap_or_else(|| cache_directory().join("loop"));
-        Settings { devices: device, destroy, loop_directory }
+        Ok(Settings { devices: device, destroy, loop_directory })
     }
 }
 
@@ -99,15 +103,11 @@ impl TestbedKind for Device {
     }
 
     fn asked(&self, given: &Given) -> Result<TestbedRequest, Failure> {
-        let options: DeviceOptions = given.read()?;
-        if !options.destroy.is_empty() && options.device.is_empty() {
-            return Err(Failure::new(Exit::Usage, DESTROY_ALONE));
-        }
-        request(&DESCRIPTION, &Settings::from(options))
+        request(&DESCRIPTION, &Settings::asked(given)?)
     }
 
     fn asked_for_study(&self, given: &Given, _: &Study) -> Result<OfPart, Failure> {
-        let request = request(&DESCRIPTION, &Settings::from(given.read::<DeviceOptions>()?))?;
+        let request = request(&DESCRIPTION, &Settings::asked(given)?)?;
         Ok(Box::new(move |_, _| Ok(request.clone())))
     }
 

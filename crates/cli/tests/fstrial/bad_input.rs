@@ -61,6 +61,12 @@ fn a_command_line_that_asks_for_what_does_not_exist() {
 }
 
 #[test]
+fn a_study_that_allows_to_destroy_what_it_does_not_use() {
+    let words = "study run boot-2005 --testbed device --destroy /dev/null --dry-run";
+    refused(&Sandbox::new(), words, 2, &["name the device with --device"]);
+}
+
+#[test]
 fn a_corpus_that_is_empty_or_unreadable() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("empty")).unwrap();
