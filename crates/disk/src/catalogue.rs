@@ -38,6 +38,7 @@ pub const DISKS: &[Shipped] = shipped![
     "samsung-pm883",
     "samsung-870-evo",
     "samsung-pm9a3",
+    "virtual-machine",
     "seagate-ironwolf-8tb",
     "seagate-exos-x20-20tb",
 ];

@@ -12,6 +12,7 @@ use crate::Model;
 use crate::catalogue::DISKS;
 use crate::models::draw::Draw;
 use crate::models::flash::{Ssd, SsdParameters};
+use crate::models::hypervisor::{Hypervisor, HypervisorParameters};
 use crate::models::ideal::{Ideal, IdealParameters};
 use crate::models::mechanical::{Drive, DriveParameters};
 use crate::models::raid::{Controller, ControllerParameters, Level};
@@ -55,6 +56,8 @@ pub enum Device {
     Ssd(Box<SsdParameters>),
     /// A RAID controller and the device that each member is.
     Controller(Box<ControllerParameters>, Box<DiskDescription>),
+    /// A disk that a hypervisor serves.
+    Hypervisor(HypervisorParameters),
     /// A device of constant latency.
     Ideal(IdealParameters),
 }
@@ -203,6 +206,7 @@ impl DiskDescription {
                     .collect();
                 Box::new(Controller::new(controller, members, options))
             }
+            Device::Hypervisor(parameters) => Box::new(Hypervisor::new(parameters, options)),
             Device::Ideal(ideal) => Box::new(Ideal::new(ideal, options)),
         }
     }
@@ -213,7 +217,7 @@ impl DiskDescription {
             Device::Controller(controller, _) => {
                 Bytes(controller.striping().capacity(of_each.0 / SECTOR_BYTES) * SECTOR_BYTES)
             }
-            Device::Drive(_) | Device::Ssd(_) | Device::Ideal(_) => of_each,
+            Device::Drive(_) | Device::Ssd(_) | Device::Hypervisor(_) | Device::Ideal(_) => of_each,
         }
     }
 
@@ -221,7 +225,7 @@ impl DiskDescription {
     pub fn zones(&self) -> Vec<(u64, u32)> {
         match &self.device {
             Device::Drive(drive) => Drive::new(drive, 0, &Options::default()).zone_starts(),
-            Device::Ssd(_) | Device::Controller(..) | Device::Ideal(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -229,7 +233,7 @@ impl DiskDescription {
     pub fn revolution(&self) -> Option<Nanos> {
         match &self.device {
             Device::Drive(drive) => Some(Nanos(60_000_000_000 / u64::from(drive.rpm))),
-            Device::Ssd(_) | Device::Controller(..) | Device::Ideal(_) => None,
+            _ => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::FitError;
 use crate::fitting::fit;
 use crate::parameters::Description;
 use crate::plan::{Kind, Plan, serve};
-use crate::quality::{HeldOut, quality};
+use crate::quality::{Compared, quality};
 
 /// How far a hidden parameter is off at most.
 const OFF: f64 = 0.3;
@@ -23,13 +23,13 @@ const DRIVE_SPAN: Bytes = Bytes::from_gib(1 << 20);
 /// A hidden model that was looked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClosedLoop {
-    /// Held-out sessions before the fit: the unchanged model against the hidden one.
-    pub before: Vec<HeldOut>,
+    /// Each session before the fit: the unchanged model against the hidden one.
+    pub before: Vec<Compared>,
     /// After it.
-    pub after: Vec<HeldOut>,
+    pub after: Vec<Compared>,
     /// The hidden model against itself with its platter elsewhere: nothing can come nearer
     /// but by chance.
-    pub itself: Vec<HeldOut>,
+    pub itself: Vec<Compared>,
 }
 
 /// Hides a variant of `model`, chosen by `seed`, and looks for it.
@@ -53,7 +53,7 @@ pub fn closed_loop(
     };
     let plan = Plan::new(model.kind(), span, true, seed);
     let measured = serve(&hidden, random.random(), &plan)?;
-    let against = |disk: &DiskDescription| -> Result<Vec<HeldOut>, FitError> {
+    let against = |disk: &DiskDescription| -> Result<Vec<Compared>, FitError> {
         Ok(quality(&plan, &measured, &serve(disk, 1, &plan)?))
     };
     let fitted = fit(&plan, &measured, model.clone(), seed, progress)?;

@@ -17,7 +17,7 @@ pub use here::{Place, ThisDisk};
 pub use hidden::{ClosedLoop, closed_loop};
 pub use parameters::Description;
 pub use plan::{Kind, Plan, Role, Session, Times, serve};
-pub use quality::{HeldOut, quality, worst};
+pub use quality::{Compared, quality, worst};
 
 /// Why a disk could not be measured or fitted.
 #[derive(Debug, thiserror::Error)]

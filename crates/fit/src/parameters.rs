@@ -67,11 +67,30 @@ const OF_AN_SSD: &[Unknown] = &[
     unknown("flush", Form::Time, Role::Writes),
 ];
 
+/// What is looked for of a disk that a hypervisor serves.
+const OF_A_HYPERVISOR: &[Unknown] = &[
+    unknown("wake", Form::Time, Role::Reads),
+    unknown("command_read", Form::Time, Role::Reads),
+    unknown("read_mb_per_s", Form::Rate, Role::Reads),
+    unknown("command_write", Form::Time, Role::Writes),
+    unknown("write_mb_per_s", Form::Rate, Role::Writes),
+    unknown("flush", Form::Time, Role::Writes),
+];
+
+/// The tables of files that can be fitted, with the requests that tell their parameters, and these.
+const SECTIONS: &[(&str, Kind, &[Unknown])] = &[
+    ("drive", Kind::Drive, OF_A_DRIVE),
+    ("ssd", Kind::Ssd, OF_AN_SSD),
+    ("hypervisor", Kind::Ssd, OF_A_HYPERVISOR),
+];
+
 /// A disk's file, to be changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Description {
     table: toml::Table,
+    section: &'static str,
     kind: Kind,
+    fitted: &'static [Unknown],
 }
 
 impl Description {
@@ -82,15 +101,13 @@ impl Description {
     pub fn parse(name: &str, text: &str) -> Result<Description, FitError> {
         let table: toml::Table =
             text.parse().map_err(|error| FitError::Unfit(format!("{name}: {error}")))?;
-        let kind = match (table.contains_key("drive"), table.contains_key("ssd")) {
-            (true, _) => Kind::Drive,
-            (_, true) => Kind::Ssd,
-            _ => {
-                let problem = "describes neither a drive nor an SSD: only these can be fitted";
-                return Err(FitError::Unfit(format!("{name} {problem}")));
-            }
+        let known = SECTIONS.iter().find(|(section, ..)| table.contains_key(*section));
+        let Some(&(section, kind, fitted)) = known else {
+            let problem = "describes neither a drive, an SSD nor a hypervisor's disk: only these can \
+                           be fitted";
+            return Err(FitError::Unfit(format!("{name} {problem}")));
         };
-        Ok(Description { table, kind })
+        Ok(Description { table, section, kind, fitted })
     }
 
     /// Its kind.
@@ -101,13 +118,6 @@ impl Description {
     /// Its name.
     pub fn name(&self) -> &str {
         self.table.get("name").and_then(toml::Value::as_str).unwrap_or_default()
-    }
-
-    fn section(&self) -> &'static str {
-        match self.kind {
-            Kind::Drive => "drive",
-            Kind::Ssd => "ssd",
-        }
     }
 
     /// The file's text.
@@ -126,16 +136,13 @@ impl Description {
 
     /// The parameters it has of those that can be fitted.
     pub(crate) fn unknowns(&self) -> Vec<Unknown> {
-        let all = match self.kind {
-            Kind::Drive => OF_A_DRIVE,
-            Kind::Ssd => OF_AN_SSD,
-        };
+        let all = self.fitted;
         all.iter().filter(|unknown| self.get(unknown).is_some_and(|v| v > 0.0)).copied().collect()
     }
 
     /// A parameter as a number: nanoseconds, bytes, or as it stands.
     pub(crate) fn get(&self, unknown: &Unknown) -> Option<f64> {
-        let section = self.table.get(self.section())?;
+        let section = self.table.get(self.section)?;
         let value = unknown.key.split('.').try_fold(section, |table, key| table.get(key))?;
         match value {
             toml::Value::Integer(number) => Some(*number as f64),
@@ -160,7 +167,7 @@ impl Description {
         };
         let mut keys = unknown.key.split('.').rev();
         let last = keys.next().unwrap_or_default();
-        let section = self.section();
+        let section = self.section;
         let place = self.table.get_mut(section);
         let place = keys.rev().fold(place, |table, key| table?.get_mut(key));
         if let Some(table) = place.and_then(toml::Value::as_table_mut) {
@@ -172,7 +179,7 @@ impl Description {
     /// those of `fitted` were, the others are the model's from which the fit began.
     pub(crate) fn told(mut self, named: &Named<'_>, fitted: &[Unknown]) -> Description {
         let start = self.name().to_owned();
-        let section = self.section();
+        let section = self.section;
         let keys: Vec<String> = match self.table.get_mut(section) {
             Some(toml::Value::Table(table)) => {
                 table.insert("sectors".to_owned(), (named.sectors as i64).into());

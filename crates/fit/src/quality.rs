@@ -1,19 +1,21 @@
-//! How well a model answers what no fit has seen.
+//! How well a model answers: what it was fitted to, and what no fit has seen.
 
 use units::Nanos;
 
 use crate::plan::{Plan, Role, Times};
 
-/// A held-out session: time at each of three percentiles, measured and of the model.
+/// A session: time at each of three percentiles, measured and of the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HeldOut {
+pub struct Compared {
     /// Which session.
     pub name: &'static str,
+    /// Whether the fit has seen it.
+    pub held_out: bool,
     /// Percentile, measured time, the model's.
     pub percentiles: [(u32, Nanos, Nanos); 3],
 }
 
-impl HeldOut {
+impl Compared {
     /// The largest error of the three, in parts of what was measured.
     pub fn worst(&self) -> f64 {
         let errors = self
@@ -24,25 +26,27 @@ impl HeldOut {
     }
 }
 
-/// The largest error of all; `None` where nothing was held out.
-pub fn worst(held_out: &[HeldOut]) -> Option<f64> {
-    held_out.iter().map(HeldOut::worst).reduce(f64::max)
+/// The largest error of what was held out; `None` where nothing was.
+pub fn worst(compared: &[Compared]) -> Option<f64> {
+    let held_out = compared.iter().filter(|session| session.held_out);
+    held_out.map(Compared::worst).reduce(f64::max)
 }
 
-/// Compares two answers to a plan by its held-out sessions.
-pub fn quality(plan: &Plan, measured: &[Times], model: &[Times]) -> Vec<HeldOut> {
+/// Compares two answers to a plan, session by session.
+pub fn quality(plan: &Plan, measured: &[Times], model: &[Times]) -> Vec<Compared> {
     let sessions = plan.sessions.iter().zip(measured).zip(model);
-    let held_out = sessions.filter(|((session, times), model)| {
-        session.role == Role::HeldOut && !times.is_empty() && !model.is_empty()
+    let compared = sessions.filter(|((session, times), model)| {
+        session.role != Role::Prepare && !times.is_empty() && !model.is_empty()
     });
-    held_out
+    compared
         .map(|((session, measured), model)| {
             let (measured, model) = (ascending(measured), ascending(model));
+            let held_out = session.role == Role::HeldOut;
             let at = |percent: u32| {
                 let part = f64::from(percent) / 100.0;
                 (percent, quantile(&measured, part), quantile(&model, part))
             };
-            HeldOut { name: session.name, percentiles: [at(50), at(95), at(99)] }
+            Compared { name: session.name, held_out, percentiles: [at(50), at(95), at(99)] }
         })
         .collect()
 }

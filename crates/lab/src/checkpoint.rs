@@ -87,7 +87,7 @@ fn make(
     let devices = work.join(DEVICES);
     vm.save_devices(&devices)?;
     drop(vm);
-    saved_clock::change(&devices, machine.shift_for(Use::Checkpoint), machine.shift)?;
+    saved_clock::change(&devices, machine.price_for(Use::Checkpoint), machine.price)?;
     let path = work.join(RAM);
     let file = File::create(&path).map_err(LabError::at("create", &path))?;
     copy_sparse(&ram, &file, machine.ram).map_err(LabError::at("write", &path))?;

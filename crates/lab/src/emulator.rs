@@ -23,7 +23,7 @@ use crate::machine::Qemu;
 type Change = (usize, Vec<u8>);
 
 /// Changes with what is changed in the copies.
-const FORM: &[u8] = b"2";
+const FORM: &[u8] = b"3";
 /// The directory of copies in the lab's cache.
 const COPIES: &str = "emulators";
 /// What QEMU looks for beside its `bin`: modules, firmware, helpers.
@@ -37,8 +37,8 @@ const KEPT: usize = 16;
 pub(crate) enum Clock {
     /// Whole nanoseconds an instruction, as QEMU does.
     Whole,
-    /// Fractions of a nanosecond an instruction, see [`fine_clock`].
-    Fine,
+    /// So many fractions of a nanosecond an instruction, 1 to 127, see [`fine_clock`].
+    Fine(u8),
 }
 
 /// The same QEMU from a changed copy in `cache`: one that counts without waiting where that is
@@ -123,8 +123,8 @@ fn changes(program: &[u8], clock: Clock) -> Option<Vec<Change>> {
     let quick = quick_count::without_wait(program, &elf);
     match clock {
         Clock::Whole => quick.map(|change| vec![change]),
-        Clock::Fine => {
-            let mut all = fine_clock::finer(program, &elf)?;
+        Clock::Fine(times) => {
+            let mut all = fine_clock::finer(program, &elf, times)?;
             all.extend(quick);
             Some(all)
         }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn what_is_no_emulator_has_no_copy_and_leaves_nothing() {
         let cache = tempfile::tempdir().unwrap();
-        for clock in [Clock::Whole, Clock::Fine] {
+        for clock in [Clock::Whole, Clock::Fine(1), Clock::Fine(45)] {
             for path in ["/bin/sh", "/no/such"] {
                 assert_eq!(copy_of(&Qemu::Host { path: path.into() }, cache.path(), clock), None);
             }

@@ -128,7 +128,7 @@ impl Lab {
         let boots = copy_of(&parts.qemu, cache, Clock::Whole).unwrap_or(parts.qemu.clone());
         let emulator = match profile.clock() {
             Clock::Whole => boots.clone(),
-            Clock::Fine => copy_of(&parts.qemu, cache, Clock::Fine)
+            fine => copy_of(&parts.qemu, cache, fine)
                 .ok_or_else(|| profile.needs_fine_clock(&qemu_version))?,
         };
         // The image's size decides the RAM and the RAM where the region lies, which the

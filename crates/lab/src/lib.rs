@@ -55,7 +55,7 @@ pub use inputs::INPUTS_MAX;
 pub use kernel_source::{KernelSource, SourceTree};
 pub use kvm::Kvm;
 pub use lab::{Extras, Lab, Parts};
-pub use machine::{Machine, Qemu};
+pub use machine::{Machine, Price, Qemu};
 pub use memory::Backing;
 pub use names::{DEFAULT_LAB, find, names, remove};
 pub use offer::Offer;

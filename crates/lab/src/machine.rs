@@ -126,8 +126,8 @@ pub(crate) enum Use {
     RealTime,
 }
 
-/// Virtual nanoseconds an instruction takes while a guest boots, as a power of two, where it is
-/// not more by the machine itself. At a quarter of a nanosecond a boot took 45 s of the host's
+/// What an instruction takes while a guest boots, as a power of two of nanoseconds, where it is not
+/// more by the machine itself. At a quarter of a nanosecond a boot took 45 s of the host's
 /// processor, 30 of them in loops that wait for time to pass; see
 /// [`saved_clock`](crate::saved_clock).
 const BOOT_SHIFT: i8 = 3;
@@ -135,12 +135,65 @@ const BOOT_SHIFT: i8 = 3;
 /// What determines the emulated machine beside its software. All of it is part of a
 /// checkpoint's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Machine {
     /// RAM.
     pub ram: Bytes,
-    /// Virtual nanoseconds an instruction takes, as a power of two: 0 is one, -2 a quarter.
+    /// What an instruction takes.
+    #[serde(flatten)]
+    pub price: Price,
+}
+
+/// Virtual time of an instruction: `times` × 2^`shift` ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// From 1 to 127, 1 for a power of two.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub times: u8,
+    /// From -10 to 10; below 0 where `times` is not 1.
     pub shift: i8,
+}
+
+fn one() -> u8 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_one(times: &u8) -> bool {
+    *times == 1
+}
+
+impl Default for Price {
+    /// A nanosecond.
+    fn default() -> Price {
+        Price { times: 1, shift: 0 }
+    }
+}
+
+impl Price {
+    /// Of `ns` nanoseconds, rounded to seven bits: less than 0.8 % off. `None` below 0.0625, and
+    /// above 63 where it is no power of two up to 1024.
+    pub fn of(ns: f64) -> Option<Price> {
+        let power = (-4..=10).find(|shift| 2f64.powi(i32::from(*shift)) == ns);
+        if let Some(shift) = power {
+            return Some(Price { times: 1, shift });
+        }
+        if !(0.0625..=63.0).contains(&ns) {
+            return None;
+        }
+        // Seven bits before the point, and so from 1/2 ns on at least one behind it.
+        let shift = ns.log2().floor() as i8 - 6;
+        let shift = shift.min(-1);
+        let mut price = Price { times: (ns * 2f64.powi(i32::from(-shift))).round() as u8, shift };
+        while price.times % 2 == 0 && price.shift < 0 {
+            price = Price { times: price.times / 2, shift: price.shift + 1 };
+        }
+        (price.times == 1 || price.shift < 0).then_some(price)
+    }
+
+    /// In nanoseconds.
+    pub fn ns(self) -> f64 {
+        f64::from(self.times) * 2f64.powi(i32::from(self.shift))
+    }
 }
 
 impl Machine {
@@ -154,11 +207,15 @@ impl Machine {
         4 * GIB + (self.ram.0 - self.below_4g())
     }
 
-    /// The clock of an emulator that runs it for this.
-    pub(crate) fn shift_for(&self, purpose: Use) -> i8 {
+    /// What an instruction takes in an emulator that runs it for this.
+    pub(crate) fn price_for(&self, purpose: Use) -> Price {
         match purpose {
-            Use::Checkpoint => self.shift.max(BOOT_SHIFT),
-            Use::Trial | Use::RealTime => self.shift,
+            // By an emulator that counts whole nanoseconds.
+            Use::Checkpoint => {
+                let least = self.price.ns().log2().ceil() as i8;
+                Price { times: 1, shift: least.max(BOOT_SHIFT) }
+            }
+            Use::Trial | Use::RealTime => self.price,
         }
     }
 
@@ -181,8 +238,9 @@ impl Machine {
             command.arg(name).arg(value);
         };
         // Of an emulator with a fine clock the shift goes the other way.
-        let icount = format!("shift={},sleep=off", self.shift_for(purpose).unsigned_abs());
-        // One instruction takes 2^shift ns and idle time is skipped: no clock of the host is
+        let shift = self.price_for(purpose).shift;
+        let icount = format!("shift={},sleep=off", shift.unsigned_abs());
+        // One instruction takes what the emulator's copy says and idle time is skipped: no clock of the host is
         // left. TCG with one thread keeps everything in one order.
         match purpose {
             Use::Checkpoint | Use::Trial => {
@@ -276,8 +334,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_price_is_within_a_hundredth_and_a_power_of_two_is_exact() {
+        for shift in -4..=10i8 {
+            let ns = 2f64.powi(i32::from(shift));
+            assert_eq!(Price::of(ns), Some(Price { times: 1, shift }));
+        }
+        assert_eq!(Price::of(0.375), Some(Price { times: 3, shift: -3 }));
+        assert_eq!(Price::of(1.5), Some(Price { times: 3, shift: -1 }));
+        for nth in 0..1000 {
+            let ns = 0.0625 * 1.00693f64.powi(nth);
+            let Some(price) = Price::of(ns) else { continue };
+            assert!((price.ns() / ns - 1.0).abs() < 0.008, "{ns} {price:?}");
+            assert!((1..=127).contains(&price.times) && (-10..=10).contains(&price.shift));
+            assert!(price.times == 1 || price.shift < 0, "{ns} {price:?}");
+        }
+        for none in [0.0, 0.06, 64.5, 2048.0, f64::NAN, -1.0] {
+            assert_eq!(Price::of(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_guest_boots_at_a_power_of_two_that_is_no_less_than_its_own_price() {
+        for (ns, shift) in [(0.25, 3), (0.35, 3), (8.0, 3), (9.5, 4), (32.0, 5)] {
+            let machine = Machine { ram: Bytes::from_mib(64), price: Price::of(ns).unwrap() };
+            assert_eq!(machine.price_for(Use::Checkpoint), Price { times: 1, shift }, "{ns}");
+            assert_eq!(machine.price_for(Use::Trial), machine.price);
+        }
+    }
+
+    #[test]
     fn the_region_lies_behind_all_ram() {
-        let machine = |mib| Machine { ram: Bytes::from_mib(mib), shift: 0 };
+        let machine = |mib| Machine { ram: Bytes::from_mib(mib), price: Price::default() };
         assert_eq!(machine(512).region_base(), 4 * GIB);
         assert_eq!(machine(2048).region_base(), 4 * GIB);
         assert_eq!(machine(8192).region_base(), 10 * GIB);

@@ -13,7 +13,7 @@ use units::Bytes;
 use crate::emulator::Clock;
 use crate::error::LabError;
 use crate::image::Initramfs;
-use crate::machine::Machine;
+use crate::machine::{Machine, Price};
 
 pub use self::disks::{ControllerProfile, DiskProfile};
 
@@ -39,8 +39,8 @@ pub struct MachineProfile {
     /// where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,
-    /// Processor speed: virtual nanoseconds that an instruction takes, a power of two from 1/8 to
-    /// 1024. Below 1 it takes an emulator whose clock can be changed.
+    /// Processor speed: virtual nanoseconds that an instruction takes, from 0.0625 to 63, or a power
+    /// of two up to 1024; see [`Price`].
     pub instruction_ns: f64,
     /// How the kernel reaches its disks, `ublk` or `nbd`; what its kernel has where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,9 +166,9 @@ impl MachineProfile {
         if let Some(available) = profile.available.filter(|left| *left < AVAILABLE_MIN) {
             return Err(bad(format!("available = {available}: at least {AVAILABLE_MIN}")));
         }
-        if shift_of(profile.instruction_ns).is_none() {
+        if Price::of(profile.instruction_ns).is_none() {
             let value = profile.instruction_ns;
-            let problem = "a power of two from 0.125 to 1024";
+            let problem = "from 0.0625 to 63, or a power of two up to 1024";
             return Err(bad(format!("instruction_ns = {value}: {problem}")));
         }
         let disks = std::iter::once(&profile.disk).chain(&profile.journal);
@@ -212,12 +212,15 @@ impl MachineProfile {
     /// The machine, with room for what stays in its memory beside the profile's.
     pub(crate) fn machine(&self, resident: u64) -> Machine {
         let ram = Bytes(self.ram.0 + resident).round_up(1 << 20);
-        Machine { ram, shift: shift_of(self.instruction_ns).unwrap_or_default() }
+        Machine { ram, price: Price::of(self.instruction_ns).unwrap_or_default() }
     }
 
     /// The clock that its processor needs.
     pub(crate) fn clock(&self) -> Clock {
-        if self.instruction_ns < 1.0 { Clock::Fine } else { Clock::Whole }
+        match Price::of(self.instruction_ns).unwrap_or_default() {
+            Price { times: 1, shift: 0.. } => Clock::Whole,
+            Price { times, .. } => Clock::Fine(times),
+        }
     }
 
     /// The refusal of an emulator whose clock cannot be made fine.
@@ -230,11 +233,6 @@ impl MachineProfile {
         );
         LabError::value(format!("machine profile {}", self.name), problem)
     }
-}
-
-/// `ns` as a power of two, -3 to 10.
-fn shift_of(ns: f64) -> Option<i8> {
-    (-3..=10).find(|shift| 2f64.powi(i32::from(*shift)) == ns)
 }
 
 /// Changes as one would type them.
@@ -303,7 +301,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((changed.instruction_ns, changed.ram), (0.25, Bytes::from_mib(256)));
-        assert_eq!((changed.machine(0).shift, changed.clock()), (-2, Clock::Fine));
+        assert_eq!((changed.machine(0).price.shift, changed.clock()), (-2, Clock::Fine(1)));
         assert!(changed.disk.write_cache);
         assert_eq!(changed.disk.options["slower"], "5%");
         let journal = changed.journal.unwrap();
@@ -322,8 +320,8 @@ mod tests {
     fn errors_name_the_value_and_what_is_known() {
         let error = MachineProfile::find("amiga").unwrap_err().to_string();
         assert!(error.contains("scsi-2004"), "{error}");
-        let text = PROFILES[0].1.replace("instruction_ns = ", "instruction_ns = 3 # ");
+        let text = PROFILES[0].1.replace("instruction_ns = ", "instruction_ns = 65 # ");
         let error = MachineProfile::parse("x", &text).unwrap_err().to_string();
-        assert!(error.contains("instruction_ns = 3") && error.contains("power of two"), "{error}");
+        assert!(error.contains("instruction_ns = 65") && error.contains("power of two"), "{error}");
     }
 }

@@ -16,6 +16,7 @@
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
+use crate::machine::Price;
 use crate::vm::Vm;
 
 /// A guest is left alone for this long after each sign of life: asking takes the emulator
@@ -79,12 +80,11 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// The pulse of a guest that has just begun, whose instructions take 2^`shift` ns. It may
-    /// execute `patience` of them without scheduling.
-    pub(crate) fn new(shift: i8, patience: u64) -> Pulse {
+    /// The pulse of a guest that has just begun, whose instructions take `price`. It may execute
+    /// `patience` of them without scheduling.
+    pub(crate) fn new(price: Price, patience: u64) -> Pulse {
         let now = Instant::now();
-        let seconds = SECONDS_MAX * SECOND;
-        let seconds = if shift < 0 { seconds << -shift } else { seconds >> shift };
+        let seconds = ((SECONDS_MAX * SECOND) as f64 / price.ns()) as u64;
         Pulse {
             limit: seconds.saturating_add(patience),
             beat: 0,
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_slow_host_is_no_hang() {
-        let mut pulse = Pulse::new(0, 0);
+        let mut pulse = Pulse::new(Price::default(), 0);
         let mut guest = Guest { count: 5, sleeps: false };
         for nth in 0..3600 {
             // An hour of wall time for nine tenths of a virtual second, or for nothing at
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn instructions_without_a_beat_are_a_hang_and_fewer_at_a_slower_processor() {
         for (shift, instructions) in [(0, 2_100_000_000), (2, 600_000_000), (-2, 8_100_000_000)] {
-            let mut pulse = Pulse::new(shift, 0);
+            let mut pulse = Pulse::new(Price { times: 1, shift }, 0);
             let mut guest = Guest { count: 0, sleeps: false };
             assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
             guest.count = instructions;
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_beat_is_life_whatever_was_executed() {
-        let mut pulse = Pulse::new(0, 0);
+        let mut pulse = Pulse::new(Price::default(), 0);
         let mut guest = Guest { count: 0, sleeps: false };
         for nth in 1..100 {
             guest.count += 1_900_000_000;
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn standing_still_with_nothing_to_wait_for_is_a_hang() {
-        let mut pulse = Pulse::new(0, 0);
+        let mut pulse = Pulse::new(Price::default(), 0);
         let mut guest = Guest { count: 7, sleeps: true };
         assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
         for nth in 4..13 {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_pause_of_the_host_is_no_hang() {
-        let mut pulse = Pulse::new(0, 0);
+        let mut pulse = Pulse::new(Price::default(), 0);
         let mut guest = Guest { count: 7, sleeps: true };
         // Nobody looked for an hour, three times; the guest had no time to go on yet.
         for nth in [3, 3603, 7203, 10_803] {
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn what_a_kernel_computes_in_one_go_is_no_hang() {
         for shift in [-3, 0, 2] {
-            let mut pulse = Pulse::new(shift, PATIENCE);
+            let mut pulse = Pulse::new(Price { times: 1, shift }, PATIENCE);
             let mut guest = Guest { count: 0, sleeps: false };
             assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
             // Some times what btrfs was seen to need for checksums.

@@ -12,17 +12,18 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::LabError;
+use crate::machine::Price;
 
 /// What stands before the two numbers: a subsection of the state, the length of its name, its
 /// name, its version.
 const BEFORE: &[u8] = b"\x05\x0ctimer/icount\0\0\0\x01";
 
-/// Has the state of devices in a file, saved by an emulator whose instructions took 2^`from` ns,
-/// go on at the same moment in one whose instructions take 2^`to` ns.
+/// Has the state of devices in a file, saved by an emulator whose instructions took `from`, go on at
+/// the same moment in one whose instructions take `to`.
 ///
 /// # Errors
 /// When the file has no such clock, or cannot be read or written.
-pub(crate) fn change(path: &Path, from: i8, to: i8) -> Result<(), LabError> {
+pub(crate) fn change(path: &Path, from: Price, to: Price) -> Result<(), LabError> {
     let state = std::fs::read(path).map_err(LabError::at("read", path))?;
     let unknown =
         || LabError::value(path.display().to_string(), "QEMU's clock is not where it is known");
@@ -45,7 +46,7 @@ fn numbers(state: &[u8]) -> Option<(usize, [i64; 2])> {
 }
 
 /// The number of nanoseconds to be added by the other clock.
-fn moved(bias: i64, count: i64, from: i8, to: i8) -> Option<i64> {
+fn moved(bias: i64, count: i64, from: Price, to: Price) -> Option<i64> {
     bias.checked_add(taken(count, from)?)?.checked_sub(taken(count, to)?)
 }
 
@@ -53,16 +54,21 @@ fn moved(bias: i64, count: i64, from: i8, to: i8) -> Option<i64> {
 /// is below one.
 ///
 /// [`fine_clock`]: crate::emulator
-fn taken(count: i64, shift: i8) -> Option<i64> {
-    match shift {
-        0.. => count.checked_mul(1 << shift),
-        _ => Some(count >> -shift),
+fn taken(count: i64, price: Price) -> Option<i64> {
+    let count = count.checked_mul(i64::from(price.times))?;
+    match price.shift {
+        shift @ 0.. => count.checked_mul(1 << shift),
+        shift => Some(count >> -shift),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn power(shift: i8) -> Price {
+        Price { times: 1, shift }
+    }
 
     fn state(bias: i64, count: i64) -> Vec<u8> {
         let mut state = b"before timer \x05\x17timer/icount/warp_timer".to_vec();
@@ -77,13 +83,14 @@ mod tests {
     fn the_moment_stays_the_same_and_nothing_else_changes() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("devices");
-        for to in [-3, -2, 0, 2] {
+        let other = Price { times: 45, shift: -7 };
+        for to in [power(-3), power(-2), power(0), power(2), other] {
             std::fs::write(&path, state(1000, 4_000_001)).unwrap();
-            change(&path, 3, to).unwrap();
+            change(&path, power(3), to).unwrap();
             let changed = std::fs::read(&path).unwrap();
             let (at, [bias, count]) = numbers(&changed).unwrap();
             assert_eq!(count, 4_000_001);
-            assert_eq!(bias + taken(count, to).unwrap(), 1000 + 8 * 4_000_001, "{to}");
+            assert_eq!(bias + taken(count, to).unwrap(), 1000 + 8 * 4_000_001, "{to:?}");
             let mut same = state(1000, 4_000_001);
             same[at..at + 8].copy_from_slice(&bias.to_be_bytes());
             assert_eq!(changed, same);
@@ -98,7 +105,7 @@ mod tests {
         let cut = state(0, 1)[..state(0, 1).len() - 8].to_vec();
         for state in [b"nothing".to_vec(), twice, cut] {
             std::fs::write(&path, &state).unwrap();
-            assert!(change(&path, 3, -2).is_err());
+            assert!(change(&path, power(3), power(-2)).is_err());
             assert_eq!(std::fs::read(&path).unwrap(), state);
         }
     }

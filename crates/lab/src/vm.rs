@@ -18,7 +18,7 @@ use testbed::Stop;
 
 use crate::emulator::flush_clock;
 use crate::error::LabError;
-use crate::machine::{Inherited, Machine, Qemu, Use};
+use crate::machine::{Inherited, Machine, Price, Qemu, Use};
 use crate::qmp::{Message, Monitor};
 
 /// How often the stop flag is looked at.
@@ -75,7 +75,7 @@ pub(crate) struct Vm {
     replies: Vec<Result<Value, String>>,
     /// Commands that were given up before their reply came.
     unanswered: usize,
-    shift: i8,
+    price: Price,
     /// Whether somebody else ended it with a signal.
     killed: bool,
 }
@@ -141,7 +141,7 @@ impl Vm {
             happened: Vec::new(),
             replies: Vec::new(),
             unanswered: 0,
-            shift: machine.shift,
+            price: machine.price,
             killed: false,
         };
         vm.command("qmp_capabilities", Value::Null)?;
@@ -160,9 +160,9 @@ impl Vm {
         &self.region
     }
 
-    /// Virtual nanoseconds an instruction takes, as a power of two.
-    pub(crate) fn shift(&self) -> i8 {
-        self.shift
+    /// What an instruction takes.
+    pub(crate) fn price(&self) -> Price {
+        self.price
     }
 
     /// Whether a user or the host's kernel killed the emulator, and not its guest.

@@ -1,7 +1,11 @@
 //! Do two runs of the same workloads agree on who is faster? For each phase and each pair of
 //! contenders: what either run says, and whether the two can both be right.
 
+mod times;
+
 use std::fmt::Write;
+
+pub use times::{Nearness, TwoTimes, nearness, times_table, two_times};
 
 use crate::{Analysis, MetricTable, PairResult};
 
@@ -266,10 +270,10 @@ pub fn agreement_table(found: &[Agreement], names: [&str; 2]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn pair(ratio: f64, separated: bool) -> PairResult {
+    pub(crate) fn pair(ratio: f64, separated: bool) -> PairResult {
         PairResult {
             a: 0,
             b: 1,

@@ -18,8 +18,8 @@ mod testbeds;
 mod wording;
 
 pub use agreement::{
-    Agreement, Explanation, Verdict as AgreementVerdict, agreement_table, agreements,
-    explanation_table, explanations, left_out,
+    Agreement, Explanation, Nearness, TwoTimes, Verdict as AgreementVerdict, agreement_table,
+    agreements, explanation_table, explanations, left_out, nearness, times_table, two_times,
 };
 pub use analysis::{
     About, AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure,

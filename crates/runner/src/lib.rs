@@ -20,5 +20,5 @@ pub use estimate::{Durations, Estimate, Remaining};
 pub use event::{RunEnd, RunEvent};
 pub use plan::{PlanError, plan};
 pub use request::{Request, StudyTag, TestbedRequest, WorkloadRequest, parse_workload};
-pub use session::{Inputs, Places, Prepared, Session, SessionError, prepare};
+pub use session::{Inputs, Limit, Places, Prepared, Session, SessionError, prepare};
 pub use size::{device_size, room};

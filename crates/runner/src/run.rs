@@ -13,7 +13,8 @@ use trial::{Outcome, TrialRecord, TrialSpec};
 use crate::{RunEnd, RunEvent};
 
 /// Runs every trial of `run` that has no outcome, and stores each as it ends. A trial that
-/// fails does not stop the others. What may not begin any more is left for later.
+/// fails does not stop the others. What may not begin any more, or is more than so many, is
+/// left for later.
 ///
 /// # Errors
 /// When the store cannot be read or written. Running trials are stopped then.
@@ -22,17 +23,18 @@ pub(crate) fn run(
     run: &str,
     testbed: &dyn Testbed,
     stop: &Stop,
-    machine: Option<&Lanes>,
+    (machine, most): (Option<&Lanes>, Option<usize>),
     observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<RunEnd, StoreError> {
     let total = store.trial_count(run)?;
-    let pending = store.unfinished(run)?;
+    let mut pending = store.unfinished(run)?;
     let again = store.run_again(run)?;
     let specs: Vec<TrialSpec> = pending.iter().map(|(_, spec)| spec.clone()).collect();
     let lanes = testbed.lanes(&specs).clamp(1, pending.len().max(1));
 
     let next = AtomicUsize::new(0);
     let done = total - pending.len();
+    pending.truncate(most.unwrap_or(usize::MAX));
     let shared =
         Mutex::new(Shared { store, observer, done, total, again, waited: false, error: None });
     std::thread::scope(|scope| {

@@ -111,6 +111,20 @@ impl Prepared {
     }
 }
 
+/// How far a run is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// No trial begins after it.
+    pub instant: Option<std::time::Instant>,
+    /// No more trials than these.
+    pub trials: Option<usize>,
+}
+
+impl Limit {
+    /// To the end.
+    pub const NONE: Limit = Limit { instant: None, trials: None };
+}
+
 /// A store, places to run in, and what was asked to stop it all.
 pub struct Session<'a> {
     /// The results.
@@ -222,7 +236,8 @@ impl<'a> Session<'a> {
     }
 
     /// Executes what a run has no outcome of yet. A trial that fails does not stop the others.
-    /// None begins after `until`.
+    /// None begins beyond `limit`; a run that has trials left then goes on when this is called
+    /// again.
     ///
     /// # Errors
     /// When the store cannot be read or written. Running trials are stopped then.
@@ -230,7 +245,7 @@ impl<'a> Session<'a> {
         &mut self,
         id: &str,
         testbed: &dyn Testbed,
-        until: Option<std::time::Instant>,
+        limit: Limit,
         observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
     ) -> Result<RunEnd, SessionError> {
         let pending = self.store.unfinished(id)?;
@@ -243,9 +258,9 @@ impl<'a> Session<'a> {
             durations: self.durations(testbed),
             remain,
         });
-        let stop = self.stop.beginning_until(until);
+        let stop = self.stop.beginning_until(limit.instant);
         let machine = self.machine.as_ref();
-        Ok(run::run(&mut self.store, id, testbed, &stop, machine, observer)?)
+        Ok(run::run(&mut self.store, id, testbed, &stop, (machine, limit.trials), observer)?)
     }
 
     /// What is known of how long trials take on this testbed. What cannot be read only costs
@@ -268,7 +283,7 @@ impl<'a> Session<'a> {
             return Err(SessionError::Refused(refusal.to_string()));
         }
         let id = self.create(prepared, &mut *observer)?;
-        match self.execute(&id, prepared.testbed.as_ref(), None, observer)? {
+        match self.execute(&id, prepared.testbed.as_ref(), Limit::NONE, observer)? {
             RunEnd::Complete => Ok(id),
             RunEnd::Stopped => Err(SessionError::Stopped(id)),
         }

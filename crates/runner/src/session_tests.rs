@@ -12,7 +12,7 @@ use units::{Bytes, Nanos};
 use workload::InputKind;
 
 use crate::{
-    Inputs, Places, Request, RunEnd, RunEvent, Session, SessionError, TestbedRequest,
+    Inputs, Limit, Places, Request, RunEnd, RunEvent, Session, SessionError, TestbedRequest,
     parse_workload,
 };
 
@@ -147,7 +147,7 @@ fn run(session: &mut Session<'_>, request: Request) -> (String, RunEnd, Vec<Stri
     let mut tell = |event: RunEvent<'_>| told.push(format!("{event:?}"));
     let prepared = session.prepare(request).unwrap();
     let id = session.create(&prepared, &mut tell).unwrap();
-    let ended = session.execute(&id, prepared.testbed.as_ref(), None, &mut tell).unwrap();
+    let ended = session.execute(&id, prepared.testbed.as_ref(), Limit::NONE, &mut tell).unwrap();
     (id, ended, told)
 }
 
@@ -212,7 +212,7 @@ fn a_run_that_was_stopped_is_resumed_and_nothing_runs_twice() {
     let plain = NoHang;
     let mut stored = 0;
     let ended = session
-        .execute(&id, &plain, None, &mut |event| {
+        .execute(&id, &plain, Limit::NONE, &mut |event| {
             stored += usize::from(matches!(event, RunEvent::TrialStored { .. }));
         })
         .unwrap();
@@ -269,7 +269,7 @@ fn what_something_outside_ended_is_run_again_three_times_at_most_and_says_so() {
         session.run_lost_again(&id, &mut |event| told.push(format!("{event:?}"))).unwrap();
         assert_eq!(told, ["Again { run: \"r1\", trials: 2, most: 3 }"]);
         assert_eq!(session.store.unfinished(&id).unwrap().len(), 2, "no trial that failed");
-        session.execute(&id, prepared.testbed.as_ref(), None, &mut |_| {}).unwrap();
+        session.execute(&id, prepared.testbed.as_ref(), Limit::NONE, &mut |_| {}).unwrap();
         let after = session.store.run(&id).unwrap();
         for (then, now) in before.trials.iter().zip(&after.trials) {
             if then.spec.contender.name == "killed" {
@@ -286,6 +286,22 @@ fn what_something_outside_ended_is_run_again_three_times_at_most_and_says_so() {
     assert!(session.store.unfinished(&id).unwrap().is_empty());
 }
 
+#[test]
+fn a_run_goes_on_after_so_many_trials_as_if_it_had_not_paused() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let prepared = session.prepare(request(&["good"])).unwrap();
+    let id = session.create(&prepared, &mut |_| {}).unwrap();
+    let all = prepared.trials.len();
+    let limit = Limit { trials: Some(1), ..Limit::NONE };
+    for left in (0..all).rev() {
+        let ended = session.execute(&id, &NoHang, limit, &mut |_| {}).unwrap();
+        assert_eq!(session.store.unfinished(&id).unwrap().len(), left);
+        assert_eq!(ended == RunEnd::Complete, left == 0);
+    }
+}
+
 /// What was measured of a trial before it was lost is not mixed with what is measured then.
 #[test]
 fn of_a_trial_that_was_run_again_the_last_figures_stay() {
@@ -294,7 +310,7 @@ fn of_a_trial_that_was_run_again_the_last_figures_stay() {
     let mut session = open(directory.path(), &places);
     let (id, ..) = run(&mut session, request(&["killed"]));
     session.run_lost_again(&id, &mut |_| {}).unwrap();
-    session.execute(&id, &NoHang, None, &mut |_| {}).unwrap();
+    session.execute(&id, &NoHang, Limit::NONE, &mut |_| {}).unwrap();
     let run = session.store.run(&id).unwrap();
     assert_eq!(run.header.state, RunState::Complete);
     assert!(run.trials.iter().all(|trial| trial.outcome == Some(Outcome::Done)));

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use runner::{Prepared, Request, RunEnd, RunEvent, Session, SessionError, StudyTag};
+use runner::{Limit, Prepared, Request, RunEnd, RunEvent, Session, SessionError, StudyTag};
 use store::Store;
 use trial::TrialSpec;
 
@@ -191,10 +191,11 @@ impl<'a> Execution<'a> {
             if let Some(spreading) = self.spreading {
                 prepared = spreading.over(prepared, &id)?;
             }
-            let until = self.limits.budget.map(|budget| self.began + budget);
+            let instant = self.limits.budget.map(|budget| self.began + budget);
+            let limit = Limit { instant, ..Limit::NONE };
             let testbed = prepared.testbed.as_ref();
             let ended =
-                session.execute(&id, testbed, until, &mut |event| observer(Told::Run(event)))?;
+                session.execute(&id, testbed, limit, &mut |event| observer(Told::Run(event)))?;
             observer(Told::Ends);
             self.trials_done += pending;
             if ended == RunEnd::Stopped {

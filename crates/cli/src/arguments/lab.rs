@@ -39,7 +39,7 @@ pub(crate) enum LabAction {
     Verify(LabVerify),
     /// Measure how long a trial takes to start and how much virtual time a core gives
     Bench(LabBench),
-    /// Measure a disk of this machine and write a profile `this-machine` with a model of it
+    /// Measure processor and disk of this machine and write a profile `this-machine`
     Fit(LabFit),
     /// Compare two stored runs, one of the lab and one of a real device: do they agree on
     /// who is faster?
@@ -65,12 +65,47 @@ pub(crate) enum LabAction {
 #[derive(Debug, Args)]
 pub(crate) struct LabAgreement {
     /// One run: its id, or latest
-    #[arg(value_name = "RUN")]
-    pub(crate) one: String,
+    #[arg(value_name = "RUN", required_unless_present = "here")]
+    pub(crate) one: Option<String>,
 
     /// The other: the same workloads and contenders on another testbed
-    #[arg(value_name = "RUN")]
-    pub(crate) other: String,
+    #[arg(value_name = "RUN", required_unless_present = "here")]
+    pub(crate) other: Option<String>,
+
+    /// Make both runs first, a repeat of the one and a repeat of the other in turn: loop files on
+    /// this machine (root), and the lab with the profile that `lab fit` wrote
+    #[arg(long, conflicts_with_all = ["one", "other", "varied"])]
+    pub(crate) here: bool,
+
+    /// With --here: where loop files are made, as `run` takes it; the directory that was measured
+    #[arg(long, value_name = "PATH", requires = "here")]
+    pub(crate) loop_dir: Option<PathBuf>,
+
+    /// With --here: the machine in the lab
+    #[arg(long, value_name = "NAME", requires = "here", default_value = lab::THIS_MACHINE)]
+    pub(crate) profile: String,
+
+    /// With --here: workloads, as `run` takes them
+    #[arg(
+        long,
+        value_name = "LIST",
+        requires = "here",
+        value_delimiter = ',',
+        default_value = "maildir-write,fsync-append,tree,randomio,varmail,postmark"
+    )]
+    pub(crate) workloads: Vec<String>,
+
+    /// With --here: filesystems, as `run` takes them; what one of the two kernels lacks is left out
+    #[arg(long, value_name = "LIST", requires = "here", default_value = "ext4,xfs,btrfs,f2fs")]
+    pub(crate) fs: String,
+
+    /// With --here: repeats on either
+    #[arg(long, value_name = "N", requires = "here", default_value_t = 5)]
+    pub(crate) repeats: u32,
+
+    /// With --here: multiplies the workloads' numbers of files and ops
+    #[arg(long, value_name = "X", requires = "here", value_parser = scale, default_value = "0.1")]
+    pub(crate) scale: f64,
 
     /// Runs like the other but for one parameter each (`run --set`): which of them makes a
     /// discordant pair agree?
@@ -129,6 +164,9 @@ pub(crate) struct LabFit {
     /// Variants to hide
     #[arg(long, value_name = "N", default_value_t = 1, requires = "against_model")]
     pub(crate) variants: u64,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
 }
 
 #[derive(Debug, Args)]

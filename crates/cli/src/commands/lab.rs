@@ -5,6 +5,8 @@ mod bench;
 mod capabilities;
 mod fit;
 mod names;
+mod processor;
+mod twin;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -26,10 +28,10 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
         LabAction::Show => show(name),
         LabAction::List => names::list(),
         LabAction::Remove { name } => names::remove(&name),
-        LabAction::Agreement(arguments) => agreement::agreement(&arguments),
+        LabAction::Agreement(arguments) => agreement::agreement(name, &arguments),
         LabAction::Capabilities(arguments) => capabilities::try_them(name, &arguments),
         LabAction::Bench(arguments) => bench::bench(name, &arguments),
-        LabAction::Fit(arguments) => fit::fit(&arguments),
+        LabAction::Fit(arguments) => fit::fit(name, &arguments),
         LabAction::Verify(arguments) => verify::verify(name, &arguments),
         LabAction::Export { file } => {
             lab::export(&software(name)?, &file).map_err(Failure::from(Exit::Output))?;

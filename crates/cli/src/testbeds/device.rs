@@ -84,6 +84,15 @@ impl Settings {
     }
 }
 
+/// Loop files in this directory, or in the cache directory.
+///
+/// # Errors
+/// When the path cannot be kept in the store.
+pub(crate) fn loop_files(directory: Option<PathBuf>) -> Result<TestbedRequest, Failure> {
+    let loop_directory = directory.unwrap_or_else(|| cache_directory().join("loop"));
+    request(&DESCRIPTION, &Settings { devices: Vec::new(), destroy: Vec::new(), loop_directory })
+}
+
 impl TestbedKind for Device {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION

@@ -1,6 +1,6 @@
 //! Directories as they are, one contender each.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use runner::TestbedRequest;
@@ -66,6 +66,15 @@ struct Settings {
     names: Vec<String>,
     /// Whether the whole machine's caches may be dropped.
     drop_caches: bool,
+}
+
+/// One directory under this contender's name.
+///
+/// # Errors
+/// When the path cannot be kept in the store.
+pub(crate) fn of(directory: &Path, name: &str) -> Result<TestbedRequest, Failure> {
+    let (directories, names) = (vec![directory.to_owned()], vec![name.to_owned()]);
+    request(&DESCRIPTION, &Settings { directories, names, drop_caches: false })
 }
 
 impl TestbedKind for Dir {

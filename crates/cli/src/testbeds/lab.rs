@@ -128,6 +128,11 @@ impl Settings {
         Settings { name: None, profile, disk: None, changes, request_log: None }
     }
 
+    /// The same machine in the lab of this name, if one is named.
+    pub(crate) fn in_lab(self, name: Option<&str>) -> Settings {
+        Settings { name: name.map(str::to_owned), ..self }
+    }
+
     /// As a request.
     pub(crate) fn request(&self) -> Result<TestbedRequest, Failure> {
         request(&DESCRIPTION, self)

@@ -2,8 +2,8 @@
 //! [`TESTBEDS`] is the only list of them: its options, its settings in the store, how it is
 //! opened, and what lists, `doctor`, a dry run and a cluster say of it or ask of it.
 
-mod device;
-mod dir;
+pub(crate) mod device;
+pub(crate) mod dir;
 pub(crate) mod lab;
 mod options;
 

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{ArrayOf, DescriptionError, Device, DiskDescription, Provenance, Variant, shipped};
 use crate::models::flash::SsdParameters;
+use crate::models::hypervisor::HypervisorParameters;
 use crate::models::ideal::IdealParameters;
 use crate::models::mechanical::DriveParameters;
 use crate::models::raid::ControllerParameters;
@@ -23,6 +24,7 @@ struct File {
     drive: Option<DriveParameters>,
     ssd: Option<SsdParameters>,
     controller: Option<ControllerParameters>,
+    hypervisor: Option<HypervisorParameters>,
     ideal: Option<IdealParameters>,
     #[serde(default)]
     source: Vec<Source>,
@@ -100,22 +102,22 @@ fn device_of(
     let wrong = |section: &'static str, key: &str, problem: &str| {
         Err(at((section, key.to_owned(), problem.to_owned())))
     };
-    let File { drive, ssd, controller, ideal, .. } = parsed;
-    match (drive.take(), ssd.take(), controller.take(), ideal.take()) {
-        (Some(drive), None, None, None) => {
+    let File { drive, ssd, controller, hypervisor, ideal, .. } = parsed;
+    match (drive.take(), ssd.take(), controller.take(), hypervisor.take(), ideal.take()) {
+        (Some(drive), None, None, None, None) => {
             checked("drive", drive.check())?;
             Ok(("drive", Device::Drive(Box::new(drive))))
         }
-        (None, Some(ssd), None, None) => {
+        (None, Some(ssd), None, None, None) => {
             checked("ssd", ssd.check())?;
             Ok(("ssd", Device::Ssd(Box::new(ssd))))
         }
-        (None, None, Some(_), None) if matches!(role, As::Member) => wrong(
+        (None, None, Some(_), None, None) if matches!(role, As::Member) => wrong(
             "controller",
             "controller",
             "cannot be the member of another controller: name a drive",
         ),
-        (None, None, Some(controller), None) => {
+        (None, None, Some(controller), None, None) => {
             let (controller, member) = match role {
                 As::Array(array) => array.behind(controller),
                 As::Itself | As::Member => {
@@ -133,14 +135,18 @@ fn device_of(
         _ if matches!(role, As::Array(_)) => {
             wrong("", "controller", "is needed to put disks behind it: this describes none")
         }
-        (None, None, None, Some(ideal)) => {
+        (None, None, None, Some(hypervisor), None) => {
+            checked("hypervisor", hypervisor.check())?;
+            Ok(("hypervisor", Device::Hypervisor(hypervisor)))
+        }
+        (None, None, None, None, Some(ideal)) => {
             checked("ideal", ideal.check())?;
             Ok(("ideal", Device::Ideal(ideal)))
         }
         _ => wrong(
             "",
             "drive",
-            "must be one: give exactly one of [drive], [ssd], [controller], [ideal]",
+            "must be one: give exactly one of [drive], [ssd], [controller], [hypervisor], [ideal]",
         ),
     }
 }

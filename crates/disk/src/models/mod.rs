@@ -4,6 +4,7 @@
 pub(crate) mod dirty;
 pub(crate) mod draw;
 pub mod flash;
+pub mod hypervisor;
 pub mod ideal;
 pub mod mechanical;
 mod outbox;

@@ -9,13 +9,12 @@ use crate::arguments::LabAgreement;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::print;
 
-/// Compares stored runs and prints the tables.
-pub(super) fn agreement(arguments: &LabAgreement) -> Ended {
-    let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
-    let store = crate::files::open_store(&path)?;
-    let read = |id: &String| store.run(id).map_err(Failure::from(Exit::Store));
-    let (one, other) = (read(&arguments.one)?, read(&arguments.other)?);
-    let varied: Vec<StoredRun> = arguments.varied.iter().map(read).collect::<Result<_, _>>()?;
+/// Compares stored runs, or makes them first, and prints the tables.
+pub(super) fn agreement(lab: Option<&str>, arguments: &LabAgreement) -> Ended {
+    let ([one, other], varied) = match (&arguments.one, &arguments.other) {
+        (Some(one), Some(other)) => stored(arguments, [one, other])?,
+        _ => (super::twin::measure(lab, arguments)?, Vec::new()),
+    };
     let (first, second) = (report::analyse(&one), report::analyse(&other));
     let found = report::agreements(&first, &second);
     let name = |run: &StoredRun| format!("{} ({})", run.header.testbed, run.header.id);
@@ -34,8 +33,11 @@ pub(super) fn agreement(arguments: &LabAgreement) -> Ended {
         );
         return Err(Failure::new(Exit::Refused, message));
     }
-    let table = report::agreement_table(&found, [&names[0], &names[1]]);
-    print(&format!("{table}{text}"))?;
+    let times = report::two_times(&first, &second);
+    let both = [names[0].as_str(), names[1].as_str()];
+    print(&format!("{}\n\n", report::nearness(&times, &found).words()))?;
+    print(&format!("{}\n", report::times_table(&times, both)))?;
+    print(&format!("{}{text}", report::agreement_table(&found, both)))?;
     let analyses: Vec<_> = varied.iter().map(report::analyse).collect();
     let explained = report::explanations(&found, &first, &analyses);
     if !varied.is_empty() && !explained.is_empty() {
@@ -44,6 +46,18 @@ pub(super) fn agreement(arguments: &LabAgreement) -> Ended {
     }
     let all = explained.iter().all(report::Explanation::is_found);
     Ok(if all { Exit::Done } else { Exit::SomeFailed })
+}
+
+/// The two runs, and those that differ from the second in one parameter each.
+fn stored(
+    arguments: &LabAgreement,
+    [one, other]: [&String; 2],
+) -> Result<([StoredRun; 2], Vec<StoredRun>), Failure> {
+    let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
+    let store = crate::files::open_store(&path)?;
+    let read = |id: &String| store.run(id).map_err(Failure::from(Exit::Store));
+    let varied = arguments.varied.iter().map(read).collect::<Result<_, _>>()?;
+    Ok(([read(one)?, read(other)?], varied))
 }
 
 /// What is different in a run of the lab, by the changes of its profile; its testbed and id

@@ -3,25 +3,30 @@
 use std::path::{Path, PathBuf};
 
 use disk::DISKS;
-use fit::{Description, FitError, HeldOut, Kind, Place, Plan, ThisDisk};
+use fit::{Compared, Description, FitError, Kind, Place, Plan, ThisDisk};
 use lab::{MachineProfile, THIS_MACHINE};
 
+use super::processor::Processor;
 use crate::arguments::LabFit;
 use crate::exit::{Ended, Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 
 /// What a fit has to come to on requests that it has not seen.
 const WITHIN: f64 = 0.05;
 /// From here on the model stands for another disk.
 const POOR: f64 = 0.25;
+/// Where the processor is not measured.
+const ASSUMED_NS: f64 = 0.25;
+const NO_PROCESSOR: &str =
+    "The processor was not measured: an instruction takes 0.25 ns as in the profile today-ssd.";
 /// Decides what is asked and what the search tries.
 const SEED: u64 = 1;
 
 /// Measures and writes, or looks for hidden models.
-pub(super) fn fit(arguments: &LabFit) -> Ended {
+pub(super) fn fit(lab: Option<&str>, arguments: &LabFit) -> Ended {
     match &arguments.against_model {
         Some(model) => against(model, arguments.variants.max(1)),
-        None => here(arguments),
+        None => here(lab, arguments),
     }
 }
 
@@ -50,7 +55,7 @@ fn against(model: &str, variants: u64) -> Ended {
     ))?;
     for variant in 1..=variants {
         let looked = fit::closed_loop(&start, variant, |_| {}).map_err(failed)?;
-        let percent = |held: &[HeldOut]| fit::worst(held).unwrap_or(f64::NAN) * 100.0;
+        let percent = |held: &[Compared]| fit::worst(held).unwrap_or(f64::NAN) * 100.0;
         let (before, after) = (percent(&looked.before), percent(&looked.after));
         let itself = percent(&looked.itself);
         found += u64::from(after <= WITHIN * 100.0);
@@ -60,7 +65,7 @@ fn against(model: &str, variants: u64) -> Ended {
     Ok(if found == variants { Exit::Done } else { Exit::SomeFailed })
 }
 
-fn here(arguments: &LabFit) -> Ended {
+fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     let place = match &arguments.device {
         Some(device) => Place::Device(device.clone()),
         None => Place::Directory(arguments.dir.clone()),
@@ -81,31 +86,47 @@ fn here(arguments: &LabFit) -> Ended {
                        of it with --device, by reading alone";
         return Err(Failure::new(Exit::Refused, problem.to_owned()));
     }
-    eprintln!("measuring: about two minutes; anything else that uses the disk spoils it");
+    say!("the disk: about two minutes; anything else that uses it spoils what is measured");
     let plan = Plan::new(disk.kind(), disk.span(), disk.writes(), SEED);
-    let measured = disk.serve(&plan, |session| eprintln!("  {session}")).map_err(failed)?;
-    eprintln!("fitting: some minutes of processor time");
+    let measured = disk.serve(&plan, |session| say!("  {session}")).map_err(failed)?;
+    let processor = processor(lab, arguments)?;
+    say!("fitting: some minutes of processor time");
     let models =
         DISKS.iter().filter_map(|shipped| Description::parse(shipped.name, shipped.text).ok());
     let nearest = fit::nearest(&plan, &measured, models.collect()).map_err(failed)?;
-    eprintln!("  beginning with {}", nearest.name());
+    say!("  beginning with {}", nearest.name());
     let fitted =
-        fit::fit(&plan, &measured, nearest, SEED, |what| eprintln!("  {what}")).map_err(failed)?;
+        fit::fit(&plan, &measured, nearest, SEED, |what| say!("  {what}")).map_err(failed)?;
     let model = fitted.description.disk().map_err(failed)?;
     let answers = fit::serve(&model, SEED, &plan).map_err(failed)?;
-    let held_out = fit::quality(&plan, &measured, &answers);
-    let source = source(&place, &held_out);
+    let compared = fit::quality(&plan, &measured, &answers);
+    let source = source(&place, &compared);
     let sectors = disk.size().0 / units::SECTOR_BYTES;
     let text = fitted.text("this-machine-disk", "the disk measured here", sectors, &source);
     write(&disk_path, &text)?;
-    write(&profile_path, &profile(&disk, &absolute(&disk_path)?, &source))?;
+    let machine = profile(&disk, &absolute(&disk_path)?, &source, processor.as_ref());
+    write(&profile_path, &machine)?;
     // What was written is what `run` reads.
     let path = profile_path.display().to_string();
     let read = files::read_text(&profile_path).map_err(Failure::from(Exit::Output))?;
     MachineProfile::parse(&path, &read).map_err(Failure::from(Exit::Output))?;
     disk::DiskDescription::load(&disk_path).map_err(Failure::from(Exit::Output))?;
-    print(&table(&held_out, &profile_path, &disk_path))?;
+    print(&table(&compared, &profile_path, &disk_path))?;
+    let words = processor.as_ref().map(Processor::words);
+    print(&format!("\n{}\n", words.as_deref().unwrap_or(NO_PROCESSOR)))?;
     Ok(Exit::Done)
+}
+
+/// What an instruction takes here; `None` where there is no lab to compare with.
+fn processor(lab: Option<&str>, arguments: &LabFit) -> Result<Option<Processor>, Failure> {
+    match super::processor::measure(lab, &arguments.store) {
+        Ok(found) => Ok(Some(found)),
+        Err(failure) if failure.exit == Exit::Stopped => Err(failure),
+        Err(failure) => {
+            say!("the processor is not measured: {}", failure.message);
+            Ok(None)
+        }
+    }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
@@ -118,12 +139,12 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-fn source(place: &Place, held_out: &[HeldOut]) -> String {
+fn source(place: &Place, compared: &[Compared]) -> String {
     let (what, how) = match place {
         Place::Directory(path) => (path, "direct reads, writes and flushes in a file in"),
         Place::Device(path) => (path, "direct reads of"),
     };
-    let fit = match fit::worst(held_out) {
+    let fit = match fit::worst(compared) {
         Some(worst) => format!("{:.0} %", worst * 100.0),
         None => "unknown".to_owned(),
     };
@@ -134,7 +155,7 @@ fn source(place: &Place, held_out: &[HeldOut]) -> String {
     )
 }
 
-fn profile(disk: &ThisDisk, model: &Path, source: &str) -> String {
+fn profile(disk: &ThisDisk, model: &Path, source: &str, processor: Option<&Processor>) -> String {
     let flag = |value: bool| toml::Value::Boolean(value);
     let write_cache = disk.write_cache().unwrap_or(true);
     let queue: toml::Table = [
@@ -147,15 +168,18 @@ fn profile(disk: &ThisDisk, model: &Path, source: &str) -> String {
     .map(|(key, value)| (key.to_owned(), value))
     .into_iter()
     .collect();
+    let said = processor.map(Processor::words);
     let source = format!(
-        "{source} Write cache and FUA as the kernel says. Memory and processor were not measured: \
-         they are those of the profile today-ssd."
+        "{source} Write cache and FUA as the kernel says. {} Memory was not measured: it is that of \
+         the profile today-ssd.",
+        said.as_deref().unwrap_or(NO_PROCESSOR)
     );
+    let instruction_ns = processor.map_or(ASSUMED_NS, |found| found.instruction_ns);
     let table: toml::Table = [
         ("name", toml::Value::String(THIS_MACHINE.to_owned())),
         ("summary", toml::Value::String("the disk of this machine, as it was measured".to_owned())),
         ("ram", toml::Value::String("4G".to_owned())),
-        ("instruction_ns", toml::Value::Float(0.25)),
+        ("instruction_ns", toml::Value::Float(instruction_ns)),
         ("source", toml::Value::String(source)),
         ("disk", toml::Value::Table(queue)),
     ]
@@ -165,21 +189,25 @@ fn profile(disk: &ThisDisk, model: &Path, source: &str) -> String {
     table.to_string()
 }
 
-fn table(held_out: &[HeldOut], profile: &Path, disk: &Path) -> String {
+fn table(compared: &[Compared], profile: &Path, disk: &Path) -> String {
     let worst =
-        fit::worst(held_out).map_or("unknown".to_owned(), |w| format!("{:.0} %", w * 100.0));
+        fit::worst(compared).map_or("unknown".to_owned(), |w| format!("{:.0} %", w * 100.0));
     let mut text = format!(
-        "The model misses p50, p95 and p99 of requests it was not fitted to by {worst} at most.\n\n\
-         {:<28} {:>10} {:>10} {:>10}   measured (model)\n",
-        "held out", "p50", "p95", "p99"
+        "The model misses p50, p95 and p99 of requests it was not fitted to by {worst} at most.\n"
     );
-    for held in held_out {
-        let [p50, p95, p99] = held.percentiles.map(|(_, a, b)| (a.to_string(), b.to_string()));
-        text += &format!("{:<28} {:>10} {:>10} {:>10}\n", held.name, p50.0, p95.0, p99.0);
-        let model = [p50.1, p95.1, p99.1].map(|time| format!("({time})"));
-        text += &format!("{:<28} {:>10} {:>10} {:>10}\n", "", model[0], model[1], model[2]);
+    for (held_out, heading) in [(true, "held out"), (false, "fitted to")] {
+        text += &format!(
+            "\n{heading:<36} {:>10} {:>10} {:>10}   measured (model)\n",
+            "p50", "p95", "p99"
+        );
+        for session in compared.iter().filter(|session| session.held_out == held_out) {
+            let times = session.percentiles.map(|(_, a, b)| (a.to_string(), format!("({b})")));
+            let [(p50, m50), (p95, m95), (p99, m99)] = times;
+            text += &format!("{:<36} {p50:>10} {p95:>10} {p99:>10}\n", session.name);
+            text += &format!("{:<36} {m50:>10} {m95:>10} {m99:>10}\n", "");
+        }
     }
-    if fit::worst(held_out).is_none_or(|worst| worst > POOR) {
+    if fit::worst(compared).is_none_or(|worst| worst > POOR) {
         text += "\nPOOR: results of this profile are not those of this machine. Measure again when \
                  nothing else uses the disk, or take the nearest of `fstrial list profiles`.\n";
     }

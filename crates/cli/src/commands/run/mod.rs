@@ -5,7 +5,7 @@ mod like;
 pub(crate) mod program;
 pub(crate) mod request;
 
-use runner::{Durations, Prepared, RunEnd, Session};
+use runner::{Durations, Limit, Prepared, RunEnd, Session};
 use store::{RunState, Store, StoredRun};
 use trial::Outcome;
 
@@ -89,7 +89,7 @@ fn execute(
 ) -> Ended {
     let prepared = spread.over(prepared, id)?;
     let testbed = prepared.testbed.as_ref();
-    let ended = session.execute(id, testbed, None, &mut |event| watch.show(event))?;
+    let ended = session.execute(id, testbed, Limit::NONE, &mut |event| watch.show(event))?;
     watch.finish();
     let run = session.store.run(id).map_err(Failure::from(Exit::Store))?;
     // Of a run that was stopped before anything had ended there is nothing to report.

@@ -1,0 +1,166 @@
+//! What an instruction takes on this machine, as far as filesystems care: the same work on memory
+//! alone, here and in the lab.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use lab::Price;
+use runner::{Request, TestbedRequest, parse_workload};
+use stack::Contender;
+use units::Nanos;
+
+use crate::arguments::StoreArgument;
+use crate::exit::{Exit, Failure};
+use crate::places::Here;
+use crate::progress::Watch;
+use crate::testbeds;
+
+/// Half of what `lab agreement --here` compares: the other half is held out of any fitting.
+const WORKLOADS: [&str; 3] = ["maildir-write", "tree", "postmark"];
+/// Phases that are shorter in seconds, here or there, say more of the clock than of the processor.
+const SHORTEST: f64 = 0.002;
+/// The filesystem that has no disk.
+const MEMORY: &str = "tmpfs";
+/// Here, where times scatter; in the lab one is enough.
+const REPEATS: u32 = 5;
+/// Long enough to be timed, short enough to be waited for.
+const SCALE: f64 = 0.05;
+/// The machine in the lab that the comparison is made with.
+const PROFILE: &str = "ideal";
+/// What that machine's instructions take, here where they are slowest: the lab's own clock.
+const UNIT_NS: f64 = 0.25;
+const TIMEOUT: Nanos = Nanos::from_secs(600);
+const SEED: u64 = 1;
+
+/// What was found.
+pub(super) struct Processor {
+    /// Nanoseconds an instruction, on the geometric mean over the phases.
+    pub(super) instruction_ns: f64,
+    /// The same of the phase where it is least, and where it is most.
+    pub(super) range: [f64; 2],
+    /// How many phases were compared.
+    pub(super) phases: usize,
+    /// The two runs, in the store.
+    pub(super) runs: [String; 2],
+}
+
+/// Runs the workloads on memory, here and in the lab.
+///
+/// # Errors
+/// When there is no lab, no directory in memory, or a run fails.
+pub(super) fn measure(lab: Option<&str>, store: &StoreArgument) -> Result<Processor, Failure> {
+    let here = Here::open()?;
+    let mut session = here.session(store)?;
+    let directory = InMemory::new()?;
+    let real = testbeds::dir::of(&directory.0, MEMORY)?;
+    let changes = BTreeMap::from([("instruction_ns".to_owned(), UNIT_NS.to_string())]);
+    let twin = testbeds::lab::Settings::of(PROFILE, changes).in_lab(lab).request()?;
+    let mut watch = Watch::new(false);
+    let mut run = |testbed, repeats| -> Result<String, Failure> {
+        let prepared = session.prepare(request(testbed, repeats)?)?;
+        Ok(session.measure(&prepared, &mut |event| watch.show(event))?)
+    };
+    // The lab first: without one nothing is measured in vain.
+    let twin = run(twin, 1)?;
+    let real = run(real, REPEATS)?;
+    watch.finish();
+    let read = |id: &String| session.store.run(id).map_err(Failure::from(Exit::Store));
+    let times = report::two_times(&report::analyse(&read(&real)?), &report::analyse(&read(&twin)?));
+    let long = |one: &&report::TwoTimes| {
+        let least = [&one.first, &one.second].map(|times| times.first().copied().unwrap_or(0.0));
+        least.iter().all(|seconds| *seconds >= SHORTEST)
+    };
+    let each: Vec<f64> = times.iter().filter(long).map(|one| UNIT_NS / one.factor()).collect();
+    found(&each, [real, twin]).ok_or_else(|| {
+        Failure::new(Exit::SomeFailed, "no phase was timed both here and in the lab")
+    })
+}
+
+fn found(each: &[f64], runs: [String; 2]) -> Option<Processor> {
+    let low = each.iter().copied().reduce(f64::min)?;
+    let high = each.iter().copied().reduce(f64::max)?;
+    let logarithm = each.iter().map(|ns| ns.ln()).sum::<f64>() / each.len() as f64;
+    // What the lab's clock can have of it.
+    let instruction_ns = Price::of(logarithm.exp())?.ns();
+    Some(Processor { instruction_ns, range: [low, high], phases: each.len(), runs })
+}
+
+impl Processor {
+    /// In a sentence.
+    pub(super) fn words(&self) -> String {
+        let [low, high] = self.range;
+        let [real, twin] = &self.runs;
+        format!(
+            "An instruction takes {:.2} ns, by {} phases of {} on memory alone ({low:.2} to {high:.2}; \
+             runs {real} and {twin}).",
+            self.instruction_ns,
+            self.phases,
+            WORKLOADS.join(", "),
+        )
+    }
+}
+
+fn request(testbed: TestbedRequest, repeats: u32) -> Result<Request, Failure> {
+    let parsed = WORKLOADS.iter().map(|text| parse_workload(text));
+    let workloads = parsed.collect::<Result<Vec<_>, _>>();
+    Ok(Request {
+        workloads: workloads.map_err(|message| Failure::new(Exit::Usage, message))?,
+        contenders: vec![Contender::plain(MEMORY)],
+        testbed,
+        repeats,
+        seed: SEED,
+        scale: SCALE,
+        verify: false,
+        sequence: false,
+        size: None,
+        least_size: None,
+        timeout: TIMEOUT,
+        mail: "synthetic".to_owned(),
+        source_tree: "synthetic".to_owned(),
+        study: None,
+    })
+}
+
+/// A directory of this process in memory, gone with this value.
+struct InMemory(PathBuf);
+
+impl InMemory {
+    fn new() -> Result<InMemory, Failure> {
+        let path = Path::new("/dev/shm").join(format!("fstrial-fit-{}", std::process::id()));
+        std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
+            let message = format!("cannot make {}: {error}", path.display());
+            Failure::new(Exit::Refused, message)
+        })?;
+        Ok(InMemory(path))
+    }
+}
+
+impl Drop for InMemory {
+    fn drop(&mut self) {
+        // What a workload left of itself stays where it is: nothing is removed that is not ours.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(each: &[f64]) -> Processor {
+        found(each, ["r1".to_owned(), "r2".to_owned()]).unwrap()
+    }
+
+    #[test]
+    fn the_mean_is_of_factors() {
+        let found = of(&[0.1, 0.4]);
+        assert!((found.instruction_ns / 0.2 - 1.0).abs() < 0.01, "{}", found.instruction_ns);
+        assert_eq!((found.range, found.phases), ([0.1, 0.4], 2));
+        assert!(found.words().starts_with("An instruction takes 0.20 ns, by 2 phases"));
+    }
+
+    #[test]
+    fn without_a_phase_there_is_no_figure() {
+        assert!(super::found(&[], [String::new(), String::new()]).is_none());
+    }
+}

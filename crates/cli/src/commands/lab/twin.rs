@@ -1,0 +1,121 @@
+//! The same matrix on loop files of this machine and in the lab, in turn: what
+//! `lab agreement --here` compares.
+
+use std::collections::BTreeMap;
+
+use runner::{Limit, Prepared, Request, RunEnd, Session, TestbedRequest, parse_workload};
+use stack::Contender;
+use store::StoredRun;
+use units::Nanos;
+
+use crate::arguments::LabAgreement;
+use crate::commands::run::request::with_documents;
+use crate::exit::{Exit, Failure};
+use crate::output::say;
+use crate::places::Here;
+use crate::progress::Watch;
+use crate::testbeds;
+
+/// A trial that takes longer is given up.
+const TIMEOUT: Nanos = Nanos::from_secs(1800);
+/// Decides all that is random, in both.
+const SEED: u64 = 1;
+
+/// Runs both, a repeat of the one and then a repeat of the other, so that what changes on this
+/// machine with time, and what the one leaves behind, is not the difference between the two.
+/// The run of this machine comes first.
+///
+/// # Errors
+/// When one of the two cannot be prepared or run, or it was stopped.
+pub(super) fn measure(
+    lab: Option<&str>,
+    arguments: &LabAgreement,
+) -> Result<[StoredRun; 2], Failure> {
+    let here = Here::open()?;
+    let mut session = here.session(&arguments.store)?;
+    let real = testbeds::device::loop_files(arguments.loop_dir.clone())?;
+    let twin = testbeds::lab::Settings::of(&arguments.profile, BTreeMap::new()).in_lab(lab);
+    let mut asked = request(arguments, real)?;
+    let mut real = session.prepare(asked.clone())?;
+    // Both on devices of one size: how full a filesystem is matters.
+    asked.size = real.request.size;
+    asked.testbed = twin.request()?;
+    let mut twin = session.prepare(asked)?;
+    keep_what_both_have(&mut real, &mut twin);
+    let both = [real, twin];
+    let mut watch = Watch::new(false);
+    let mut ids = Vec::new();
+    for prepared in &both {
+        ids.push(session.create(prepared, &mut |event| watch.show(event))?);
+    }
+    for _ in 0..arguments.repeats {
+        for (prepared, id) in both.iter().zip(&ids) {
+            one_repeat(&mut session, id, prepared, arguments.repeats, &mut watch)?;
+        }
+    }
+    watch.finish();
+    let read = |id: &String| session.store.run(id).map_err(Failure::from(Exit::Store));
+    Ok([read(&ids[0])?, read(&ids[1])?])
+}
+
+/// Trials are in random blocks, a block for each repeat.
+fn one_repeat(
+    session: &mut Session<'_>,
+    id: &str,
+    prepared: &Prepared,
+    repeats: u32,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let trials = prepared.trials.len().div_ceil(repeats as usize);
+    let limit = Limit { trials: Some(trials), ..Limit::NONE };
+    let testbed = prepared.testbed.as_ref();
+    let ended = session.execute(id, testbed, limit, &mut |event| watch.show(event))?;
+    if ended == RunEnd::Stopped && session.stopped() {
+        let message = format!("stopped; what was measured is in run {id} of the store");
+        return Err(Failure::new(Exit::Stopped, message));
+    }
+    Ok(())
+}
+
+/// Leaves out what one of the two refuses, from both.
+fn keep_what_both_have(real: &mut Prepared, twin: &mut Prepared) {
+    let mut refused: Vec<String> = Vec::new();
+    for prepared in [&*real, &*twin] {
+        for (index, refusal) in &prepared.refused {
+            let contender = &prepared.trials[*index].contender.name;
+            if !refused.contains(contender) {
+                say!("left out: {refusal}");
+                refused.push(contender.clone());
+            }
+        }
+    }
+    for prepared in [real, twin] {
+        prepared.retain(|trials| {
+            let kept = trials.into_iter();
+            kept.filter(|spec| !refused.contains(&spec.contender.name)).collect()
+        });
+    }
+}
+
+fn request(arguments: &LabAgreement, testbed: TestbedRequest) -> Result<Request, Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    let workloads = arguments.workloads.iter();
+    let workloads = workloads.map(|text| with_documents(parse_workload(text).map_err(usage)?));
+    let contenders = Contender::parse_list(&arguments.fs).map_err(Failure::from(Exit::Usage))?;
+    Ok(Request {
+        workloads: workloads.collect::<Result<_, _>>()?,
+        contenders,
+        testbed,
+        repeats: arguments.repeats,
+        seed: SEED,
+        scale: arguments.scale,
+        verify: false,
+        sequence: false,
+        size: None,
+        least_size: None,
+        timeout: TIMEOUT,
+        mail: "synthetic".to_owned(),
+        source_tree: "synthetic".to_owned(),
+        study: None,
+    })
+}
