@@ -31,6 +31,11 @@ impl Here {
         Ok(Here { ledger })
     }
 
+    /// Where what is made on this machine is noted.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// A session with the user's store, stopped by signals.
     pub(crate) fn session(&self, store: &StoreArgument) -> Result<Session<'_>, Failure> {
         let path = store.path.clone().unwrap_or_else(Store::default_path);

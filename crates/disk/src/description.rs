@@ -206,7 +206,7 @@ impl DiskDescription {
                     .collect();
                 Box::new(Controller::new(controller, members, options))
             }
-            Device::Hypervisor(parameters) => Box::new(Hypervisor::new(parameters, options)),
+            Device::Hypervisor(parameters) => Box::new(Hypervisor::new(parameters, seed, options)),
             Device::Ideal(ideal) => Box::new(Ideal::new(ideal, options)),
         }
     }

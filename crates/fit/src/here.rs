@@ -1,14 +1,16 @@
 //! A disk of this machine answers a plan: with direct I/O, past every cache of the kernel. Of a
 //! device nothing but reads are asked. In a directory a file without a name is used, which is
-//! gone with this process, whatever ends it.
+//! gone with this process, whatever ends it. Nothing else is written to but a loop file that was made
+//! for it.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use device::{DeviceNumber, Ledger, OwnedLoopFile};
 use disk::{Asked, Operation};
 use io_uring::{IoUring, opcode, types};
 use units::{Bytes, Nanos, SECTOR_BYTES};
@@ -38,6 +40,8 @@ pub enum Place {
     Directory(PathBuf),
     /// A block device: reads only.
     Device(PathBuf),
+    /// A loop file in this directory, made here: what `--testbed device` runs on. Reads and writes.
+    LoopFile(PathBuf),
 }
 
 /// An open disk of this machine.
@@ -50,18 +54,60 @@ pub struct ThisDisk {
     queue: Option<PathBuf>,
     place: String,
     kind: Kind,
+    /// Goes last: the device is open until then.
+    _made: Option<OwnedLoopFile>,
 }
 
 impl ThisDisk {
-    /// Opens it; in a directory, makes and allocates the file.
+    /// Opens it; in a directory, makes and allocates the file. A loop file is noted in `ledger`, and
+    /// detached and deleted with this value.
     ///
     /// # Errors
     /// When it cannot be opened for direct I/O, or has no room.
-    pub fn open(place: &Place) -> Result<ThisDisk, FitError> {
+    pub fn open(place: &Place, ledger: &Ledger) -> Result<ThisDisk, FitError> {
         match place {
             Place::Directory(path) => ThisDisk::in_directory(path),
             Place::Device(path) => ThisDisk::of_device(path),
+            Place::LoopFile(path) => ThisDisk::on_loop_file(path, ledger),
         }
+    }
+
+    fn on_loop_file(path: &Path, ledger: &Ledger) -> Result<ThisDisk, FitError> {
+        let made = ledger
+            .make_loop_file(path, FILE_SIZE)
+            .map_err(|error| FitError::Unfit(error.to_string()))?;
+        let device = made.device();
+        let failed = |doing| {
+            let device = device.clone();
+            move |source| at(doing, &device, source)
+        };
+        let mut options = File::options();
+        options.read(true).write(true).custom_flags(libc::O_DIRECT);
+        let file = options.open(&device).map_err(failed("open for direct I/O"))?;
+        let opened = file.metadata().map_err(failed("look at"))?;
+        let number = DeviceNumber::from_raw(opened.rdev());
+        if !opened.file_type().is_block_device() || made.number() != number {
+            let problem = "is not the loop device that was made";
+            return Err(FitError::Unfit(format!("{} {problem}", device.display())));
+        }
+        let below = made.path().metadata().map_err(failed("look at"))?.dev();
+        let size = queue_of(below).as_deref().and_then(size_of).unwrap_or(FILE_SIZE);
+        let queue = queue_of(opened.rdev());
+        let place = path.display().to_string();
+        let kind = Kind::Ssd;
+        let mut disk = ThisDisk {
+            file,
+            span: FILE_SIZE,
+            size,
+            writes: true,
+            queue,
+            place,
+            kind,
+            _made: Some(made),
+        };
+        disk.fill()?;
+        disk.kind = disk.kind_by_answers().map_err(failed("read"))?;
+        Ok(disk)
     }
 
     fn in_directory(path: &Path) -> Result<ThisDisk, FitError> {
@@ -96,14 +142,14 @@ impl ThisDisk {
         let queue = queue_of(device);
         let size = queue.as_deref().and_then(size_of).unwrap_or(FILE_SIZE);
         let kind = Kind::Ssd;
-        let mut disk = ThisDisk { file, span: FILE_SIZE, size, writes: true, queue, place, kind };
+        let mut disk =
+            ThisDisk { file, span: FILE_SIZE, size, writes: true, queue, place, kind, _made: None };
         disk.fill()?;
         disk.kind = disk.kind_by_answers().map_err(failed("read"))?;
         Ok(disk)
     }
 
     fn of_device(path: &Path) -> Result<ThisDisk, FitError> {
-        use std::os::unix::fs::OpenOptionsExt;
         let failed = |doing| move |source| at(doing, path, source);
         let mut options = File::options();
         let file = options.read(true).custom_flags(libc::O_DIRECT).open(path);
@@ -121,7 +167,8 @@ impl ThisDisk {
         }
         let place = path.display().to_string();
         let kind = Kind::Ssd;
-        let mut disk = ThisDisk { file, span: size, size, writes: false, queue, place, kind };
+        let mut disk =
+            ThisDisk { file, span: size, size, writes: false, queue, place, kind, _made: None };
         disk.kind = disk.kind_by_answers().map_err(failed("read"))?;
         Ok(disk)
     }

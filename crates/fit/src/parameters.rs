@@ -70,6 +70,7 @@ const OF_AN_SSD: &[Unknown] = &[
 /// What is looked for of a disk that a hypervisor serves.
 const OF_A_HYPERVISOR: &[Unknown] = &[
     unknown("wake", Form::Time, Role::Reads),
+    unknown("scatter", Form::Time, Role::Reads),
     unknown("command_read", Form::Time, Role::Reads),
     unknown("read_mb_per_s", Form::Rate, Role::Reads),
     unknown("command_write", Form::Time, Role::Writes),

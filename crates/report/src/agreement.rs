@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 pub use times::{Nearness, TwoTimes, nearness, times_table, two_times};
 
-use crate::{Analysis, MetricTable, PairResult};
+use crate::{Analysis, MetricTable, PairResult, PhaseAnalysis, WorkloadAnalysis};
 
 /// What two runs say together of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,26 @@ pub struct Agreement {
     pub verdict: Verdict,
 }
 
-/// Compares two runs by the wall times of the phases both have. Pairs that one of them does
+/// What a phase is compared by: its wall time, or the time of an op or a byte where its workload is
+/// about a rate, as those are that work for a set time. The flag says that it is a rate.
+fn compared_by<'a>(
+    workload: &WorkloadAnalysis,
+    phase: &'a PhaseAnalysis,
+) -> Option<(&'a MetricTable, bool)> {
+    let declared = workload::find(&workload.name).map(|known| known.describe().headline);
+    let first = workload.phases.first().is_some_and(|first| first.name == phase.name);
+    let rate = declared
+        .filter(|it| it.phase == phase.name || (it.phase.is_empty() && first))
+        .filter(|it| it.metric.ends_with("_rate"))
+        .and_then(|it| phase.table(it.metric));
+    match rate {
+        Some(table) => Some((table, true)),
+        None => phase.table("wall").map(|table| (table, false)),
+    }
+}
+
+/// Compares two runs by the wall times of the phases both have, or by the time of an op where a
+/// phase lasts as long as it is told to. Pairs that one of them does
 /// not compare (too few repeats, a phase that is not comparable) are left out.
 pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
     let mut found = Vec::new();
@@ -46,11 +65,11 @@ pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
         for (theirs, phase) in
             same.flat_map(|theirs| workload.phases.iter().map(move |p| (theirs, p)))
         {
-            let table = phase.table("wall");
             let other_phase = theirs.phases.iter().find(|theirs| theirs.name == phase.name);
-            let (Some(table), Some(other_table)) =
-                (table, other_phase.and_then(|phase| phase.table("wall")))
-            else {
+            let (Some((table, rate)), Some((other_table, _))) = (
+                compared_by(workload, phase),
+                other_phase.and_then(|phase| compared_by(theirs, phase)),
+            ) else {
                 continue;
             };
             for pair in &table.pairs {
@@ -58,12 +77,14 @@ pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
                     |analysis: &Analysis, index: usize| analysis.contenders[index].name.clone();
                 let names = (name(one, pair.a), name(one, pair.b));
                 if let Some(counterpart) = pair_of(other, other_table, &names) {
-                    let verdict = verdict(pair, &counterpart);
+                    let times = |pair: &PairResult| if rate { inverse(pair) } else { *pair };
+                    let (pair, counterpart) = (times(pair), times(&counterpart));
+                    let verdict = verdict(&pair, &counterpart);
                     found.push(Agreement {
                         workload: workload.title.clone(),
                         phase: phase.name.clone(),
                         pair: names,
-                        runs: [*pair, counterpart],
+                        runs: [pair, counterpart],
                         verdict,
                     });
                 }
@@ -83,17 +104,20 @@ fn pair_of(
     let (a, b) = (index(&names.0)?, index(&names.1)?);
     table.pairs.iter().find_map(|pair| match (pair.a, pair.b) {
         found if found == (a, b) => Some(*pair),
-        found if found == (b, a) => Some(PairResult {
-            a,
-            b,
-            ratio: 1.0 / pair.ratio,
-            low: pair.high.map(|high| 1.0 / high),
-            high: pair.low.map(|low| 1.0 / low),
-            effect: pair.effect.map(|effect| -effect),
-            ..*pair
-        }),
+        found if found == (b, a) => Some(PairResult { a, b, ..inverse(pair) }),
         _ => None,
     })
+}
+
+/// The same pair by the inverse of what was measured.
+fn inverse(pair: &PairResult) -> PairResult {
+    PairResult {
+        ratio: 1.0 / pair.ratio,
+        low: pair.high.map(|high| 1.0 / high),
+        high: pair.low.map(|low| 1.0 / low),
+        effect: pair.effect.map(|effect| -effect),
+        ..*pair
+    }
 }
 
 fn verdict(one: &PairResult, other: &PairResult) -> Verdict {

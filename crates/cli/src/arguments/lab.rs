@@ -152,13 +152,18 @@ pub(crate) struct LabFit {
     #[arg(long, value_name = "DEV", conflicts_with = "dir")]
     pub(crate) device: Option<PathBuf>,
 
+    /// Measure a loop file in this directory instead (root): what `--testbed device` runs on, with
+    /// the filesystem below and the loop driver between
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["dir", "device"])]
+    pub(crate) loop_dir: Option<PathBuf>,
+
     /// Where to write the profile and, beside it, its disk; without it the user's data directory
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// Measure nothing here: hide variants of this model, each parameter up to 30 % off, and see
     /// whether they are found
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["dir", "device", "output"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["dir", "device", "loop_dir", "output"])]
     pub(crate) against_model: Option<String>,
 
     /// Variants to hide

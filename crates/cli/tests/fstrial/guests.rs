@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, is_root};
 
 const RUN: &str = "run maildir-write --scale 0.002 --mail synthetic:count=50 --repeats 1 --quiet \
                    --json -";
@@ -145,4 +145,26 @@ fn a_program_of_ones_own_repeats_in_the_lab_and_what_went_wrong_is_said() {
     let deaf = job("deaf", "trap '' TERM; kill -STOP $$", "timeout = \"1s\"");
     let said = run(&deaf, 1);
     assert!(said.contains("was not done after 1.00 s, ignored SIGTERM"), "{said}");
+}
+
+#[test]
+fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_other() {
+    if !is_root() {
+        return;
+    }
+    let Some(sandbox) = Sandbox::with_lab() else { return };
+    let words = "lab agreement --here --profile server-ssd --workloads fsync-append \
+                 --fs ext4,ext2,reiser4 --scale 0.005 --repeats 2 --loop-dir files";
+    let ran = sandbox.run(words).ended_with(0);
+    for told in ["4 times: median error ", "| fsync-append | append | ext4 |", "| device (r1) |"] {
+        assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
+    }
+    assert!(ran.stderr.contains("left out: reiser4"), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("reiser4"), "{}", ran.stdout);
+    // Each repeat of the one is followed by that of the other.
+    let repeats =
+        ran.stderr.lines().filter_map(|line| line.split_once(", repeat ")?.1.chars().next());
+    assert_eq!(repeats.collect::<String>(), "11112222", "{}", ran.stderr);
+    let stored = sandbox.run("lab agreement r1 r2").ended_with(0);
+    assert_eq!(stored.stdout, ran.stdout, "the same of the stored runs");
 }

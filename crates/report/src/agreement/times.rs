@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use super::Agreement;
+use super::{Agreement, compared_by};
 use crate::{Analysis, Cell};
 
 /// Times that are further apart than this factor are named.
 const FAR: f64 = 1.6;
 
-/// A contender's wall time in a phase, in two runs.
+/// A contender's wall time in a phase, or its time for an op or a byte where the workload is about a
+/// rate, in two runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TwoTimes {
     /// The workload, as the first run calls it.
@@ -46,7 +47,7 @@ fn median(ascending: &[f64]) -> f64 {
     }
 }
 
-/// The wall times of all phases that both runs have, contender by contender. Figures without a
+/// The times of all phases that both runs have, contender by contender. Figures without a
 /// time, and times of 0, take no part.
 pub fn two_times(one: &Analysis, other: &Analysis) -> Vec<TwoTimes> {
     let mut found = Vec::new();
@@ -55,15 +56,18 @@ pub fn two_times(one: &Analysis, other: &Analysis) -> Vec<TwoTimes> {
             candidate.name == workload.name && candidate.parameters == workload.parameters
         });
         for phase in &workload.phases {
-            let theirs = same.and_then(|same| same.phases.iter().find(|p| p.name == phase.name));
-            let tables = (phase.table("wall"), theirs.and_then(|theirs| theirs.table("wall")));
-            let (Some(table), Some(other_table)) = tables else { continue };
+            let theirs = same.and_then(|same| {
+                let theirs = same.phases.iter().find(|theirs| theirs.name == phase.name)?;
+                compared_by(same, theirs)
+            });
+            let tables = (compared_by(workload, phase), theirs);
+            let (Some((table, rate)), Some((other_table, _))) = tables else { continue };
             for (conditions, cell) in one.contenders.iter().zip(&table.cells) {
                 let place = other.contenders.iter().position(|c| c.name == conditions.name);
                 let Some(counterpart) = place.map(|place| &other_table.cells[place]) else {
                     continue;
                 };
-                let (first, second) = (seconds(cell), seconds(counterpart));
+                let (first, second) = (seconds(cell, rate), seconds(counterpart, rate));
                 if !first.is_empty() && !second.is_empty() {
                     found.push(TwoTimes {
                         workload: workload.title.clone(),
@@ -80,9 +84,10 @@ pub fn two_times(one: &Analysis, other: &Analysis) -> Vec<TwoTimes> {
     found
 }
 
-fn seconds(cell: &Cell) -> Vec<f64> {
-    let figures = cell.figures.iter().map(|figure| figure.value);
-    let mut seconds: Vec<f64> = figures.filter(|value| *value > 0.0).collect();
+fn seconds(cell: &Cell, rate: bool) -> Vec<f64> {
+    let figures = cell.figures.iter().map(|figure| figure.value).filter(|value| *value > 0.0);
+    let mut seconds: Vec<f64> =
+        figures.map(|value| if rate { 1.0 / value } else { value }).collect();
     seconds.sort_by(f64::total_cmp);
     seconds
 }

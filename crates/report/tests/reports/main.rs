@@ -3,6 +3,7 @@
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
 
+mod agreement;
 mod analysis;
 mod answer;
 mod changes;

@@ -10,6 +10,7 @@ use super::processor::Processor;
 use crate::arguments::LabFit;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{print, say};
+use crate::places::Here;
 
 /// What a fit has to come to on requests that it has not seen.
 const WITHIN: f64 = 0.05;
@@ -66,9 +67,10 @@ fn against(model: &str, variants: u64) -> Ended {
 }
 
 fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
-    let place = match &arguments.device {
-        Some(device) => Place::Device(device.clone()),
-        None => Place::Directory(arguments.dir.clone()),
+    let place = match (&arguments.device, &arguments.loop_dir) {
+        (Some(device), _) => Place::Device(device.clone()),
+        (_, Some(directory)) => Place::LoopFile(directory.clone()),
+        _ => Place::Directory(arguments.dir.clone()),
     };
     let profile_path = arguments.output.clone().unwrap_or_else(MachineProfile::of_this_machine);
     let disk_path = profile_path.with_file_name(format!("{THIS_MACHINE}-disk.toml"));
@@ -80,7 +82,8 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     for path in [&profile_path, &disk_path] {
         files::check_output(path).map_err(Failure::from(Exit::Output))?;
     }
-    let mut disk = ThisDisk::open(&place).map_err(failed)?;
+    let here = Here::open()?;
+    let mut disk = ThisDisk::open(&place, here.ledger()).map_err(failed)?;
     if disk.kind() == Kind::Drive && disk.writes() {
         let problem = "this disk turns, and a file of 512 MiB says nothing of its seeks: measure all \
                        of it with --device, by reading alone";
@@ -143,6 +146,7 @@ fn source(place: &Place, compared: &[Compared]) -> String {
     let (what, how) = match place {
         Place::Directory(path) => (path, "direct reads, writes and flushes in a file in"),
         Place::Device(path) => (path, "direct reads of"),
+        Place::LoopFile(path) => (path, "direct reads, writes and flushes of a loop file in"),
     };
     let fit = match fit::worst(compared) {
         Some(worst) => format!("{:.0} %", worst * 100.0),
@@ -177,7 +181,7 @@ fn profile(disk: &ThisDisk, model: &Path, source: &str, processor: Option<&Proce
     let instruction_ns = processor.map_or(ASSUMED_NS, |found| found.instruction_ns);
     let table: toml::Table = [
         ("name", toml::Value::String(THIS_MACHINE.to_owned())),
-        ("summary", toml::Value::String("the disk of this machine, as it was measured".to_owned())),
+        ("summary", toml::Value::String("processor and disk of this machine, as they were measured".to_owned())),
         ("ram", toml::Value::String("4G".to_owned())),
         ("instruction_ns", toml::Value::Float(instruction_ns)),
         ("source", toml::Value::String(source)),
