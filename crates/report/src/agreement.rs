@@ -23,8 +23,10 @@ pub enum Verdict {
 /// One pair of contenders in one phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
-    /// The workload.
+    /// The workload, as the first run calls it.
     pub workload: String,
+    /// Its name in the catalogue.
+    pub workload_name: String,
     /// The phase.
     pub phase: String,
     /// The two contenders.
@@ -82,6 +84,7 @@ pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
                     let verdict = verdict(&pair, &counterpart);
                     found.push(Agreement {
                         workload: workload.title.clone(),
+                        workload_name: workload.name.clone(),
                         phase: phase.name.clone(),
                         pair: names,
                         runs: [pair, counterpart],
@@ -341,6 +344,7 @@ pub(crate) mod tests {
     fn the_table_counts_and_marks() {
         let one = |verdict, second| Agreement {
             workload: "w".to_owned(),
+            workload_name: "w".to_owned(),
             phase: "io".to_owned(),
             pair: ("ext4".to_owned(), "xfs".to_owned()),
             runs: [pair(0.5, true), second],

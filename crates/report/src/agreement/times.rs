@@ -195,6 +195,7 @@ mod tests {
     fn ratio(first: f64, second: f64) -> Agreement {
         Agreement {
             workload: "w".to_owned(),
+            workload_name: "w".to_owned(),
             phase: "io".to_owned(),
             pair: ("ext4".to_owned(), "xfs".to_owned()),
             runs: [pair(first, true), pair(second, true)],

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use store::{Store, StoredRun};
 
+use super::processor::WORKLOADS as FITTED;
 use crate::arguments::LabAgreement;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::print;
+use report::{Agreement, TwoTimes};
 
 /// Compares stored runs, or makes them first, and prints the tables.
 pub(super) fn agreement(lab: Option<&str>, arguments: &LabAgreement) -> Ended {
@@ -35,7 +37,8 @@ pub(super) fn agreement(lab: Option<&str>, arguments: &LabAgreement) -> Ended {
     }
     let times = report::two_times(&first, &second);
     let both = [names[0].as_str(), names[1].as_str()];
-    print(&format!("{}\n\n", report::nearness(&times, &found).words()))?;
+    print(&format!("{}\n", report::nearness(&times, &found).words()))?;
+    print(&format!("{}\n", of_held_out(&other, &times, &found).unwrap_or_default()))?;
     print(&format!("{}\n", report::times_table(&times, both)))?;
     print(&format!("{}{text}", report::agreement_table(&found, both)))?;
     let analyses: Vec<_> = varied.iter().map(report::analyse).collect();
@@ -58,6 +61,18 @@ fn stored(
     let read = |id: &String| store.run(id).map_err(Failure::from(Exit::Store));
     let varied = arguments.varied.iter().map(read).collect::<Result<_, _>>()?;
     Ok(([read(one)?, read(other)?], varied))
+}
+
+/// How near the workloads are that took no part in fitting the lab's machine to this one; `None`
+/// where it was not fitted, or nothing else was run.
+fn of_held_out(lab: &StoredRun, times: &[TwoTimes], found: &[Agreement]) -> Option<String> {
+    let profile = lab.header.environment.0.get("lab_profile")?;
+    let fitted = |name: &String| FITTED.contains(&name.as_str());
+    let unseen: Vec<_> = times.iter().filter(|it| !fitted(&it.workload_name)).cloned().collect();
+    let pairs: Vec<_> = found.iter().filter(|it| !fitted(&it.workload_name)).cloned().collect();
+    let near = report::nearness(&unseen, &pairs);
+    let some = profile.starts_with(lab::THIS_MACHINE) && near.times > 0;
+    some.then(|| format!("Of workloads that took no part in fitting: {}\n", near.words()))
 }
 
 /// What is different in a run of the lab, by the changes of its profile; its testbed and id

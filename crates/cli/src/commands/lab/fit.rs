@@ -181,7 +181,12 @@ fn profile(disk: &ThisDisk, model: &Path, source: &str, processor: Option<&Proce
     let instruction_ns = processor.map_or(ASSUMED_NS, |found| found.instruction_ns);
     let table: toml::Table = [
         ("name", toml::Value::String(THIS_MACHINE.to_owned())),
-        ("summary", toml::Value::String("processor and disk of this machine, as they were measured".to_owned())),
+        (
+            "summary",
+            toml::Value::String(
+                "processor and disk of this machine, as they were measured".to_owned(),
+            ),
+        ),
         ("ram", toml::Value::String("4G".to_owned())),
         ("instruction_ns", toml::Value::Float(instruction_ns)),
         ("source", toml::Value::String(source)),

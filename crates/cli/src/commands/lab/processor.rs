@@ -2,8 +2,7 @@
 //! alone, here and in the lab.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lab::Price;
 use runner::{Request, TestbedRequest, parse_workload};
@@ -17,11 +16,13 @@ use crate::progress::Watch;
 use crate::testbeds;
 
 /// Half of what `lab agreement --here` compares: the other half is held out of any fitting.
-const WORKLOADS: [&str; 3] = ["maildir-write", "tree", "postmark"];
+pub(super) const WORKLOADS: [&str; 3] = ["maildir-write", "tree", "postmark"];
 /// Phases that are shorter in seconds, here or there, say more of the clock than of the processor.
 const SHORTEST: f64 = 0.002;
 /// The filesystem that has no disk.
 const MEMORY: &str = "tmpfs";
+/// Where every user has it.
+const IN_MEMORY: &str = "/dev/shm";
 /// Here, where times scatter; in the lab one is enough.
 const REPEATS: u32 = 5;
 /// Long enough to be timed, short enough to be waited for.
@@ -52,8 +53,10 @@ pub(super) struct Processor {
 pub(super) fn measure(lab: Option<&str>, store: &StoreArgument) -> Result<Processor, Failure> {
     let here = Here::open()?;
     let mut session = here.session(store)?;
-    let directory = InMemory::new()?;
-    let real = testbeds::dir::of(&directory.0, MEMORY)?;
+    // Gone with this value, with all that is in it; noted, in case this process is killed.
+    let directory = here.ledger().make_directory(Path::new(IN_MEMORY));
+    let directory = directory.map_err(Failure::from(Exit::Refused))?;
+    let real = testbeds::dir::of(directory.path(), MEMORY)?;
     let changes = BTreeMap::from([("instruction_ns".to_owned(), UNIT_NS.to_string())]);
     let twin = testbeds::lab::Settings::of(PROFILE, changes).in_lab(lab).request()?;
     let mut watch = Watch::new(false);
@@ -120,27 +123,6 @@ fn request(testbed: TestbedRequest, repeats: u32) -> Result<Request, Failure> {
         source_tree: "synthetic".to_owned(),
         study: None,
     })
-}
-
-/// A directory of this process in memory, gone with this value.
-struct InMemory(PathBuf);
-
-impl InMemory {
-    fn new() -> Result<InMemory, Failure> {
-        let path = Path::new("/dev/shm").join(format!("fstrial-fit-{}", std::process::id()));
-        std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
-            let message = format!("cannot make {}: {error}", path.display());
-            Failure::new(Exit::Refused, message)
-        })?;
-        Ok(InMemory(path))
-    }
-}
-
-impl Drop for InMemory {
-    fn drop(&mut self) {
-        // What a workload left of itself stays where it is: nothing is removed that is not ours.
-        let _ = std::fs::remove_dir(&self.0);
-    }
 }
 
 #[cfg(test)]
