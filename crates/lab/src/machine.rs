@@ -184,7 +184,7 @@ impl Price {
         let shift = ns.log2().floor() as i8 - 6;
         let shift = shift.min(-1);
         let mut price = Price { times: (ns * 2f64.powi(i32::from(-shift))).round() as u8, shift };
-        while price.times % 2 == 0 && price.shift < 0 {
+        while price.times.is_multiple_of(2) && price.shift < 0 {
             price = Price { times: price.times / 2, shift: price.shift + 1 };
         }
         (price.times == 1 || price.shift < 0).then_some(price)

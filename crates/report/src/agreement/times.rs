@@ -230,7 +230,7 @@ mod tests {
         let text =
             times_table(&[times(&[0.5, 1.0, 2.0], &[1.7]), times(&[1.0], &[0.7])], ["a", "b"]);
         assert!(
-            text.contains("| w | io | ext4 | 1 s | 500 ms to 2 s | 1.7 s | **1.70** |"),
+            text.contains("| w | io | ext4 | 1.00 s | 500 ms to 2.00 s | 1.70 s | **1.70** |"),
             "{text}"
         );
         assert!(text.contains("| 700 ms | 0.70 |"), "{text}");
