@@ -47,6 +47,36 @@ pub struct Request {
     pub study: Option<StudyTag>,
 }
 
+/// The wall time after which a trial is given up where none is named.
+const TIMEOUT: Nanos = Nanos::from_secs(2 * 3600);
+
+impl Request {
+    /// One repeat of these workloads at their own sizes, with seed 1 and invented mails and sources,
+    /// each on a fresh filesystem of the size that it needs.
+    pub fn new(
+        workloads: Vec<WorkloadRequest>,
+        contenders: Vec<Contender>,
+        testbed: TestbedRequest,
+    ) -> Request {
+        Request {
+            workloads,
+            contenders,
+            testbed,
+            repeats: 1,
+            seed: 1,
+            scale: 1.0,
+            verify: false,
+            sequence: false,
+            size: None,
+            least_size: None,
+            timeout: TIMEOUT,
+            mail: synthetic(),
+            source_tree: synthetic(),
+            study: None,
+        }
+    }
+}
+
 /// What runs had before a tree could be chosen.
 fn synthetic() -> String {
     "synthetic".to_owned()

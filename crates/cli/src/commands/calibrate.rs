@@ -128,22 +128,10 @@ fn request(
     if contenders.len() != 1 {
         return Err(usage(format!("--fs {}: one contender is compared with itself", task.fs)));
     }
-    Ok(Request {
-        workloads: vec![parse_workload(&task.workload).map_err(usage)?],
-        contenders,
-        testbed: lab::Settings::of(&task.profile, changes.iter().cloned().collect()).request()?,
-        repeats,
-        seed: task.seed,
-        scale: 1.0,
-        verify: false,
-        sequence: false,
-        size: None,
-        timeout: Nanos::from_secs(600),
-        mail: "synthetic".to_owned(),
-        source_tree: "synthetic".to_owned(),
-        least_size: None,
-        study: None,
-    })
+    let workloads = vec![parse_workload(&task.workload).map_err(usage)?];
+    let testbed = lab::Settings::of(&task.profile, changes.iter().cloned().collect()).request()?;
+    let (seed, timeout) = (task.seed, Nanos::from_secs(600));
+    Ok(Request { repeats, seed, timeout, ..Request::new(workloads, contenders, testbed) })
 }
 
 /// Runs it to its end; the run's id.

@@ -27,20 +27,11 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
             let (testbed, contenders) = request::testbed_and_contenders(&arguments.place)?;
             let theirs = runner::WorkloadRequest { name: original.to_owned(), ..ours.clone() };
             let asked = Request {
-                workloads: vec![ours.clone(), theirs],
-                contenders,
-                testbed,
                 repeats: arguments.pairs,
                 seed: arguments.seed,
-                scale: 1.0,
-                verify: false,
-                sequence: false,
                 size: arguments.place.size,
                 timeout: arguments.place.timeout(),
-                mail: "synthetic".to_owned(),
-                source_tree: "synthetic".to_owned(),
-                least_size: None,
-                study: None,
+                ..Request::new(vec![ours.clone(), theirs], contenders, testbed)
             };
             let prepared = session.prepare(asked)?;
             let mut watch = Watch::new(arguments.quiet);

@@ -7,7 +7,6 @@ use std::path::Path;
 use lab::Price;
 use runner::{Request, TestbedRequest, parse_workload};
 use stack::Contender;
-use units::Nanos;
 
 use crate::arguments::StoreArgument;
 use crate::exit::{Exit, Failure};
@@ -31,8 +30,6 @@ const SCALE: f64 = 0.05;
 const PROFILE: &str = "ideal";
 /// What that machine's instructions take, here where they are slowest: the lab's own clock.
 const UNIT_NS: f64 = 0.25;
-const TIMEOUT: Nanos = Nanos::from_secs(600);
-const SEED: u64 = 1;
 
 /// What was found.
 pub(super) struct Processor {
@@ -107,22 +104,9 @@ impl Processor {
 fn request(testbed: TestbedRequest, repeats: u32) -> Result<Request, Failure> {
     let parsed = WORKLOADS.iter().map(|text| parse_workload(text));
     let workloads = parsed.collect::<Result<Vec<_>, _>>();
-    Ok(Request {
-        workloads: workloads.map_err(|message| Failure::new(Exit::Usage, message))?,
-        contenders: vec![Contender::plain(MEMORY)],
-        testbed,
-        repeats,
-        seed: SEED,
-        scale: SCALE,
-        verify: false,
-        sequence: false,
-        size: None,
-        least_size: None,
-        timeout: TIMEOUT,
-        mail: "synthetic".to_owned(),
-        source_tree: "synthetic".to_owned(),
-        study: None,
-    })
+    let workloads = workloads.map_err(|message| Failure::new(Exit::Usage, message))?;
+    let contenders = vec![Contender::plain(MEMORY)];
+    Ok(Request { repeats, scale: SCALE, ..Request::new(workloads, contenders, testbed) })
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use runner::{Limit, Prepared, Request, RunEnd, Session, TestbedRequest, parse_workload};
 use stack::Contender;
 use store::StoredRun;
-use units::Nanos;
 
 use crate::arguments::LabAgreement;
 use crate::commands::run::request::with_documents;
@@ -15,11 +14,6 @@ use crate::output::say;
 use crate::places::Here;
 use crate::progress::Watch;
 use crate::testbeds;
-
-/// A trial that takes longer is given up.
-const TIMEOUT: Nanos = Nanos::from_secs(1800);
-/// Decides all that is random, in both.
-const SEED: u64 = 1;
 
 /// Runs both, a repeat of the one and then a repeat of the other, so that what changes on this
 /// machine with time, and what the one leaves behind, is not the difference between the two.
@@ -102,20 +96,7 @@ fn request(arguments: &LabAgreement, testbed: TestbedRequest) -> Result<Request,
     let workloads = arguments.workloads.iter();
     let workloads = workloads.map(|text| with_documents(parse_workload(text).map_err(usage)?));
     let contenders = Contender::parse_list(&arguments.fs).map_err(Failure::from(Exit::Usage))?;
-    Ok(Request {
-        workloads: workloads.collect::<Result<_, _>>()?,
-        contenders,
-        testbed,
-        repeats: arguments.repeats,
-        seed: SEED,
-        scale: arguments.scale,
-        verify: false,
-        sequence: false,
-        size: None,
-        least_size: None,
-        timeout: TIMEOUT,
-        mail: "synthetic".to_owned(),
-        source_tree: "synthetic".to_owned(),
-        study: None,
-    })
+    let workloads = workloads.collect::<Result<_, _>>()?;
+    let (repeats, scale) = (arguments.repeats, arguments.scale);
+    Ok(Request { repeats, scale, ..Request::new(workloads, contenders, testbed) })
 }
