@@ -78,11 +78,11 @@ pub(crate) struct LabAgreement {
     pub(crate) here: bool,
 
     /// With --here: where loop files are made, as `run` takes it; the directory that was measured
-    #[arg(long, value_name = "PATH", requires = "here")]
+    #[arg(long, value_name = "PATH", requires = "here", conflicts_with = "one")]
     pub(crate) loop_dir: Option<PathBuf>,
 
     /// With --here: the machine in the lab
-    #[arg(long, value_name = "NAME", requires = "here", default_value = lab::THIS_MACHINE)]
+    #[arg(long, value_name = "NAME", requires = "here", conflicts_with = "one", default_value = lab::THIS_MACHINE)]
     pub(crate) profile: String,
 
     /// With --here: workloads, as `run` takes them
@@ -90,21 +90,28 @@ pub(crate) struct LabAgreement {
         long,
         value_name = "LIST",
         requires = "here",
+        conflicts_with = "one",
         value_delimiter = ',',
         default_value = "maildir-write,fsync-append,tree,randomio,varmail,postmark"
     )]
     pub(crate) workloads: Vec<String>,
 
     /// With --here: filesystems, as `run` takes them; what one of the two kernels lacks is left out
-    #[arg(long, value_name = "LIST", requires = "here", default_value = "ext4,xfs,btrfs,f2fs")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        requires = "here",
+        conflicts_with = "one",
+        default_value = "ext4,xfs,btrfs,f2fs"
+    )]
     pub(crate) fs: String,
 
     /// With --here: repeats on either
-    #[arg(long, value_name = "N", requires = "here", default_value_t = 5)]
+    #[arg(long, value_name = "N", requires = "here", conflicts_with = "one", default_value_t = 5)]
     pub(crate) repeats: u32,
 
     /// With --here: multiplies the workloads' numbers of files and ops
-    #[arg(long, value_name = "X", requires = "here", value_parser = scale, default_value = "0.1")]
+    #[arg(long, value_name = "X", requires = "here", conflicts_with = "one", value_parser = scale, default_value = "0.1")]
     pub(crate) scale: f64,
 
     /// Runs like the other but for one parameter each (`run --set`): which of them makes a

@@ -167,4 +167,8 @@ fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_other() {
     assert_eq!(repeats.collect::<String>(), "11112222", "{}", ran.stderr);
     let stored = sandbox.run("lab agreement r1 r2").ended_with(0);
     assert_eq!(stored.stdout, ran.stdout, "the same of the stored runs");
+    let none = sandbox.run("lab agreement --here --profile server-ssd --fs reiser4").ended_with(3);
+    assert!(none.stderr.contains("no filesystem is left"), "{}", none.stderr);
+    assert!(!sandbox.run("list runs").stdout.contains("r3 "), "nothing was begun");
+    sandbox.run("lab agreement --repeats 3 r1 r2").ended_with(2);
 }

@@ -4,7 +4,7 @@
 //! So a request that comes alone pays for waking the thread and for the interrupt, and a batch pays
 //! for these once: what 64 requests take is nearly 64 times the thread's own time for one. Measured
 //! on such a disk, 1, 8, 16 and 64 random reads of 4 KiB at a time took 50, 150, 235 and 730 µs;
-//! a wait of 45 µs and 11 µs a request are within 6 % of all four. What scatters is the wait: the 99th
+//! a wait of 45 µs and 11 µs a request are within 12 % of all four. What scatters is the wait: the 99th
 //! percentile lies 30 to 60 µs above the median whatever is asked for.
 
 use std::collections::VecDeque;

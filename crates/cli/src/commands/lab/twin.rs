@@ -36,6 +36,10 @@ pub(super) fn measure(
     asked.testbed = twin.request()?;
     let mut twin = session.prepare(asked)?;
     keep_what_both_have(&mut real, &mut twin);
+    if real.trials.is_empty() {
+        let message = "no filesystem is left that both can run: name others with --fs";
+        return Err(Failure::new(Exit::Refused, message));
+    }
     let both = [real, twin];
     let mut watch = Watch::new(false);
     let mut ids = Vec::new();
@@ -44,7 +48,14 @@ pub(super) fn measure(
     }
     for _ in 0..arguments.repeats {
         for (prepared, id) in both.iter().zip(&ids) {
-            one_repeat(&mut session, id, prepared, arguments.repeats, &mut watch)?;
+            if !one_repeat(&mut session, id, prepared, arguments.repeats, &mut watch)? {
+                let [real, twin] = [&ids[0], &ids[1]];
+                let message = format!(
+                    "stopped; go on with: fstrial run --resume {real}; fstrial run --resume {twin}; \
+                     fstrial lab agreement {real} {twin}"
+                );
+                return Err(Failure::new(Exit::Stopped, message));
+            }
         }
     }
     watch.finish();
@@ -52,23 +63,19 @@ pub(super) fn measure(
     Ok([read(&ids[0])?, read(&ids[1])?])
 }
 
-/// Trials are in random blocks, a block for each repeat.
+/// Runs a repeat, which is a block of trials; `false` where it was stopped before its end.
 fn one_repeat(
     session: &mut Session<'_>,
     id: &str,
     prepared: &Prepared,
     repeats: u32,
     watch: &mut Watch,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let trials = prepared.trials.len().div_ceil(repeats as usize);
     let limit = Limit { trials: Some(trials), ..Limit::NONE };
     let testbed = prepared.testbed.as_ref();
     let ended = session.execute(id, testbed, limit, &mut |event| watch.show(event))?;
-    if ended == RunEnd::Stopped && session.stopped() {
-        let message = format!("stopped; what was measured is in run {id} of the store");
-        return Err(Failure::new(Exit::Stopped, message));
-    }
-    Ok(())
+    Ok(ended == RunEnd::Complete || !session.stopped())
 }
 
 /// Leaves out what one of the two refuses, from both.
