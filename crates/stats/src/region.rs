@@ -120,6 +120,24 @@ impl Estimated {
         Ok(Estimated::Spread { log_ratio, df_a: (a.len() - 1) as f64, df_b: (b.len() - 1) as f64 })
     }
 
+    /// A mean of `n` figures, too few to show how they vary, with `times` the spread of the `of`
+    /// figures that `other` rests on. `None` where `other` is no mean, or a number of figures is 0.
+    pub fn with_spread_of(
+        mean: f64,
+        n: usize,
+        other: &Estimated,
+        of: usize,
+        times: f64,
+    ) -> Option<Estimated> {
+        let Estimated::Mean { standard_error, df, .. } = *other else { return None };
+        let of_one = times * standard_error * (of as f64).sqrt();
+        (n > 0 && of > 0).then(|| Estimated::Mean {
+            value: mean,
+            standard_error: of_one / (n as f64).sqrt(),
+            df,
+        })
+    }
+
     fn of(values: &[f64]) -> Estimated {
         let (value, deviation) = moments(values);
         // What is nothing but rounding is exactly nothing.
@@ -274,6 +292,21 @@ mod tests {
         let apart = Estimated::difference(&a, &series(7, &[10.0, 20.0, 30.0])).unwrap();
         assert!(matches!(apart, Estimated::Mean { value, standard_error, .. }
             if value == 2.0 && standard_error > 8.0));
+    }
+
+    #[test]
+    fn one_figure_has_the_spread_of_others() {
+        // Four figures with a standard error of 0.1 vary by 0.2; twice that, over two figures.
+        let four = Estimated::Mean { value: 5.0, standard_error: 0.1, df: 3.0 };
+        let few = |n, of, times| Estimated::with_spread_of(1.0, n, &four, of, times);
+        let of_one = Estimated::Mean { value: 1.0, standard_error: 0.4, df: 3.0 };
+        assert_eq!(few(1, 4, 2.0), Some(of_one));
+        let Some(Estimated::Mean { standard_error, df, .. }) = few(2, 4, 2.0) else { panic!() };
+        assert!((standard_error - 0.4 / 2f64.sqrt()).abs() < 1e-12);
+        assert_eq!(df, 3.0);
+        assert_eq!((few(0, 4, 1.0), few(1, 0, 1.0)), (None, None));
+        let spread = Estimated::Spread { log_ratio: 0.0, df_a: 3.0, df_b: 3.0 };
+        assert_eq!(Estimated::with_spread_of(1.0, 1, &spread, 4, 1.0), None);
     }
 
     proptest::proptest! {

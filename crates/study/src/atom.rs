@@ -212,6 +212,7 @@ impl Atom {
             takes: None,
             p: None,
             n: None,
+            borrowed: false,
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Limits {
     pub until: Option<f64>,
     /// Seeds that every cell is to have, where that is more than it was planned with.
     pub seeds: Option<u32>,
+    /// The same under each assumption, where that is another number.
+    pub assumption_seeds: Option<u32>,
     /// Nothing begins after this time.
     pub budget: Option<Duration>,
     /// Devices whose contents may be destroyed.
@@ -271,7 +273,9 @@ impl<'a> Execution<'a> {
 
     /// All cells of a run, with the seeds that were asked for.
     fn asked_for(&self, runs: &[PartRun], tag: &StudyTag, request: &Request) -> Vec<Need> {
-        let Some(seeds) = self.limits.seeds.filter(|seeds| *seeds > request.repeats) else {
+        let under = self.limits.assumption_seeds.filter(|_| tag.assumption.is_some());
+        let wanted = under.or(self.limits.seeds);
+        let Some(seeds) = wanted.filter(|seeds| *seeds > request.repeats) else {
             return Vec::new();
         };
         let Some(part) = self.study.part(&tag.part) else { return Vec::new() };

@@ -30,13 +30,13 @@ pub(crate) fn rungs<'s>(study: &'s Study, runs: &[PartRun]) -> Vec<Rung<'s>> {
         .into_iter()
         .map(|size| {
             let looks = |assumption| Figures::looks(study, runs, assumption, size);
+            let mut own = looks(None);
+            let judged = measured::judge(study, &own, None);
             let under = study.assumptions.iter().map(|it| {
                 let looks = looks(Some(&*it.id));
-                (!looks.is_empty()).then(|| measured::judge(study, &looks))
+                (!looks.is_empty()).then(|| measured::judge(study, &looks, own.last()))
             });
             let under = under.collect();
-            let mut own = looks(None);
-            let judged = measured::judge(study, &own);
             let nothing = || Figures::of(study, &[], Which { assumption: None, size, look: 0 });
             Rung { own: own.pop().unwrap_or_else(nothing), judged, under }
         })
@@ -100,7 +100,7 @@ pub(crate) fn claim(
 fn not_run(study: &Study, claim: &Claim) -> Judged {
     let nothing = Figures::of(study, &[], Which { assumption: None, size: None, look: 0 });
     let one = Study { claims: vec![claim.clone()], ..study.clone() };
-    let judged = measured::judge(&one, &[nothing]).into_iter().next().flatten();
+    let judged = measured::judge(&one, &[nothing], None).into_iter().next().flatten();
     judged.unwrap_or_else(|| Judged::of(Vec::new()))
 }
 
@@ -139,6 +139,10 @@ fn under(
                 about: assumption.about(),
                 verdict: judged.map(|judged| judged.verdict),
                 reason: judged.and_then(|judged| judged.reason.clone()),
+                few_seeds: judged.and_then(|judged| {
+                    let borrowed = judged.answers.iter().filter(|answer| answer.borrowed);
+                    borrowed.filter_map(|answer| answer.n).min()
+                }),
             };
             (under, judged.map(|judged| judged.questions.clone()).unwrap_or_default())
         })

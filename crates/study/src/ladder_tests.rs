@@ -114,6 +114,40 @@ fn what_another_machine_turns_depends_on_it_by_name() {
     assert!(untried.reason.unwrap().contains("not tried with another processor"));
 }
 
+/// Of eight seeds with a spread of 0.5 %, the ratio of two varies by at most 1 %.
+#[test]
+fn one_seed_under_an_assumption_has_the_spread_of_the_studys_own_machine() {
+    let own = || in_lab(run(&means([1.0, 2.0, 4.0])), None);
+    let one = |figures: &[(&str, f64)]| {
+        let series: Vec<_> = figures.iter().map(|(name, at)| (*name, vec![(50, *at)])).collect();
+        in_lab(run(&series), Some("slow-cpu"))
+    };
+    let all = |a, b, c| judged("ranking a, b, c", &[own(), one(&[("a", a), ("b", b), ("c", c)])]);
+    let held = all(1.0, 1.5, 2.0);
+    assert_eq!((held.measured.verdict, held.under[0].few_seeds), (Holds, Some(1)));
+    assert_eq!(all(1.0, 4.0, 2.0).measured.to_string(), "depends on processor");
+    // Nearer than seeds differ.
+    assert_eq!(all(1.0, 1.02, 2.0).measured.verdict, Undecided);
+    // A seed that the two do not share tells nothing of their ratio.
+    let mut apart = one(&[("a", 1.0), ("b", 1.5), ("c", 2.0)]);
+    apart.run.trials[0].spec.seed = workload::Seed(51);
+    let apart = judged("ranking a, b, c", &[own(), apart]).measured;
+    assert_eq!(apart.verdict, Undecided);
+    assert!(apart.reason.unwrap().contains("1 of the 3 seeds"));
+    // The own machine has too few itself.
+    let alone = in_lab(run(&[("a", vec![(1, 1.0)]), ("b", vec![(1, 2.0)])]), None);
+    let found = judged("a better than b", &[alone, one(&[("a", 1.0), ("b", 2.0)])]);
+    assert_eq!((found.measured.verdict, found.under[0].few_seeds), (Undecided, None));
+    // From three seeds on it is their own spread that counts.
+    let three = |b: [f64; 3]| {
+        let of = |values: [f64; 3]| (50..).zip(values).collect::<Series>();
+        let under = run(&[("a", of([1.0; 3])), ("b", of(b))]);
+        judged("a better than b", &[own(), in_lab(under, Some("slow-cpu"))])
+    };
+    let wide = three([1.1, 3.0, 1.4]);
+    assert_eq!((wide.measured.verdict, wide.under[0].few_seeds), (Undecided, None));
+}
+
 #[test]
 fn what_does_not_hold_anywhere_is_partly_when_something_else_does() {
     let own = in_lab(run(&means([1.0, 4.0, 2.0])), None);

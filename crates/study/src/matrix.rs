@@ -18,6 +18,8 @@ pub struct Wishes {
     pub sizes: Vec<f64>,
     /// Another number of seeds.
     pub seeds: Option<u32>,
+    /// Another number under each assumption.
+    pub assumption_seeds: Option<u32>,
     /// Every seed derives from it.
     pub seed: u64,
     /// Names of parts, contenders, workloads and assumptions: nothing else runs. Where a
@@ -151,6 +153,7 @@ fn of_part(
     let of = |assumption: Option<&Assumption>| {
         let changes = assumption.map(|it| it.changes.clone()).unwrap_or_default();
         let id = assumption.map(|it| it.id.clone());
+        let under = assumption.and(wishes.assumption_seeds);
         Ok(Planned {
             contenders: contenders.clone(),
             workloads: workloads.clone(),
@@ -158,7 +161,7 @@ fn of_part(
                 workloads: part.workloads.iter().map(|known| known.request.clone()).collect(),
                 contenders: contenders_of(part, assumption),
                 testbed: place(part, &changes)?,
-                repeats: wishes.seeds.unwrap_or(study.seeds),
+                repeats: under.or(wishes.seeds).unwrap_or(study.seeds),
                 seed: seed_of(wishes.seed, id.as_deref()),
                 scale,
                 verify: false,

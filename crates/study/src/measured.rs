@@ -25,14 +25,22 @@ const SEEDS_OFFERED: f64 = 100.0;
 /// `looks` holds what was known each time it was decided whether to go on, the last of them
 /// all there is. Each look has its own share of the error rate, so that looking again and
 /// again finds no more by chance than looking once; what one look has decided stays so.
-pub(crate) fn judge(study: &Study, looks: &[Figures<'_>]) -> Vec<Option<Judged>> {
+///
+/// `own` is what was measured on the study's own machine, where `looks` are of another: fewer
+/// seeds than a verdict needs have its spread.
+pub(crate) fn judge(
+    study: &Study,
+    looks: &[Figures<'_>],
+    own: Option<&Figures<'_>>,
+) -> Vec<Option<Judged>> {
     let asked: Vec<Option<Vec<Atom>>> = study.claims.iter().map(|c| atoms_of(study, c)).collect();
     let all: Vec<&Atom> = asked.iter().flatten().flatten().collect();
     let questions: Vec<usize> = asked.iter().flatten().flat_map(|it| atom::questions(it)).collect();
     let families: Vec<usize> = asked.iter().flatten().map(Vec::len).collect();
     let mut answers: Vec<Answer> = Vec::new();
     for (look, figures) in looks.iter().enumerate() {
-        let now = look_at(figures, &all, &questions, &families, share_of_look(ALPHA, look));
+        let beside = Beside { figures, own };
+        let now = look_at(&beside, &all, &questions, &families, share_of_look(ALPHA, look));
         let before = std::mem::take(&mut answers);
         let decided = |answer: &Answer| answer.verdict.is_decided().then_some(answer.verdict);
         let mut before = before.iter().map(decided);
@@ -54,23 +62,29 @@ pub(crate) fn judge(study: &Study, looks: &[Figures<'_>]) -> Vec<Option<Judged>>
     judged.collect()
 }
 
+/// Figures of one machine, and those of the study's own where it is another.
+struct Beside<'a, 's> {
+    figures: &'a Figures<'s>,
+    own: Option<&'a Figures<'s>>,
+}
+
 /// What was found at one look at all questions, of which each claim has the next so many.
 fn look_at(
-    figures: &Figures<'_>,
+    beside: &Beside<'_, '_>,
     all: &[&Atom],
     questions: &[usize],
     families: &[usize],
     alpha: f64,
 ) -> Vec<Answer> {
-    let estimated: Vec<Result<(Estimated, usize), Lack>> =
-        all.iter().map(|atom| estimate(figures, atom)).collect();
+    let estimated: Vec<Result<Found, Lack>> =
+        all.iter().map(|atom| estimate(beside, atom)).collect();
     let mut asked = all.iter().zip(&estimated);
     let mut decisions: Vec<Decision> = Vec::new();
     for size in families {
         let family: Vec<_> = asked
             .by_ref()
             .take(*size)
-            .filter_map(|(atom, found)| Some((found.as_ref().ok()?.0, atom.region)))
+            .filter_map(|(atom, found)| Some((found.as_ref().ok()?.estimated, atom.region)))
             .collect();
         decisions.extend(decide(&family, alpha));
     }
@@ -87,9 +101,9 @@ fn look_at(
                     takes: lack.takes,
                     ..blank
                 },
-                Ok((found, n)) => match decisions.next() {
+                Ok(found) => match decisions.next() {
                     None => blank,
-                    Some(decision) => answered(atom, blank, &found, n, &decision),
+                    Some(decision) => answered(atom, blank, &found, &decision),
                 },
             }
         })
@@ -101,13 +115,8 @@ fn look_at(
 /// 0.04 % apart with p = 0.002, in one lab of many), and no page could have measured it.
 const NOBODY_AHEAD: f64 = 0.001;
 
-fn answered(
-    atom: &Atom,
-    blank: Answer,
-    found: &Estimated,
-    n: usize,
-    decision: &Decision,
-) -> Answer {
+fn answered(atom: &Atom, blank: Answer, of: &Found, decision: &Decision) -> Answer {
+    let Found { estimated: found, n, borrowed } = of;
     let (low, high) = (decision.interval.low, decision.interval.high);
     let nobody_ahead = atom.asks_who_is_ahead() && low.abs().max(high.abs()) < NOBODY_AHEAD;
     let verdict = match decision.inside {
@@ -122,20 +131,22 @@ fn answered(
         found: Some(told),
         value: Some([found.value(), low, high].map(|value| atom.plain(value))),
         verdict,
-        takes: (verdict == Verdict::Undecided).then(|| takes(atom, found, n, decision)),
+        takes: (verdict == Verdict::Undecided).then(|| takes(atom, of, decision)),
         p: Some(decision.p_adjusted),
-        n: Some(n),
+        n: Some(*n),
+        borrowed: *borrowed,
         ..blank
     }
 }
 
 /// What would decide a question, by the spread seen so far; where that is out of reach, how
 /// far apart the two can be at most.
-fn takes(atom: &Atom, found: &Estimated, n: usize, decision: &Decision) -> String {
+fn takes(atom: &Atom, found: &Found, decision: &Decision) -> String {
     let (low, high) = (decision.interval.low, decision.interval.high);
-    let (half, distance) = ((high - low) / 2.0, atom.region.distance(found.value()));
+    let (half, distance) = ((high - low) / 2.0, atom.region.distance(found.estimated.value()));
     // The width falls with the root of the number of seeds.
-    let seeds = (n as f64 * (half / distance).powi(2)).ceil().max(n as f64 + 1.0);
+    let n = found.n as f64;
+    let seeds = (n * (half / distance).powi(2)).ceil().max(n + 1.0);
     let apart = low.abs().max(high.abs()).exp_m1() * 100.0;
     let alike = matches!(atom.question, Question::Ratio(..)) && apart < 10.0;
     match (seeds <= SEEDS_OFFERED, alike) {
@@ -168,48 +179,102 @@ struct Lack {
     takes: Option<String>,
 }
 
-/// The number a question asks for, with the seeds it rests on.
-fn estimate(figures: &Figures<'_>, atom: &Atom) -> Result<(Estimated, usize), Lack> {
-    let missing = |reason: String| Lack { run: false, reason, takes: None };
-    let mut series: Vec<Vec<Observation>> = Vec::new();
-    for cell in atom.question.cells() {
-        let found = figures.of_cell(cell).map_err(missing)?;
-        if found.len() < SEEDS_MIN {
-            return Err(Lack {
-                run: true,
-                reason: format!(
-                    "{} of the {SEEDS_MIN} seeds a verdict needs ({} in {})",
-                    found.len(),
-                    cell.column,
-                    figures.called(&cell.row)
-                ),
-                takes: None,
-            });
-        }
-        if no_seed_decides(figures, atom) {
-            let share = figures.share_of(&cell.row).unwrap_or(1.0);
-            return Err(Lack {
-                run: true,
-                reason: format!("an amount of time says nothing at {}", atom::percent(share)),
-                takes: Some("a run at the published size would decide it".to_owned()),
-            });
-        }
-        series.push(found);
+/// The number a question asks for.
+struct Found {
+    estimated: Estimated,
+    /// Seeds it rests on.
+    n: usize,
+    /// Whether its spread is that of the study's own machine.
+    borrowed: bool,
+}
+
+fn estimate(beside: &Beside<'_, '_>, atom: &Atom) -> Result<Found, Lack> {
+    let figures = beside.figures;
+    let series = series(figures, atom)?;
+    if no_seed_decides(figures, atom) {
+        let share = atom.rows().first().and_then(|row| figures.share_of(row)).unwrap_or(1.0);
+        return Err(Lack {
+            run: true,
+            reason: format!("an amount of time says nothing at {}", atom::percent(share)),
+            takes: Some("a run at the published size would decide it".to_owned()),
+        });
     }
-    let n = series.iter().map(Vec::len).min().unwrap_or(0);
-    let estimated = match (&atom.question, &series[..]) {
+    let fewest = series.iter().zip(atom.question.cells()).min_by_key(|(series, _)| series.len());
+    let Some((fewest, cell)) = fewest.map(|(series, cell)| (series.len(), cell)) else {
+        return Err(Lack { run: false, reason: "nothing was asked".to_owned(), takes: None });
+    };
+    if fewest >= SEEDS_MIN {
+        let lack =
+            |missing: stats::Missing| Lack { run: true, reason: missing.to_string(), takes: None };
+        let estimated = of_series(&atom.question, &series).map_err(lack)?;
+        return Ok(Found { estimated, n: fewest, borrowed: false });
+    }
+    beside.own.and_then(|own| few_seeds(own, atom, &series)).ok_or_else(|| Lack {
+        run: true,
+        reason: format!(
+            "{fewest} of the {SEEDS_MIN} seeds a verdict needs ({} in {})",
+            cell.column,
+            figures.called(&cell.row)
+        ),
+        takes: None,
+    })
+}
+
+/// The figures of every cell that a question is about, by seed.
+fn series(figures: &Figures<'_>, atom: &Atom) -> Result<Vec<Vec<Observation>>, Lack> {
+    let missing = |reason: String| Lack { run: false, reason, takes: None };
+    let cells = atom.question.cells().into_iter();
+    cells.map(|cell| figures.of_cell(cell).map_err(missing)).collect()
+}
+
+fn of_series(
+    question: &Question,
+    series: &[Vec<Observation>],
+) -> Result<Estimated, stats::Missing> {
+    match (question, series) {
         (Question::Ratio(..), [a, b]) => compared(a, b).map(Estimated::from),
         (Question::Beside(_), [a, b, c, d]) => {
             compared(&quotients(a, b), &quotients(c, d)).map(Estimated::from)
         }
         (Question::Difference(..), [a, b]) => Estimated::difference(a, b),
         (Question::Spread(..), [a, b]) => Estimated::spread(&values(a), &values(b)),
-        (_, [a, ..]) => Estimated::log_mean(&values(a)),
-        (_, []) => return Err(missing("nothing was asked".to_owned())),
+        (_, series) => {
+            Estimated::log_mean(&series.first().map(|a| values(a)).unwrap_or_default())
+        }
+    }
+}
+
+/// How many times the spread of the study's own machine fewer seeds on another are taken to have.
+/// Nobody saw theirs: it may be larger.
+pub(crate) const BORROWED_SPREAD: f64 = 2.0;
+
+/// Fewer seeds than a verdict needs, on another machine than the study's own: their mean, seed by
+/// seed, with the spread that the own machine showed, widened by [`BORROWED_SPREAD`]. A ratio of
+/// spreads needs its own.
+fn few_seeds(own: &Figures<'_>, atom: &Atom, few: &[Vec<Observation>]) -> Option<Found> {
+    let each: Vec<f64> = match (&atom.question, few) {
+        (Question::Ratio(..), [a, b]) => logs(&quotients(a, b)),
+        (Question::Beside(_), [a, b, c, d]) => logs(&quotients(&quotients(a, b), &quotients(c, d))),
+        (Question::Difference(..), [a, b]) => {
+            let pairs = a.iter().filter_map(|x| Some((x, b.iter().find(|y| y.block == x.block)?)));
+            pairs.map(|(x, y)| x.value - y.value).collect()
+        }
+        (Question::Value(_), [a]) => logs(a),
+        _ => return None,
     };
-    let lack =
-        |missing: stats::Missing| Lack { run: true, reason: missing.to_string(), takes: None };
-    estimated.map(|found| (found, n)).map_err(lack)
+    if each.is_empty() || each.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let series = series(own, atom).ok()?;
+    let of = series.iter().map(Vec::len).min().filter(|seeds| *seeds >= SEEDS_MIN)?;
+    let own = of_series(&atom.question, &series).ok()?;
+    let mean = each.iter().sum::<f64>() / each.len() as f64;
+    let estimated = Estimated::with_spread_of(mean, each.len(), &own, of, BORROWED_SPREAD)?;
+    Some(Found { estimated, n: each.len(), borrowed: true })
+}
+
+fn logs(series: &[Observation]) -> Vec<f64> {
+    series.iter().map(|observation| observation.value.ln()).collect()
 }
 
 /// Whether it asks for an amount of time, which says nothing at another size than the page's.

@@ -32,9 +32,10 @@ pub(crate) fn needs(
 ) -> Vec<Need> {
     let looks = Figures::looks(study, runs, assumption, size);
     let Some(figures) = looks.last() else { return Vec::new() };
+    let own = assumption.and_then(|_| Figures::looks(study, runs, None, size).pop());
     let rule = FixedWidth { repeats_min: SEEDS_MIN, ..FixedWidth::new(half_width) };
     let mut needs: Vec<Need> = Vec::new();
-    for (claim, judged) in study.claims.iter().zip(judge(study, &looks)) {
+    for (claim, judged) in study.claims.iter().zip(judge(study, &looks, own.as_ref())) {
         let (Some(atoms), Some(judged)) = (atoms_of(study, claim), judged) else { continue };
         for (atom, answer) in atoms.iter().zip(&judged.answers) {
             if answer.verdict.is_decided() || no_seed_decides(figures, atom) {

@@ -173,4 +173,7 @@ pub struct Under {
     pub verdict: Option<Verdict>,
     /// What turned it.
     pub reason: Option<String>,
+    /// Seeds it rests on, where they are fewer than show a spread: it has that of the study's
+    /// own machine.
+    pub few_seeds: Option<usize>,
 }

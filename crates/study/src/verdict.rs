@@ -80,6 +80,9 @@ pub struct Answer {
     pub p: Option<f64>,
     /// Seeds it rests on; not for published figures.
     pub n: Option<usize>,
+    /// Whether those are too few to show their spread, so that it is that of the study's own
+    /// machine.
+    pub borrowed: bool,
 }
 
 /// A question of a claim: it holds or not, whatever the others do.

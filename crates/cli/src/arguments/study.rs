@@ -54,6 +54,11 @@ pub(crate) struct StudyRun {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seeds: Option<u32>,
 
+    /// The same for each assumption [default: as --seeds]; 1 will do where the difference is large:
+    /// seeds are then taken to vary twice as much as on the study's own machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) assumption_seeds: Option<u32>,
+
     /// Determines everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

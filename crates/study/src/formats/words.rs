@@ -141,8 +141,15 @@ pub(super) fn machine(results: &Results, assumption: Option<&str>) -> String {
 
 /// `holds with another processor`
 pub(super) fn under(under: &Under) -> String {
-    let verdict = under.verdict.map_or("not tried".to_owned(), |verdict| verdict.to_string());
-    format!("{verdict} with another {}", under.about)
+    format!("{} with another {}", under_verdict(under), under.about)
+}
+
+/// `holds (1 seed)`
+pub(super) fn under_verdict(under: &Under) -> String {
+    let seeds = under.few_seeds.map_or(String::new(), |seeds| {
+        format!(" ({})", report::counted(seeds, "seed"))
+    });
+    under.verdict.map_or("not tried".to_owned(), |verdict| format!("{verdict}{seeds}"))
 }
 
 /// A sign beside a figure: by significance for what was measured.
@@ -301,6 +308,15 @@ pub(super) fn how(results: &Results) -> Vec<String> {
 
 /// How verdicts are found.
 pub(super) fn method(results: &Results) -> String {
+    let mut under = results.claims.iter().flat_map(|claim| &claim.under);
+    let few = match under.any(|under| under.few_seeds.is_some()) {
+        true => format!(
+            " Where an assumption was tried with fewer seeds, they are taken to vary {} times as \
+             much as those on the study's own machine.",
+            crate::measured::BORROWED_SPREAD
+        ),
+        false => String::new(),
+    };
     format!(
         "Verdicts: every claim is taken apart into questions of ratios or differences of figures, \
          paired by seed, each with a region in which the claim is true. An interval inside it \
@@ -309,7 +325,7 @@ pub(super) fn method(results: &Results) -> String {
          looked at and seeds added: each look has its own share. Until 2026-11-25 all questions of \
          a study were one family. Fewer than {} seeds decide \
          nothing. A verdict is of the largest size that was run; where a smaller size or, in \
-         the lab, another assumption says the contrary, it depends on that.",
+         the lab, another assumption says the contrary, it depends on that.{few}",
         results.alpha * 100.0,
         crate::SEEDS_MIN
     )

@@ -119,6 +119,7 @@ impl Asked<'_> {
         let limits = Limits {
             until: self.arguments.until,
             seeds: self.arguments.seeds,
+            assumption_seeds: self.arguments.assumption_seeds,
             budget: self.arguments.budget.map(Duration::from),
             destroy: testbeds::may_destroy(&self.arguments.testbed.0),
         };
@@ -129,6 +130,7 @@ impl Asked<'_> {
         let wishes = Wishes {
             sizes: self.arguments.scale.clone(),
             seeds: self.arguments.seeds,
+            assumption_seeds: self.arguments.assumption_seeds,
             seed: self.arguments.seed,
             only: self.arguments.only.clone(),
             assumptions: !self.arguments.no_assumptions,

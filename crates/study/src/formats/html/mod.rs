@@ -239,11 +239,8 @@ fn claim(claim: &ClaimResults) -> Claim {
             .under
             .iter()
             .map(|under| {
-                let (class, verdict) = match under.verdict {
-                    Some(verdict) => (class(verdict), verdict.to_string()),
-                    None => ("none", "not tried".to_owned()),
-                };
-                (format!("another {}", under.about), class, verdict)
+                let class = under.verdict.map_or("none", class);
+                (format!("another {}", under.about), class, words::under_verdict(under))
             })
             .collect(),
         sizes: (claim.sizes.len() > 1)
