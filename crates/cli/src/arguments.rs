@@ -106,6 +106,13 @@ pub(crate) struct StoreArgument {
     pub(crate) path: Option<PathBuf>,
 }
 
+impl StoreArgument {
+    /// What a command that is told to the user ends with, so that it finds the same database.
+    pub(crate) fn told(&self) -> String {
+        self.path.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()))
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// The run's id, or latest

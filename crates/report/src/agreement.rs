@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 pub use times::{Nearness, TwoTimes, nearness, times_table, two_times};
 
+use crate::wording::counted;
 use crate::{Analysis, MetricTable, PairResult, PhaseAnalysis, WorkloadAnalysis};
 
 /// What two runs say together of a pair.
@@ -211,8 +212,8 @@ pub fn explanation_table(found: &[Explanation], names: &[String]) -> String {
     let explained = found.iter().filter(|one| one.is_found()).count();
     let _ = writeln!(
         text,
-        "\n{} discordant pairs; {explained} of them agree with one of these changes.",
-        found.len()
+        "\n{}; with one of these changes {explained} of them would agree.",
+        counted(found.len(), "discordant pair")
     );
     text
 }
@@ -288,9 +289,9 @@ pub fn agreement_table(found: &[Agreement], names: [&str; 2]) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{} pairs; both runs separate {} of them: {agree} agree, {discordant} are discordant. \
+        "\n{}, of which both runs separate {}. In agreement: {agree}; discordant: {discordant}. \
          ≈: not separated.",
-        found.len(),
+        counted(found.len(), "pair"),
         agree + discordant,
     );
     text
@@ -335,9 +336,9 @@ pub(crate) mod tests {
         let names = ["instruction_ns=2".to_owned(), "disk.read_ahead=0".to_owned()];
         let text = explanation_table(&[with(Verdict::Agree)], &names);
         assert!(text.contains("| not compared | 0.70 (0.63 to 0.77), agrees |"), "{text}");
-        assert!(text.contains("1 discordant pairs; 1 of them"), "{text}");
+        assert!(text.contains("1 discordant pair; with one of these changes 1 of them"), "{text}");
         let text = explanation_table(&[with(Verdict::Discordant)], &names);
-        assert!(text.contains("still discordant |") && text.contains("; 0 of them"), "{text}");
+        assert!(text.contains("still discordant |") && text.contains(" changes 0 of them"), "{text}");
     }
 
     #[test]
@@ -352,7 +353,10 @@ pub(crate) mod tests {
         };
         let found = [one(Verdict::Agree, pair(0.7, true)), one(Verdict::Open, pair(1.1, false))];
         let text = agreement_table(&found, ["device", "lab"]);
-        assert!(text.contains("2 pairs; both runs separate 1 of them: 1 agree, 0"), "{text}");
+        assert!(
+            text.contains("2 pairs, of which both runs separate 1. In agreement: 1; discordant: 0"),
+            "{text}"
+        );
         assert!(text.contains("1.10 (0.99 to 1.21) ≈ | 5 | – |"), "{text}");
     }
 }

@@ -238,9 +238,7 @@ fn of_series(
         }
         (Question::Difference(..), [a, b]) => Estimated::difference(a, b),
         (Question::Spread(..), [a, b]) => Estimated::spread(&values(a), &values(b)),
-        (_, series) => {
-            Estimated::log_mean(&series.first().map(|a| values(a)).unwrap_or_default())
-        }
+        (_, series) => Estimated::log_mean(&series.first().map(|a| values(a)).unwrap_or_default()),
     }
 }
 

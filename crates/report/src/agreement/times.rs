@@ -1,5 +1,6 @@
 //! How far two runs are from each other in absolute times, and in the ratios between contenders.
 
+use crate::wording::counted;
 use std::fmt::Write;
 
 use super::{Agreement, compared_by};
@@ -132,12 +133,12 @@ impl Nearness {
             None => "missing".to_owned(),
         };
         format!(
-            "{} times: median error {}, {} within a factor of {FAR}. {} ratios between \
-             contenders: median error {}.",
-            self.times,
+            "{}: median error {}, {} within a factor of {FAR}. {} between contenders: median \
+             error {}.",
+            counted(self.times, "time"),
             percent(self.median_error),
             percent(self.near),
-            self.ratios,
+            counted(self.ratios, "ratio"),
             percent(self.ratio_error)
         )
     }

@@ -146,9 +146,9 @@ pub(super) fn under(under: &Under) -> String {
 
 /// `holds (1 seed)`
 pub(super) fn under_verdict(under: &Under) -> String {
-    let seeds = under.few_seeds.map_or(String::new(), |seeds| {
-        format!(" ({})", report::counted(seeds, "seed"))
-    });
+    let seeds = under
+        .few_seeds
+        .map_or(String::new(), |seeds| format!(" ({})", report::counted(seeds, "seed")));
     under.verdict.map_or("not tried".to_owned(), |verdict| format!("{verdict}{seeds}"))
 }
 

@@ -52,7 +52,7 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
     let mut session = here.session(&arguments.store)?;
     let mut watch = Watch::new(arguments.quiet);
     let id = session.create(&prepared, &mut |event| watch.show(event))?;
-    execute(session, &id, prepared, watch, spread, documents)
+    execute(arguments, session, &id, prepared, watch, spread, documents)
 }
 
 fn resume(
@@ -76,10 +76,11 @@ fn resume(
     let prepared = session.reopen(&header, &testbeds::may_destroy(&arguments.place.testbed.0))?;
     let mut watch = Watch::new(arguments.quiet);
     session.run_lost_again(&header.id, &mut |event| watch.show(event))?;
-    execute(session, &header.id, prepared, watch, spread, documents)
+    execute(arguments, session, &header.id, prepared, watch, spread, documents)
 }
 
 fn execute(
+    arguments: &Run,
     mut session: Session<'_>,
     id: &str,
     prepared: Prepared,
@@ -96,10 +97,11 @@ fn execute(
     if ended != RunEnd::Stopped || run.trials.iter().any(|trial| trial.outcome.is_some()) {
         documents.write(&run)?;
     }
+    let store = arguments.store.told();
     if ended == RunEnd::Stopped {
         let left = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
         say!(
-            "stopped: {left} of {} trials remain; go on with: fstrial run --resume {id}",
+            "stopped: {left} of {} trials remain; go on with: fstrial run --resume {id}{store}",
             run.trials.len()
         );
         return Ok(Exit::Stopped);
@@ -109,7 +111,7 @@ fn execute(
     let lost = run.trials.iter().filter(|trial| is_lost(&trial.outcome)).count();
     if lost > 0 && run.header.state == RunState::Open {
         let lost = report::counted(lost, "trial");
-        say!("{lost} ended from outside; run again with: fstrial run --resume {id}");
+        say!("{lost} ended from outside; run again with: fstrial run --resume {id}{store}");
     }
     Ok(exit_of(&run))
 }

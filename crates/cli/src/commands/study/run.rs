@@ -27,6 +27,8 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     if arguments.resume.is_none() {
         testbeds::refuse_in_vain_in_study(&arguments.testbed.0)?;
     }
+    let goes_on = arguments.resume.is_some() && arguments.scale.is_empty();
+    refuse_in_vain(arguments, goes_on)?;
     let here = Here::open()?;
     let mut session = here.session(&arguments.store)?;
     let (named, key) = match (&arguments.resume, &arguments.study) {
@@ -40,12 +42,6 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let spread = Spread::new(&arguments.cluster, &store)?;
     let asked = Asked { arguments, study, named, key, spread };
-    let goes_on = arguments.resume.is_some() && arguments.scale.is_empty();
-    if goes_on && (!arguments.only.is_empty() || arguments.no_assumptions) {
-        let why = "--only and --no-assumptions choose what is begun, and --resume goes on with what \
-                   was; beside it they need --scale";
-        return Err(Failure::new(Exit::Usage, why));
-    }
     if !goes_on {
         let planned = asked.plan()?;
         planned.iter().try_for_each(|one| asked.spread.check(&one.request.testbed))?;
@@ -58,15 +54,27 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         let execution = asked.execution();
         execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
     }
-    if arguments.dry_run {
-        let why = "--dry-run beside --resume shows what --scale adds, and there is no --scale; \
-                   `fstrial list runs` says what is unfinished";
-        return Err(Failure::new(Exit::Usage, why));
-    }
     let mut execution = asked.execution();
     let mut shown = Shown::new(arguments.quiet);
     let ended = execution.execute(&mut session, &mut shown.observer())?;
     asked.finish(&session.store, &documents, ended)
+}
+
+/// Options that would do nothing where a study only goes on with what was begun.
+fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
+    let chooses = !arguments.only.is_empty() || arguments.no_assumptions;
+    let why = match (goes_on, chooses, arguments.dry_run) {
+        (true, true, _) => {
+            "--only and --no-assumptions choose what is begun, and --resume goes on with what was; \
+             beside it they need --scale"
+        }
+        (true, _, true) => {
+            "--dry-run beside --resume shows what --scale adds, and there is no --scale; `fstrial \
+             list runs` says what is unfinished"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::new(Exit::Usage, why))
 }
 
 /// What is shown while it goes on.
@@ -230,15 +238,20 @@ impl Asked<'_> {
         let left = |it: &PartRun| it.run.trials.iter().filter(|t| t.outcome.is_none()).count();
         let left: usize = runs.iter().map(left).sum();
         let first = runs.first().map(|it| it.run.header.id.clone()).unwrap_or_default();
+        let store = self.arguments.store.told();
         match ended {
             ExecutionEnd::Stopped | ExecutionEnd::Budget if left > 0 => {
                 let why =
                     if ended == ExecutionEnd::Budget { "the budget is spent" } else { "stopped" };
-                say!("{why}: {left} trials remain; go on with: fstrial study run --resume {first}");
+                let left = report::counted(left, "trial");
+                let remain = if left.starts_with("1 ") { "remains" } else { "remain" };
+                say!(
+                    "{why}: {left} {remain}; go on with: fstrial study run --resume {first}{store}"
+                );
                 Ok(if ended == ExecutionEnd::Stopped { Exit::Stopped } else { Exit::SomeFailed })
             }
             _ => {
-                say!("the report again: fstrial study report {first}");
+                say!("the report again: fstrial study report {first}{store}");
                 let well = runs
                     .iter()
                     .flat_map(|it| &it.run.trials)
