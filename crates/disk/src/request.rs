@@ -23,6 +23,14 @@ pub struct Request {
     pub fua: bool,
 }
 
+impl Request {
+    /// As much of it as lies on a disk of so many sectors.
+    pub(crate) fn within(self, disk: u64) -> Request {
+        let lba = self.lba.0.min(disk);
+        Request { lba: Lba(lba), sectors: self.sectors.min(disk - lba), ..self }
+    }
+}
+
 /// The kinds of request, as Linux's block layer has them. A write with PREFLUSH arrives as
 /// a flush followed by a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,8 +4,10 @@
 //! A request passes from the kernel to the server and back, which takes virtual time that no
 //! drive would have taken. *Lead* is that time for a request the server has to wait for:
 //! completions are sent off so much earlier. *Floor* is the least a request can take. The
-//! server's own work, copying above all, is taken out of the trial's clock. What remains, in
-//! latency and in processor time, is the *overhead* of a phase.
+//! server's own work, copying above all, is taken out of the trial's clock. What remains is
+//! processor time in the kernel, which is taken off the time of a phase where the workload could
+//! have had the processor instead, and requests that come late all the same: the *overhead* of
+//! the phase.
 
 use std::fs::File;
 use std::io;
@@ -111,18 +113,24 @@ impl Reading {
         // Where the processor stood idle for as long as that, it took nothing from the
         // workload.
         let idle = now.idle.zip(self.idle).map(|(now, then)| now.saturating_sub(then));
-        // Where the kernel keeps no idle time, the overhead is overstated rather than understated.
-        let displaced = round_trips.saturating_sub(idle.unwrap_or(Nanos::ZERO));
-        let share = match result.wall.0 {
+        // Where the kernel keeps no idle time, too much would be taken off: nothing is.
+        let displaced = idle.map_or(Nanos::ZERO, |idle| round_trips.saturating_sub(idle));
+        let kept = Nanos(u64::from(idle.is_none()) * round_trips.0);
+        let measured = result.wall;
+        result.wall = measured.saturating_sub(displaced);
+        let of = |part: Nanos, whole: Nanos| match whole.0 {
             0 => 0.0,
-            wall => ((excess + displaced).0 as f64 / wall as f64).min(1.0),
+            whole => (part.0 as f64 / whole as f64).min(1.0),
         };
+        let share = of(excess + kept, result.wall);
         result.figures.insert("disk_requests".to_owned(), requests as f64);
-        result.figures.insert("transport_tax_fraction".to_owned(), share);
+        result.figures.insert(trial::OVERHEAD_SHARE.to_owned(), share);
+        result.figures.insert(trial::SUBTRACTED_SHARE.to_owned(), of(displaced, measured));
         result.figures.insert("transport_latency_ns".to_owned(), excess.0 as f64);
         result.figures.insert("transport_cpu_ns".to_owned(), busy.0 as f64);
         // Of the only processor, to the nanosecond; the kernel's own sums are in ticks.
-        result.machine_cpu = idle.map(|idle| (now.at - self.at).saturating_sub(idle));
+        let at_work = idle.map(|idle| (now.at - self.at).saturating_sub(idle));
+        result.machine_cpu = at_work.map(|at_work| at_work.saturating_sub(displaced));
         if share > TAX_LIMIT {
             let why = format!(
                 "{} {:.1} % of its time (limit {:.0} %)",

@@ -16,10 +16,12 @@ use crate::lab::{Extras, Lab};
 use crate::session::Carried;
 use crate::vm::Spent;
 
-/// Wall time from the start of a trial to its first op that is good enough.
-pub const START_MAX: Duration = Duration::from_millis(1500);
-/// Virtual seconds a core gives in a second of disk-bound work, at least.
-pub const RATE_MIN: f64 = 5.0;
+/// Processor time from the start of a trial to its first op, in starts of an emulator that is only
+/// resumed, that is good enough.
+pub const START_MAX: f64 = 25.0;
+/// Virtual seconds that a second of the emulator's processor time gives of disk-bound work, at least,
+/// in those of a guest that only counts.
+pub const RATE_MIN: f64 = 2.0;
 /// A phase whose machine computes for less than this share of its time is disk-bound.
 const DISK_BOUND: f64 = 0.5;
 /// Work that waits for its disk, with and without a pause for each write.
@@ -85,9 +87,31 @@ pub struct Bench {
     /// The same work and counting on the emulator as it was installed; none where the lab has
     /// no quicker copy of it.
     pub as_installed: Vec<Work>,
+    /// What an instruction takes, in nanoseconds of the guest's time.
+    pub instruction_ns: f64,
 }
 
 impl Bench {
+    /// Instructions that the guest executed in a phase for each request of its disk; `None` where it
+    /// made none.
+    pub fn instructions_a_request(&self, work: &Work) -> Option<f64> {
+        let instructions = work.computing * work.time.0 as f64 / self.instruction_ns;
+        (work.requests > 0).then(|| instructions / work.requests as f64)
+    }
+
+    /// Instructions of the guest in a second of the emulator's processor time, while it counts.
+    pub fn instructions_a_second(&self) -> f64 {
+        self.counting.rate() * 1e9 / self.instruction_ns
+    }
+
+    /// Virtual seconds of disk-bound work in those that the counting loop gives, for the same
+    /// processor time; `None` where no work was disk-bound.
+    pub fn disk_bound_ratio(&self) -> Option<f64> {
+        let (time, spent) = self.disk_bound();
+        let counting = self.counting.rate();
+        (time.0 > 0 && counting > 0.0).then(|| rate(time, spent.processor) / counting)
+    }
+
     /// Of all work and counting: how many times the processor's time the emulator takes as it
     /// was installed, and whether the virtual times were the same. `None` where it is what runs.
     pub fn installed(&self) -> Option<(f64, bool)> {
@@ -131,7 +155,8 @@ pub fn bench(mut lab: Lab, starts: usize, stop: &Stop) -> Result<Bench, LabError
         lab.emulate_as_installed();
         as_installed = work_and_counting(&lab, stop)?;
     }
-    Ok(Bench { starts: timed, work: all_work, counting, as_installed })
+    let instruction_ns = lab.profile().instruction_ns;
+    Ok(Bench { starts: timed, work: all_work, counting, as_installed, instruction_ns })
 }
 
 /// All work, and last the counting.
@@ -214,11 +239,16 @@ mod tests {
         let counting = of(1.0, 1);
         let as_installed = Vec::new();
         let work = vec![of(0.1, 10), of(0.9, 99)];
-        let mut bench = Bench { starts, work, counting, as_installed };
+        let mut bench = Bench { starts, work, counting, as_installed, instruction_ns: 0.25 };
         let (time, spent) = bench.disk_bound();
         assert_eq!((time, spent.wall), (Nanos::from_secs(10), Duration::from_secs(2)));
         assert!((rate(time, spent.wall) - 5.0).abs() < 1e-9);
         assert!((bench.work[0].rate() - 10.0).abs() < 1e-9);
+        assert_eq!(bench.disk_bound_ratio(), Some(10.0), "in those of the loop, which gives one");
+        assert_eq!(bench.instructions_a_second(), 4e9);
+        let asked = Work { requests: 1000, ..of(0.5, 1) };
+        assert_eq!(bench.instructions_a_request(&asked), Some(2e6));
+        assert_eq!(bench.instructions_a_request(&of(0.5, 1)), None);
         assert_eq!(bench.installed(), None, "no copy was made");
         let slower = |computing, seconds| {
             let spent = Spent { wall: Duration::ZERO, processor: Duration::from_secs(3) };

@@ -1,12 +1,13 @@
 //! The emulator that runs: a copy of the installed QEMU with a few instructions changed, so
-//! that it counts without stalling the host's processor ([`quick_count`], which changes no
-//! figure) and, for profiles with a processor of today, tells the time in fractions of a
+//! that it counts without stalling the host's processor ([`quick_count`]) and takes checksums as
+//! the host does ([`quick_crc`]), which change no figure, and, for profiles with a processor of today, tells the time in fractions of a
 //! nanosecond ([`fine_clock`], without which such a profile is refused). Into every emulator a
 //! library is loaded that keeps the host's clock out of it ([`flush_clock`]).
 
 mod fine_clock;
 pub(crate) mod flush_clock;
 mod quick_count;
+mod quick_crc;
 
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +24,7 @@ use crate::machine::Qemu;
 type Change = (usize, Vec<u8>);
 
 /// Changes with what is changed in the copies.
-const FORM: &[u8] = b"3";
+const FORM: &[u8] = b"4";
 /// The directory of copies in the lab's cache.
 const COPIES: &str = "emulators";
 /// What QEMU looks for beside its `bin`: modules, firmware, helpers.
@@ -120,15 +121,13 @@ fn make(program: &Path, work: &Path, clock: Clock) -> Result<bool, LabError> {
 /// What is to be changed; `None` where that is nothing, or what must be changed is not found.
 fn changes(program: &[u8], clock: Clock) -> Option<Vec<Change>> {
     let elf = Elf::parse(program)?;
-    let quick = quick_count::without_wait(program, &elf);
-    match clock {
-        Clock::Whole => quick.map(|change| vec![change]),
-        Clock::Fine(times) => {
-            let mut all = fine_clock::finer(program, &elf, times)?;
-            all.extend(quick);
-            Some(all)
-        }
-    }
+    let mut all = match clock {
+        Clock::Whole => Vec::new(),
+        Clock::Fine(times) => fine_clock::finer(program, &elf, times)?,
+    };
+    all.extend(quick_count::without_wait(program, &elf));
+    all.extend(quick_crc::as_the_host_does(program));
+    (!all.is_empty()).then_some(all)
 }
 
 /// The program with these changes; `None` where one lies outside of it.

@@ -28,6 +28,7 @@ mod memory;
 mod modules;
 mod names;
 mod offer;
+mod one_core;
 mod optional;
 mod own_kernel;
 pub mod own_program;

@@ -19,6 +19,7 @@ use testbed::Stop;
 use crate::emulator::flush_clock;
 use crate::error::LabError;
 use crate::machine::{Inherited, Machine, Price, Qemu, Use};
+use crate::one_core::OneCore;
 use crate::qmp::{Message, Monitor};
 
 /// How often the stop flag is looked at.
@@ -78,6 +79,8 @@ pub(crate) struct Vm {
     price: Price,
     /// Whether somebody else ended it with a signal.
     killed: bool,
+    /// Where its threads are, if all on one processor.
+    core: Option<OneCore>,
 }
 
 /// Where a machine's software lies.
@@ -143,8 +146,11 @@ impl Vm {
             unanswered: 0,
             price: machine.price,
             killed: false,
+            core: None,
         };
         vm.command("qmp_capabilities", Value::Null)?;
+        // Now there are all its threads.
+        vm.core = (purpose != Use::RealTime).then(|| OneCore::of(vm.child.id())).flatten();
         if purpose != Use::RealTime && !flush_clock::is_loaded(vm.child.id()) {
             let program = software.qemu.program().display();
             let said = vm.said_text();
@@ -264,6 +270,9 @@ impl Vm {
             }
             if Instant::now() >= until {
                 return Ok(Happening::Nothing);
+            }
+            if let Some(core) = &mut self.core {
+                core.look();
             }
             let look_until = until.min(Instant::now() + LOOK_EVERY);
             if let Err(error) = self.look(look_until) {

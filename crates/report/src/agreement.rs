@@ -338,7 +338,10 @@ pub(crate) mod tests {
         assert!(text.contains("| not compared | 0.70 (0.63 to 0.77), agrees |"), "{text}");
         assert!(text.contains("1 discordant pair; with one of these changes 1 of them"), "{text}");
         let text = explanation_table(&[with(Verdict::Discordant)], &names);
-        assert!(text.contains("still discordant |") && text.contains(" changes 0 of them"), "{text}");
+        assert!(
+            text.contains("still discordant |") && text.contains(" changes 0 of them"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -11,6 +11,13 @@ use crate::Step;
 /// disks took too much of its time. What the disk was asked for is counted exactly all the same.
 pub const OVERHEAD: &str = "the simulation's own transport took";
 
+/// The figure of a phase that says which share of its time that is.
+pub const OVERHEAD_SHARE: &str = "transport_tax_fraction";
+
+/// The figure of a phase that says which share of its measured time was taken off it, because the
+/// lab's transport had the processor meanwhile.
+pub const SUBTRACTED_SHARE: &str = "transport_subtracted_fraction";
+
 /// The end of a trial, as data. Figures of a trial that is not [`Outcome::Done`] are kept
 /// but take no part in comparisons; save that of one that failed at work what was complete
 /// before does.

@@ -145,7 +145,7 @@ pub(crate) struct LabBench {
     pub(crate) starts: usize,
 
     /// The machine, as `run` takes it
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_PROFILE)]
+    #[arg(long, value_name = "NAME", default_value = "scsi-2004")]
     pub(crate) profile: String,
 }
 

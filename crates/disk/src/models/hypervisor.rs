@@ -211,9 +211,7 @@ impl Model for Hypervisor {
 
     fn submit(&mut self, now: Nanos, request: Request) {
         self.work_until(now);
-        let lba = request.lba.0.min(self.sectors);
-        let sectors = request.sectors.min(self.sectors - lba);
-        self.queue.push_back(Request { lba: Lba(lba), sectors, ..request });
+        self.queue.push_back(request.within(self.sectors));
         if self.thread == Thread::Sleeps {
             self.thread = Thread::Wakes(now + self.parameters.wake + self.scattered());
         }

@@ -10,15 +10,34 @@ use workload::PhaseResult;
 
 use super::Measure;
 
-/// The figure in which a phase carries the share of its time that the transport took.
-const SHARE: &str = "transport_tax_fraction";
+/// The largest share of a phase's measured time that may have been taken off it, for its latencies
+/// to be shown.
+const SUBTRACTED_MOST: f64 = 0.05;
 
 /// The share of the phase's time that was the transport's; `None` where it is not known, or all.
 pub(super) fn share(result: &PhaseResult) -> Option<f64> {
-    result.figures.get(SHARE).copied().filter(|share| *share > 0.0 && *share < 1.0)
+    result.figures.get(trial::OVERHEAD_SHARE).copied().filter(|share| *share > 0.0 && *share < 1.0)
+}
+
+/// Why times of single ops of a phase say too much; `None` where they do not.
+pub(super) fn of_single_ops(result: &PhaseResult) -> Option<String> {
+    let share = result.figures.get(trial::SUBTRACTED_SHARE).copied().unwrap_or(0.0);
+    (share > SUBTRACTED_MOST).then(|| {
+        format!(
+            "the simulation's own transport had the processor for {:.0} % of the measured time: that is \
+             taken off the phase's time, and cannot be taken off the times of single ops",
+            share * 100.0
+        )
+    })
 }
 
 impl Measure {
+    /// Whether times that the workload took itself may be in it, of which nobody knows what part
+    /// was the transport's.
+    pub(super) fn is_of_single_ops(&self) -> bool {
+        matches!(self, Measure::Latency(..) | Measure::Figure(_)) && !self.is_count()
+    }
+
     /// Whether the transport's share of the phase's time is also its share of this figure.
     /// Nobody knows which op of a phase was late, so latencies are not among them.
     pub(super) fn is_of_whole_phase(&self) -> bool {

@@ -29,6 +29,33 @@ fn counts_are_shown_whatever_the_overhead() {
     assert_eq!(cells("no device reads"), [false; 5]);
 }
 
+#[test]
+fn what_was_taken_off_a_phase_leaves_no_times_of_single_ops() {
+    let tables = |share: f64| {
+        let mut run = Synthetic::small().run();
+        for phase in run.trials.iter_mut().flat_map(|trial| &mut trial.record.phases) {
+            phase.figures.insert(trial::SUBTRACTED_SHARE.to_owned(), share);
+            phase.figures.insert("own".to_owned(), 3.0);
+        }
+        let phase = analyse(&run).workloads[0].phases[0].clone();
+        let shown = |table: &report::MetricTable| table.cells[0].mean.is_some();
+        let of = |start: &str| {
+            let tables = phase.tables.iter().filter(|table| table.metric.id.starts_with(start));
+            tables.map(shown).collect::<Vec<_>>()
+        };
+        let said = phase.footnotes.iter().filter(|note| note.text.contains("single ops")).count();
+        let of_phase = ["wall", "ops_rate", "device_writes"].map(|id| of(id)[0]);
+        (of_phase, of("latency."), of("figure.own"), said > 0)
+    };
+    let (of_phase, latencies, own, said) = tables(0.04);
+    // There are too few ops for some percentiles.
+    assert!(of_phase.iter().chain(&own).all(|shown| *shown) && !said);
+    assert!(latencies.contains(&true));
+    let (of_phase, latencies, own, said) = tables(0.06);
+    assert!(of_phase.iter().all(|shown| *shown), "a rate of the whole phase is right");
+    assert!(!latencies.is_empty() && latencies.iter().chain(&own).all(|shown| !shown) && said);
+}
+
 /// A run in the lab whose transport took this share of each contender's time.
 fn with_overhead(factors: [f64; 2], shares: [f64; 2]) -> StoredRun {
     let mut synthetic = Synthetic::small();

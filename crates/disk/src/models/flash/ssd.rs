@@ -316,9 +316,7 @@ impl Model for Ssd {
 
     fn submit(&mut self, now: Nanos, request: Request) {
         self.work_until(now);
-        let lba = request.lba.0.min(self.sectors);
-        let sectors = request.sectors.min(self.sectors - lba);
-        self.waiting.push_back(Request { lba: Lba(lba), sectors, ..request });
+        self.waiting.push_back(request.within(self.sectors));
         self.start_waiting();
     }
 

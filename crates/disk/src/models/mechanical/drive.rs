@@ -298,10 +298,8 @@ impl Model for Drive {
 
     fn submit(&mut self, now: Nanos, request: Request) {
         self.work_until(now);
-        let lba = request.lba.0.min(self.sectors);
-        let sectors = request.sectors.min(self.sectors - lba);
-        let mut request = Request { lba: Lba(lba), sectors, ..request };
-        if sectors == 0 && request.operation != Operation::Flush {
+        let mut request = request.within(self.sectors);
+        if request.sectors == 0 && request.operation != Operation::Flush {
             // Nothing to move: the command's overhead is all it costs.
             request.operation = Operation::Discard;
         }

@@ -338,9 +338,7 @@ impl Model for Controller {
     fn submit(&mut self, now: Nanos, request: Request) {
         self.work_until(now);
         self.begin_rebuild(now);
-        let lba = request.lba.0.min(self.sectors);
-        let sectors = request.sectors.min(self.sectors - lba);
-        self.begin(Request { lba: Lba(lba), sectors, ..request }, now);
+        self.begin(request.within(self.sectors), now);
         self.destage(now);
         self.rebuild(now);
     }
