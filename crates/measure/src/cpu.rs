@@ -137,6 +137,12 @@ impl ProgramCpu {
     }
 }
 
+/// What the calling thread has used so far.
+pub fn spent_by_this_thread() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// Ticks of user and system time of `/proc/PID/stat`: its fields 14 and 15, counted from
 /// behind the name, which may hold anything.
 fn ticks(stat: &str) -> Option<(u64, u64)> {

@@ -138,6 +138,10 @@ impl FrontEnd for Sockets {
         measure::exclude_since(began);
     }
 
+    fn spent(&self) -> Nanos {
+        measure::spent_by_this_thread()
+    }
+
     fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
         let mut timeout = deadline.map(|deadline| deadline.saturating_sub(measure::now()));
         loop {

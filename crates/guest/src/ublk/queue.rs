@@ -89,6 +89,10 @@ impl FrontEnd for Queues {
         measure::exclude_since(began);
     }
 
+    fn spent(&self) -> Nanos {
+        measure::spent_by_this_thread()
+    }
+
     fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
         let wait = deadline.map(|deadline| deadline.saturating_sub(measure::now()));
         let timeout = wait.map(|wait| {
