@@ -295,6 +295,26 @@ mod tests {
     }
 
     #[test]
+    fn assumptions_may_have_seeds_of_another_number() {
+        let repeats = |assumption_seeds| {
+            let wishes = Wishes {
+                assumptions: true,
+                seeds: Some(4),
+                assumption_seeds,
+                ..Wishes::default()
+            };
+            let plan = planned("video-2011", &wishes);
+            let of = |own: bool| {
+                let tag = |it: &&Planned| it.request.study.as_ref().unwrap().assumption.is_none();
+                plan.iter().find(|it| tag(it) == own).unwrap().request.repeats
+            };
+            (of(true), of(false))
+        };
+        assert_eq!(repeats(None), (4, 4));
+        assert_eq!(repeats(Some(1)), (4, 1));
+    }
+
+    #[test]
     fn an_assumption_s_contender_stands_in_place_of_the_one_of_its_name() {
         let wishes = Wishes { assumptions: true, ..Wishes::default() };
         let plan = planned("video-2011", &wishes);

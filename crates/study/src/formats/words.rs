@@ -349,6 +349,16 @@ pub(super) fn command(results: &Results) -> String {
         let sizes: Vec<String> = sizes.iter().map(f64::to_string).collect();
         command += &format!(" --scale {}", sizes.join(","));
     }
+    let parts = results.study.parts.iter().map(|part| &*part.id);
+    let run: Vec<&str> =
+        parts.filter(|id| results.runs.iter().any(|run| run.part == *id)).collect();
+    if !run.is_empty() && run.len() < results.study.parts.len() {
+        command += &format!(" --only {}", run.join(","));
+    }
+    let tried = results.runs.iter().any(|run| run.assumption.is_some());
+    if results.simulated && !results.study.assumptions.is_empty() && !tried {
+        command += " --no-assumptions";
+    }
     if let Some(run) = first
         && run.seed != 1
         && run.assumption.is_none()
