@@ -46,6 +46,8 @@ mod missing;
 mod planning;
 mod ranking;
 mod region;
+#[cfg(test)]
+mod region_tests;
 mod sequential;
 mod stopping;
 mod student;
