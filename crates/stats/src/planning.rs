@@ -95,14 +95,14 @@ impl Plan {
             return None;
         }
         let enough = |repeats| Plan { repeats, ..*self }.power_for(difference) >= self.power;
-        let mut high = 2;
+        // One repeat is never enough.
+        let (mut low, mut high) = (1, 2);
         while !enough(high) {
-            high *= 2;
-            if high > REPEATS_MAX {
+            if high == REPEATS_MAX {
                 return None;
             }
+            (low, high) = (high, (high * 2).min(REPEATS_MAX));
         }
-        let mut low = high / 2;
         while high - low > 1 {
             let middle = (low + high) / 2;
             if enough(middle) { high = middle } else { low = middle }
@@ -153,7 +153,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A factor above 1, rounded up to two digits; beyond a thousand nobody cares.
+/// A factor above 1, rounded up: tenths below ten, else whole; beyond a thousand nobody cares.
 fn times(factor: f64) -> String {
     if factor > 1000.0 {
         "1000".to_owned()
@@ -203,12 +203,35 @@ mod tests {
         }
     }
 
+    /// Powers from the noncentral F of T², a Poisson mixture of incomplete beta functions, summed
+    /// with mpmath and solved for the noncentrality; times √2 ln(1 + spread²)^½ / √repeats.
+    #[test]
+    fn worked_smallest_differences() {
+        for (plan, expected) in [
+            (Plan::new(2, 34, 0.05), 0.035_600_990),
+            (Plan::new(5, 5, 0.02), 0.093_340_637),
+            (Plan::new(3, 3, 0.1), 1.224_448_850),
+        ] {
+            let found = plan.smallest_difference().unwrap();
+            assert!((found / expected - 1.0).abs() < 1e-5, "{plan}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_is_smaller_by_a_millionth_is_not_found() {
+        for spread in [1e-4, 1e-3, 0.03, 0.3] {
+            let plan = Plan::new(4, 5, spread);
+            let smallest = plan.smallest_difference().unwrap();
+            assert!(plan.power_for(smallest) >= plan.power, "{spread}: {smallest}");
+            assert!(plan.power_for(smallest * 0.999_999) < plan.power, "{spread}: {smallest}");
+        }
+    }
+
     #[test]
     fn a_plan_that_cannot_decide_says_so() {
         assert_eq!(Plan::new(5, 1, 0.02).smallest_difference(), Err(Undecidable::NoRepeats));
         assert_eq!(Plan::new(1, 9, 0.02).smallest_difference(), Err(Undecidable::NothingToCompare));
         assert!(Plan::new(5, 1, 0.02).to_string().starts_with("this plan cannot decide anything"));
-        assert!(Plan::new(5, 2, 0.04).to_string().contains("only differences of"));
         assert_eq!(Plan::new(5, 5, 0.02).repeats_for(0.0), None);
     }
 
@@ -219,10 +242,24 @@ mod tests {
         assert_eq!(exact.repeats_for(0.01), Some(2));
         assert_eq!(Plan::new(1, 9, 0.02).repeats_for(0.5), None);
         assert_eq!(Plan::new(3, 9, 0.02).repeats_for(-0.5), None);
-        // More than anybody repeats: about 2 · 10^8.
-        assert_eq!(Plan::new(2, 2, 0.5).repeats_for(1e-4), None);
-        let far = Plan::new(2, 60_000, 0.05).smallest_difference().unwrap();
-        assert!(Plan::new(2, 2, 0.05).repeats_for(far * 1.001).is_some_and(|n| n > 59_000));
+        // Not even certainty asks for more than nothing.
+        let certain = Plan { power: 1.0, ..exact };
+        assert!(certain.smallest_difference().unwrap() < 1e-10);
+    }
+
+    /// About (z 97.5 % + z 80 %)² = 7.84888 over the square of the standardised difference, and
+    /// 1.96² / 2 more for a spread that is estimated (Guenther, Am. Statist. 35, 1981); to the
+    /// repeat from powers integrated with mpmath to 14 digits, 0.8 at 78,490.5, 99,987.9, 100,010.5.
+    #[test]
+    fn repeats_are_counted_up_to_a_hundred_thousand() {
+        let plan = Plan::new(2, 2, 0.05);
+        let repeats_for = |standardised: f64| {
+            plan.repeats_for((standardised * plan.difference_deviation()).exp_m1())
+        };
+        assert_eq!(repeats_for(0.01), Some(78_491));
+        assert_eq!(repeats_for(0.008_86), Some(99_988));
+        assert_eq!(repeats_for(0.008_859), None);
+        assert_eq!(repeats_for(1e-4), None);
     }
 
     #[test]
@@ -232,6 +269,26 @@ mod tests {
             "with 5 repeats of 5 contenders, differences of 10 % or more will be found (in 80 \
              of 100 such runs, if single figures spread by 2 %)"
         );
+        // The worked difference of 1.2244, and one of 680.5: the noncentrality that has a power of
+        // 80 % with one degree of freedom, where t must exceed 127.3, is 163.17.
+        assert!(Plan::new(3, 3, 0.1).to_string().contains("only differences of 2.3 times or more"));
+        assert!(Plan::new(5, 2, 0.04).to_string().contains("only differences of 682 times"));
+    }
+
+    #[test]
+    fn factors_are_rounded_up() {
+        for (factor, shown) in [
+            (2.01, "2.1"),
+            (2.5, "2.5"),
+            (9.81, "9.9"),
+            (10.0, "10"),
+            (10.2, "11"),
+            (682.0, "682"),
+            (999.5, "1000"),
+            (1e9, "1000"),
+        ] {
+            assert_eq!(times(factor), shown);
+        }
     }
 
     #[test]
@@ -239,5 +296,10 @@ mod tests {
         assert_eq!(coefficient_of_variation(&[(0.1, 1)]), None);
         let found = coefficient_of_variation(&[(0.1, 3), (0.1, 9)]).unwrap();
         assert!((found - 0.1).abs() < 1e-12);
+        // Neither a spread of one figure nor one that is none is counted. Of the others: ln 1.01
+        // twice and ln 1.09 eight times are 0.709322, e^0.0709322 − 1 is 0.0735085.
+        let spreads = [(0.1, 3), (0.9, 1), (0.9, 0), (f64::NAN, 5), (f64::INFINITY, 5), (0.3, 9)];
+        let found = coefficient_of_variation(&spreads).unwrap();
+        assert!((found - 0.271_124_4).abs() < 1e-6, "{found}");
     }
 }

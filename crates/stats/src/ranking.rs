@@ -50,6 +50,8 @@ mod tests {
     fn nothing_separated_shares_everything() {
         assert_eq!(rank_intervals(2, &[]), [RankInterval { best: 1, worst: 2 }; 2]);
         assert!(rank_intervals(0, &[]).is_empty());
+        let of_others = [(0, 2), (2, 1), (5, 7)];
+        assert_eq!(rank_intervals(2, &of_others), rank_intervals(2, &[]));
     }
 
     /// Being told apart is not transitive: only the ends differ.

@@ -64,7 +64,7 @@ impl FixedWidth {
         // The width falls with the root of the number of repeats.
         let needed = have as f64 * (half / allowed).powi(2);
         let needed = needed.ceil().min(self.repeats_max as f64) as usize;
-        let further = needed.max(repeats_min).min(self.repeats_max.max(have + 1));
+        let further = needed.max(repeats_min).min(self.repeats_max);
         Ok(Next::GoOn { further: further.saturating_sub(have).max(1) })
     }
 }
@@ -77,7 +77,10 @@ mod tests {
     fn goes_on_stops_and_gives_up() {
         let rule = FixedWidth { repeats_min: 3, repeats_max: 6, ..FixedWidth::new(0.02) };
         assert_eq!(rule.next(&[]), Ok(Next::GoOn { further: 3 }));
+        assert_eq!(rule.next(&[1.0]), Ok(Next::GoOn { further: 2 }));
         assert_eq!(rule.next(&[1.0, 1.0]), Ok(Next::GoOn { further: 1 }));
+        let at_once = FixedWidth { repeats_min: 0, ..rule };
+        assert!(matches!(at_once.next(&[1.0, 1.0]), Ok(Next::Enough(_))));
         assert!(matches!(rule.next(&[1.0, 1.0, 1.001]), Ok(Next::Enough(_))));
         assert_eq!(rule.next(&[1.0, 2.0, 1.5]), Ok(Next::GoOn { further: 3 }));
         assert!(matches!(rule.next(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0]), Ok(Next::GiveUp(_))));
@@ -89,6 +92,9 @@ mod tests {
         // Spread e^±0.05 at n = 4: half width 3.182·0.0577/2 = 9.2 %; ±4 % takes 5.5 times n.
         let rule = FixedWidth { repeats_min: 2, ..FixedWidth::new(0.04) };
         let values = [0.05f64.exp(), (-0.05f64).exp(), 0.05f64.exp(), (-0.05f64).exp()];
-        assert_eq!(rule.next(&values), Ok(Next::GoOn { further: 18 }));
+        for unit in [1.0, 1000.0, 0.001] {
+            let values = values.map(|value| value * unit);
+            assert_eq!(rule.next(&values), Ok(Next::GoOn { further: 18 }), "{unit}");
+        }
     }
 }

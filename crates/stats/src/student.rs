@@ -84,7 +84,9 @@ mod tests {
             assert!((t - table).abs() < 6e-4, "{confidence} {df}: {t}");
             assert!((two_sided_p(t, df) - (1.0 - confidence)).abs() < 1e-9);
         }
-        assert_eq!(two_sided_quantile(1.0, 4.0), f64::INFINITY);
+        for (confidence, df) in [(1.0, 4.0), (1.1, 4.0), (f64::NAN, 4.0), (0.95, 0.0)] {
+            assert_eq!(two_sided_quantile(confidence, df), f64::INFINITY, "{confidence} {df}");
+        }
     }
 
     #[test]
@@ -96,10 +98,30 @@ mod tests {
 
     #[test]
     fn power_without_a_difference_is_the_error_rate() {
-        for df in [1.0, 2.0, 9.0, 100.0] {
-            let critical = two_sided_quantile(0.95, df);
+        // Down to what many contenders leave for each pair.
+        for (error, df) in [0.05, 1e-3, 1e-5]
+            .into_iter()
+            .flat_map(|error| [1.0, 2.0, 9.0, 100.0].map(|df| (error, df)))
+        {
+            let critical = two_sided_quantile(1.0 - error, df);
             let power = two_sided_power(critical, 0.0, df);
-            assert!((power - 0.05).abs() < 1e-4, "{df}: {power}");
+            assert!((power / error - 1.0).abs() < 1e-3, "{error} {df}: {power}");
         }
+    }
+
+    /// T² is a noncentral F: a Poisson mixture of incomplete beta functions, summed with mpmath.
+    #[test]
+    fn worked_powers() {
+        for (critical, non_centrality, df, expected) in [
+            (12.706, 10.0, 1.0, 0.567_313_935_5),
+            (2.776, 3.0, 4.0, 0.619_381_654_5),
+            (7.649, 9.8, 2.0, 0.798_920_588_2),
+            (2.035, 2.887, 33.0, 0.800_005_936_5),
+        ] {
+            let power = two_sided_power(critical, non_centrality, df);
+            assert!((power - expected).abs() < 2e-6, "{critical} {non_centrality} {df}: {power}");
+        }
+        // Of one degree of freedom the far ends count: 6·10^−10 lies beyond six deviations.
+        assert!(two_sided_power(4.0, 40.0, 1.0) > 1.0 - 1e-10);
     }
 }
