@@ -297,12 +297,8 @@ mod tests {
     #[test]
     fn assumptions_may_have_seeds_of_another_number() {
         let repeats = |assumption_seeds| {
-            let wishes = Wishes {
-                assumptions: true,
-                seeds: Some(4),
-                assumption_seeds,
-                ..Wishes::default()
-            };
+            let wishes =
+                Wishes { assumptions: true, seeds: Some(4), assumption_seeds, ..Wishes::default() };
             let plan = planned("video-2011", &wishes);
             let of = |own: bool| {
                 let tag = |it: &&Planned| it.request.study.as_ref().unwrap().assumption.is_none();
