@@ -23,7 +23,7 @@ const ALIGNMENT: usize = 4096;
 /// The largest request of a plan.
 const LARGEST: usize = 1 << 20;
 /// All sessions together take no longer.
-const SESSIONS_MAX: Duration = Duration::from_secs(120);
+const SESSIONS_MAX: Duration = Duration::from_secs(300);
 /// What `statfs` says of ramfs; the library has no name for it.
 const RAMFS_MAGIC: libc::c_long = 0x8584_58f6;
 /// Reads that tell a drive from what is only called one.

@@ -10,7 +10,7 @@ use units::Bytes;
 use crate::FitError;
 use crate::fitting::fit;
 use crate::parameters::Description;
-use crate::plan::{Kind, Plan, serve};
+use crate::plan::{Kind, Plan, answers, serve};
 use crate::quality::{Compared, quality};
 
 /// How far a hidden parameter is off at most.
@@ -27,7 +27,7 @@ pub struct ClosedLoop {
     pub before: Vec<Compared>,
     /// After it.
     pub after: Vec<Compared>,
-    /// The hidden model against itself with its platter elsewhere: nothing can come nearer
+    /// The hidden model against itself, answering by other chances: nothing can come nearer
     /// but by chance.
     pub itself: Vec<Compared>,
 }
@@ -54,7 +54,7 @@ pub fn closed_loop(
     let plan = Plan::new(model.kind(), span, true, seed);
     let measured = serve(&hidden, random.random(), &plan)?;
     let against = |disk: &DiskDescription| -> Result<Vec<Compared>, FitError> {
-        Ok(quality(&plan, &measured, &serve(disk, 1, &plan)?))
+        Ok(quality(&plan, &measured, &answers(disk, 1, &plan)?))
     };
     let fitted = fit(&plan, &measured, model.clone(), seed, progress)?;
     Ok(ClosedLoop {

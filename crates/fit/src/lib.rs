@@ -16,7 +16,7 @@ pub use fitting::{Fitted, fit, nearest};
 pub use here::{Place, ThisDisk};
 pub use hidden::{ClosedLoop, closed_loop};
 pub use parameters::Description;
-pub use plan::{Kind, Plan, Role, Session, Times, serve};
+pub use plan::{Kind, Plan, Role, Session, Times, answers, serve};
 pub use quality::{Compared, quality, worst};
 
 /// Why a disk could not be measured or fitted.

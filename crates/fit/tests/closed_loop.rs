@@ -1,7 +1,7 @@
 //! A drive that is hidden from the fit is found by its answers, in virtual time.
 
 use disk::{Asked, DISKS, DiskDescription};
-use fit::{Description, Kind, Plan, Role, Session, fit, quality, serve, worst};
+use fit::{Description, Kind, Plan, Role, Session, answers, fit, quality, serve, worst};
 use units::Bytes;
 
 fn shipped(name: &str) -> &'static str {
@@ -68,4 +68,43 @@ fn a_device_is_asked_for_reads_alone() {
             assert_eq!(asked.operation, disk::Operation::Read);
         }
     }
+}
+
+#[test]
+fn a_plan_takes_five_minutes_at_most() {
+    let slow = shipped("seagate-st2000dm006-fitted")
+        .replace("rpm = 7200", "rpm = 5040")
+        .replace("average = \"13.4ms\"", "average = \"17.4ms\"")
+        .replace("full = \"24ms\"", "full = \"31.2ms\"");
+    for (kind, text) in [(Kind::Drive, slow.as_str()), (Kind::Ssd, shipped("samsung-870-evo"))] {
+        let disk = DiskDescription::parse("slow", text).unwrap();
+        let span = if kind == Kind::Drive { Bytes::from_gib(1800) } else { Bytes::from_mib(256) };
+        let plan = Plan::new(kind, span, true, 1);
+        let answered = serve(&disk, 1, &plan).unwrap();
+        let taken = plan.sessions.iter().zip(&answered).map(|(session, times)| {
+            times.iter().map(|time| time.0 as f64 / 1e9).sum::<f64>() / session.depth as f64
+        });
+        let taken: f64 = taken.sum();
+        assert!(taken < 300.0, "{kind:?}: {taken} s");
+    }
+}
+
+#[test]
+fn more_answers_of_a_model_are_of_the_same_disk() {
+    let drive = DiskDescription::parse("drive", shipped("seagate-st2000dm006")).unwrap();
+    let along = (0..50).map(|nth| Asked::read(nth * 512, 512)).collect();
+    let plan = Plan {
+        kind: Kind::Drive,
+        span: Bytes::from_gib(1600),
+        sessions: vec![
+            reads("at random", Role::HeldOut, 1000, 8, 0),
+            Session { name: "along", role: Role::HeldOut, depth: 1, requests: along },
+        ],
+    };
+    let (once, often) = (serve(&drive, 1, &plan).unwrap(), answers(&drive, 1, &plan).unwrap());
+    assert!(often[0].len() > 2 * once[0].len());
+    // Other answers to the same requests, and what runs along the disk still does.
+    let seen: std::collections::BTreeSet<_> = often[0].iter().collect();
+    assert!(seen.len() > 2 * once[0].iter().collect::<std::collections::BTreeSet<_>>().len());
+    assert!(worst(&quality(&plan, &once, &often)).unwrap() < 0.1);
 }

@@ -50,7 +50,7 @@ fn against(model: &str, variants: u64) -> Ended {
     let mut found = 0;
     print(&format!(
         "{model}, each parameter that is fitted up to 30 % off: largest error of p50, p95 and p99 on \
-         held-out requests; itself: the hidden model, its platter elsewhere\n\n{:>7} {:>12} {:>10} \
+         held-out requests; itself: the hidden model, answering by other chances\n\n{:>7} {:>12} {:>10} \
          {:>10}\n",
         "variant", "before", "after", "itself"
     ))?;
@@ -89,7 +89,7 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
                        of it with --device, by reading alone";
         return Err(Failure::new(Exit::Refused, problem.to_owned()));
     }
-    say!("the disk: about two minutes; anything else that uses it spoils what is measured");
+    say!("the disk: five minutes at most; anything else that uses it spoils what is measured");
     let plan = Plan::new(disk.kind(), disk.span(), disk.writes(), SEED);
     let measured = disk.serve(&plan, |session| say!("  {session}")).map_err(failed)?;
     let processor = processor(lab, arguments)?;
@@ -101,7 +101,7 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     let fitted =
         fit::fit(&plan, &measured, nearest, SEED, |what| say!("  {what}")).map_err(failed)?;
     let model = fitted.description.disk().map_err(failed)?;
-    let answers = fit::serve(&model, SEED, &plan).map_err(failed)?;
+    let answers = fit::answers(&model, SEED, &plan).map_err(failed)?;
     let compared = fit::quality(&plan, &measured, &answers);
     let source = source(&place, &compared);
     let sectors = disk.size().0 / units::SECTOR_BYTES;
