@@ -1,22 +1,31 @@
-//! From answers to parameters: a pure function. The search is CMA-ES over the logarithms of the
-//! parameters, so that times of nanoseconds and of milliseconds weigh alike.
+//! From answers to parameters: a pure function. All is over the logarithms of the parameters, so that
+//! times of nanoseconds and of milliseconds weigh alike. First downhill; where that ends far off, as
+//! with a disk that is none of the models, CMA-ES looks farther round.
 
 use cmaes::{CMAESOptions, DVector};
-use units::Nanos;
 
 use crate::FitError;
 use crate::parameters::{Description, Named, Unknown};
-use crate::plan::{Plan, Role, Times, serve};
-use crate::quality::{ascending, quantile};
+use crate::plan::{Plan, Role, Times};
+use crate::polish::polish;
+use crate::target::Target;
 
 /// The first step of the search, in logarithms: most of what is 30 % off lies within it.
 const STEP: f64 = 0.2;
 /// A parameter is looked for within this factor of where the search begins.
 const FARTHEST: f64 = 8.0;
-/// What a model that cannot be built is worth.
-const IMPOSSIBLE: f64 = 1e3;
-/// Where the platter of a candidate stands: anywhere, since nobody knows where the disk's did.
-const SEED: u64 = 20;
+/// What a parameter is moved by to see what it does: widely first, lest chance hides it.
+const WIDTHS: [f64; 3] = [0.1, 0.05, 0.02];
+/// A distance at which nothing better is looked for by chance: 2 % off in the mean.
+const NEAR: f64 = 4e-4;
+/// Generations of what is looked for by chance.
+const GENERATIONS: usize = 60;
+/// Steps of each width at most.
+const STEPS: usize = 6;
+/// So many choices of counts are tried with other parameters.
+const COUNTS: usize = 12;
+/// And so many of them to the end.
+const FINALISTS: usize = 3;
 
 /// A model that was fitted.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,16 +87,94 @@ pub fn fit(
             progress(doing);
             let unknowns = told_by(role);
             let target = Target::new(plan, measured, &[role]);
-            description = search(&target, description, &unknowns, STEP, 90, seed)?;
+            let target = target.weighed(&description, &unknowns, seed);
+            description = found(&target, description, &unknowns, seed)?;
             fitted.extend(unknowns);
         }
     }
     progress("all");
     let target = Target::new(plan, measured, &[Role::Reads, Role::Writes]);
-    let description = search(&target, description, &fitted, STEP / 4.0, 40, seed)?;
+    let target = target.weighed(&description, &fitted, seed);
+    let description = polished(&target, &description, &fitted, &WIDTHS, STEPS);
     Ok(Fitted { description, fitted })
 }
 
+/// Downhill from where it begins; looked for by chance where that ends far off.
+fn found(
+    target: &Target,
+    start: Description,
+    unknowns: &[Unknown],
+    seed: u64,
+) -> Result<Description, FitError> {
+    let downhill = counted(target, &start, unknowns);
+    if target.distance(&downhill) <= NEAR {
+        return Ok(downhill);
+    }
+    let chance = search(target, downhill.clone(), unknowns, STEP, GENERATIONS, seed)?;
+    let chance = counted(target, &chance, unknowns);
+    Ok(nearest_of(target, vec![downhill, chance], 1).pop().unwrap_or(start))
+}
+
+/// Each parameter of `start` by this logarithm more.
+fn moved(start: &Description, unknowns: &[Unknown], point: &[f64]) -> Description {
+    let mut candidate = start.clone();
+    for (unknown, logarithm) in unknowns.iter().zip(point) {
+        candidate.scale(unknown, logarithm.exp().clamp(1.0 / FARTHEST, FARTHEST));
+    }
+    candidate
+}
+
+/// Downhill as far as it goes.
+fn polished(
+    target: &Target,
+    start: &Description,
+    unknowns: &[Unknown],
+    widths: &[f64],
+    steps: usize,
+) -> Description {
+    let misses = |point: &[f64]| target.misses(&moved(start, unknowns, point));
+    let point = polish(misses, vec![0.0; unknowns.len()], widths, steps);
+    moved(start, unknowns, &point)
+}
+
+/// Downhill, with other counts of what there is few of too: between counts nothing goes downhill,
+/// and what is best of the other parameters is another for each.
+fn counted(target: &Target, start: &Description, unknowns: &[Unknown]) -> Description {
+    let near = polished(target, start, unknowns, &WIDTHS, STEPS);
+    let mut others = vec![near.clone()];
+    for unknown in unknowns.iter().filter(|unknown| unknown.is_few()) {
+        others = others.iter().flat_map(|other| with_other_counts(other, unknown)).collect();
+    }
+    if others.len() == 1 {
+        return near;
+    }
+    let others = nearest_of(target, others, COUNTS);
+    let others = others.iter().map(|other| polished(target, other, unknowns, &WIDTHS[1..2], 2));
+    let others = nearest_of(target, others.collect(), FINALISTS);
+    let others = others.iter().map(|other| polished(target, other, unknowns, &WIDTHS, STEPS));
+    nearest_of(target, others.chain([near.clone()]).collect(), 1).pop().unwrap_or(near)
+}
+
+/// From half of a count to twice as many.
+fn with_other_counts(model: &Description, unknown: &Unknown) -> Vec<Description> {
+    let count = model.get(unknown).unwrap_or(1.0);
+    let scaled = |new: u64| {
+        let mut other = model.clone();
+        other.scale(unknown, new as f64 / count);
+        other
+    };
+    ((count / 2.0).ceil() as u64..=(count * 2.0) as u64).map(scaled).collect()
+}
+
+/// The nearest so many, the nearest first.
+fn nearest_of(target: &Target, models: Vec<Description>, many: usize) -> Vec<Description> {
+    let mut rated: Vec<_> =
+        models.into_iter().map(|model| (target.distance(&model), model)).collect();
+    rated.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rated.into_iter().take(many).map(|(_, model)| model).collect()
+}
+
+/// The best that chance finds.
 fn search(
     target: &Target,
     start: Description,
@@ -96,13 +183,7 @@ fn search(
     generations: usize,
     seed: u64,
 ) -> Result<Description, FitError> {
-    let at = |point: &DVector<f64>| {
-        let mut candidate = start.clone();
-        for (unknown, logarithm) in unknowns.iter().zip(point.iter()) {
-            candidate.scale(unknown, logarithm.exp().clamp(1.0 / FARTHEST, FARTHEST));
-        }
-        candidate
-    };
+    let at = |point: &DVector<f64>| moved(&start, unknowns, point.as_slice());
     let beginning = vec![0.0; unknowns.len()];
     let mut state = CMAESOptions::new(beginning, step)
         .seed(seed)
@@ -113,61 +194,5 @@ fn search(
     match found.overall_best {
         Some(best) if best.value < target.distance(&start) => Ok(at(&best.point)),
         _ => Ok(start),
-    }
-}
-
-/// Percentiles that are compared, and how much each counts.
-const PERCENTILES: [(f64, f64); 13] = [
-    (0.02, 0.5),
-    (0.1, 1.0),
-    (0.2, 1.0),
-    (0.3, 1.0),
-    (0.4, 1.0),
-    (0.5, 2.0),
-    (0.6, 1.0),
-    (0.7, 1.0),
-    (0.8, 1.0),
-    (0.9, 1.0),
-    (0.95, 2.0),
-    (0.97, 1.0),
-    (0.99, 2.0),
-];
-
-/// What a model's answers are compared with.
-struct Target {
-    plan: Plan,
-    measured: Vec<Vec<Nanos>>,
-}
-
-impl Target {
-    fn new(plan: &Plan, measured: &[Times], roles: &[Role]) -> Target {
-        let plan_of = plan.only(roles);
-        let kept =
-            plan.sessions.iter().zip(measured).filter(|(session, _)| {
-                session.role == Role::Prepare || roles.contains(&session.role)
-            });
-        Target { measured: kept.map(|(_, times)| ascending(times)).collect(), plan: plan_of }
-    }
-
-    /// Mean square distance of the logarithms of times at equal percentiles, over all sessions.
-    fn distance(&self, candidate: &Description) -> f64 {
-        let answers = candidate.disk().and_then(|disk| serve(&disk, SEED, &self.plan));
-        let Ok(answers) = answers else { return IMPOSSIBLE };
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for ((session, measured), answer) in
-            self.plan.sessions.iter().zip(&self.measured).zip(&answers)
-        {
-            if session.role == Role::Prepare || measured.is_empty() || answer.is_empty() {
-                continue;
-            }
-            let answer = ascending(answer);
-            let logarithm = |time: Nanos| (time.0.max(1) as f64).ln();
-            for (part, weight) in PERCENTILES {
-                let miss = logarithm(quantile(&answer, part)) - logarithm(quantile(measured, part));
-                sum += weight * miss * miss;
-                weights += weight;
-            }
-        }
-        if weights > 0.0 { sum / weights } else { IMPOSSIBLE }
     }
 }

@@ -10,7 +10,9 @@ mod here;
 mod hidden;
 mod parameters;
 mod plan;
+mod polish;
 mod quality;
+mod target;
 
 pub use fitting::{Fitted, fit, nearest};
 pub use here::{Place, ThisDisk};

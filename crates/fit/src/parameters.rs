@@ -18,11 +18,20 @@ pub(crate) struct Unknown {
     pub(crate) told_by: Role,
 }
 
+impl Unknown {
+    /// Whether it counts what there is few of.
+    pub(crate) fn is_few(&self) -> bool {
+        self.form == Form::Few
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Time,
     Size,
     Whole,
+    /// A whole number so small that one more is another disk.
+    Few,
     Rate,
 }
 
@@ -55,8 +64,8 @@ const OF_AN_SSD: &[Unknown] = &[
     unknown("read", Form::Time, Role::Reads),
     unknown("command_read", Form::Time, Role::Reads),
     unknown("command_interval", Form::Time, Role::Reads),
-    unknown("channels", Form::Whole, Role::Reads),
-    unknown("dies_per_channel", Form::Whole, Role::Reads),
+    unknown("channels", Form::Few, Role::Reads),
+    unknown("dies_per_channel", Form::Few, Role::Reads),
     unknown("channel_mb_per_s", Form::Rate, Role::Reads),
     unknown("link_mb_per_s", Form::Rate, Role::Reads),
     unknown("queue_depth", Form::Whole, Role::Reads),
@@ -163,7 +172,7 @@ impl Description {
         let value = match unknown.form {
             Form::Time => format!("{}ns", new.round().max(1.0)).into(),
             Form::Size => format!("{}K", (new / 1024.0).round().max(64.0)).into(),
-            Form::Whole => toml::Value::Integer(new.round().max(1.0) as i64),
+            Form::Whole | Form::Few => toml::Value::Integer(new.round().max(1.0) as i64),
             Form::Rate => toml::Value::Float((new * 10.0).round().max(1.0) / 10.0),
         };
         let mut keys = unknown.key.split('.').rev();

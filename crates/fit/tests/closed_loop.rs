@@ -70,6 +70,48 @@ fn a_device_is_asked_for_reads_alone() {
     }
 }
 
+/// A small SSD's plan: few pages, so that it is soon filled.
+fn of_a_small_ssd() -> Plan {
+    let pages = 4096;
+    let session = |name, role, depth, requests| Session { name, role, depth, requests };
+    let reads = |count: u64, size: u64, salt: u64| -> Vec<Asked> {
+        let place = |nth: u64| (nth * 2_654_435_761 + salt) % pages * 8 / size * size;
+        (0..count).map(|nth| Asked::read(place(nth), size)).collect()
+    };
+    let filling = (0..pages * 8 / 2048).map(|piece| Asked::write(piece * 2048, 2048)).collect();
+    Plan {
+        kind: Kind::Ssd,
+        span: Bytes(pages * 4096),
+        sessions: vec![
+            session("filling", Role::Prepare, 1, filling),
+            session("one", Role::Reads, 1, reads(200, 8, 0)),
+            session("large", Role::Reads, 1, reads(200, 128, 0)),
+            session("eight", Role::Reads, 8, reads(2000, 8, 5)),
+            session("held out", Role::HeldOut, 6, reads(2000, 8, 77)),
+        ],
+    }
+}
+
+#[test]
+fn an_ssd_is_found_by_its_reads_with_as_many_dies() {
+    let text = shipped("samsung-870-evo");
+    let hidden = text
+        .replace("channels = 8", "channels = 10")
+        .replace("read = \"46us\"", "read = \"57us\"")
+        .replace("command_interval = \"3us\"", "command_interval = \"2.5us\"");
+    let hidden = DiskDescription::parse("hidden", &hidden).unwrap();
+    let plan = of_a_small_ssd();
+    let measured = serve(&hidden, 5, &plan).unwrap();
+    let start = Description::parse("start", text).unwrap();
+    let fitted = fit(&plan, &measured, start, 1, |_| {}).unwrap();
+    let found = answers(&fitted.description.disk().unwrap(), 1, &plan).unwrap();
+    let found = worst(&quality(&plan, &measured, &found)).unwrap();
+    assert!(found < 0.02, "{found}");
+    let table: toml::Table = fitted.description.text().parse().unwrap();
+    let count = |key: &str| table["ssd"][key].as_integer().unwrap();
+    assert_eq!(count("channels") * count("dies_per_channel"), 20);
+}
+
 #[test]
 fn a_plan_takes_five_minutes_at_most() {
     let slow = shipped("seagate-st2000dm006-fitted")
