@@ -16,14 +16,12 @@ use io_uring::{IoUring, opcode, types};
 use units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::FitError;
-use crate::plan::{Kind, Plan, Session, Times, counts};
+use crate::plan::{Kind, LONGEST, Plan, Session, Times, counts};
 
 /// Direct I/O wants memory at such an address.
 const ALIGNMENT: usize = 4096;
 /// The largest request of a plan.
 const LARGEST: usize = 1 << 20;
-/// All sessions together take no longer.
-const SESSIONS_MAX: Duration = Duration::from_secs(300);
 /// What `statfs` says of ramfs; the library has no name for it.
 const RAMFS_MAGIC: libc::c_long = 0x8584_58f6;
 /// Reads that tell a drive from what is only called one.
@@ -258,7 +256,7 @@ impl ThisDisk {
         let began = Instant::now();
         for (nth, session) in plan.sessions.iter().enumerate() {
             progress(session.name);
-            let left = SESSIONS_MAX.saturating_sub(began.elapsed());
+            let left = LONGEST.saturating_sub(began.elapsed());
             let part = left / (plan.sessions.len() - nth) as u32;
             answers.push(self.session(session, part).map_err(failed)?);
         }

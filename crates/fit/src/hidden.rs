@@ -52,7 +52,7 @@ pub fn closed_loop(
         Kind::Ssd => SSD_SPAN,
     };
     let plan = Plan::new(model.kind(), span, true, seed);
-    let measured = serve(&hidden, random.random(), &plan)?;
+    let measured = plan.in_time(serve(&hidden, random.random(), &plan)?);
     let against = |disk: &DiskDescription| -> Result<Vec<Compared>, FitError> {
         Ok(quality(&plan, &measured, &answers(disk, 1, &plan)?))
     };

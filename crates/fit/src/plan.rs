@@ -1,5 +1,7 @@
 //! What is asked of a disk, and what a model answers.
 
+use std::time::Duration;
+
 use disk::{Asked, DiskDescription, Options, Replay};
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -13,6 +15,8 @@ use crate::FitError;
 const SMALL: u64 = 8;
 /// Sectors of a large request: 1 MiB.
 const LARGE: u64 = 2048;
+/// All sessions together take no longer.
+pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 /// So often a model answers where it is judged.
 const TIMES_OVER: u64 = 8;
 /// Of an SSD's model, as many times what is measured: no garbage is collected in a few minutes.
@@ -81,6 +85,23 @@ impl Plan {
             sessions.retain(|session| !session.requests.iter().any(writing));
         }
         Plan { kind, span, sessions }
+    }
+
+    /// What of `answers` a disk gives within [`LONGEST`].
+    pub(crate) fn in_time(&self, answers: Vec<Times>) -> Vec<Times> {
+        let mut left = LONGEST.as_nanos() as u64;
+        let cut = self.sessions.iter().zip(answers).map(|(session, mut times)| {
+            let mut of_session = left.saturating_mul(session.depth as u64);
+            let all = times.len();
+            times.retain(|time| {
+                let fits = time.0 <= of_session;
+                of_session = if fits { of_session - time.0 } else { 0 };
+                fits
+            });
+            left = if times.len() < all { 0 } else { of_session / session.depth as u64 };
+            times
+        });
+        cut.collect()
     }
 
     /// The same requests, those at random in another order.
@@ -180,9 +201,9 @@ impl Places {
                 self.along(0.5, 600, 1024, Asked::read),
             ),
             said("writes of 16 KiB, flushes", Role::HeldOut, 1, self.flushed(1000, 32)),
-            // The slowest of these wait for others by chance: fewer would not tell two equal
-            // disks from different ones. Last, it has what time the others leave.
-            said("random reads of 4 KiB, 8", Role::HeldOut, 8, self.reads(6500, SMALL)),
+            // The slowest of these wait for others by chance: the fewer there are, the farther is
+            // a disk from an equal one. Last, it has what time the others leave.
+            said("random reads of 4 KiB, 8", Role::HeldOut, 8, self.reads(12_000, SMALL)),
         ]
     }
 
@@ -271,4 +292,33 @@ pub fn answers(model: &DiskDescription, seed: u64, plan: &Plan) -> Result<Vec<Ti
 /// Whether a request's time is one of its session's: beside flushes, writes only fill a cache.
 pub(crate) fn counts(session: &Session, asked: &Asked) -> bool {
     asked.operation == disk::Operation::Flush || !session.requests.contains(&Asked::FLUSH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_sessions_have_what_time_is_left() {
+        let of =
+            |depth, count| session("reads", Role::Reads, depth, vec![Asked::read(0, SMALL); count]);
+        let plan = Plan {
+            kind: Kind::Drive,
+            span: Bytes(0),
+            sessions: vec![of(1, 3), of(2, 5), of(1, 1)],
+        };
+        let of_seconds = |seconds: &[u64]| -> Times {
+            seconds.iter().map(|seconds| Nanos::from_secs(*seconds)).collect()
+        };
+        let answers = |last: u64| {
+            vec![of_seconds(&[50, 50, 50]), of_seconds(&[60, 60, 60, 60, last]), of_seconds(&[30])]
+        };
+        // Two at a time take half as long: 150 s and 120 s and 10 s leave 20 s.
+        let cut = plan.in_time(answers(20));
+        assert_eq!(cut.iter().map(Vec::len).collect::<Vec<_>>(), [3, 5, 0]);
+        // What ends the time ends the session, and there is none for those after it.
+        let cut = plan.in_time(answers(80));
+        assert_eq!(cut.iter().map(Vec::len).collect::<Vec<_>>(), [3, 4, 0]);
+        assert_eq!(plan.in_time(vec![of_seconds(&[1]); 3]), vec![of_seconds(&[1]); 3]);
+    }
 }

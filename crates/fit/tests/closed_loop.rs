@@ -113,7 +113,7 @@ fn an_ssd_is_found_by_its_reads_with_as_many_dies() {
 }
 
 #[test]
-fn a_plan_takes_five_minutes_at_most() {
+fn a_plan_leaves_its_last_session_a_third_of_five_minutes() {
     let slow = shipped("seagate-st2000dm006-fitted")
         .replace("rpm = 7200", "rpm = 5040")
         .replace("average = \"13.4ms\"", "average = \"17.4ms\"")
@@ -126,8 +126,9 @@ fn a_plan_takes_five_minutes_at_most() {
         let taken = plan.sessions.iter().zip(&answered).map(|(session, times)| {
             times.iter().map(|time| time.0 as f64 / 1e9).sum::<f64>() / session.depth as f64
         });
-        let taken: f64 = taken.sum();
-        assert!(taken < 300.0, "{kind:?}: {taken} s");
+        // The last session has what time the others leave.
+        let taken: f64 = taken.take(plan.sessions.len() - 1).sum();
+        assert!(taken < 200.0, "{kind:?}: {taken} s");
     }
 }
 
