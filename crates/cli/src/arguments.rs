@@ -109,7 +109,8 @@ pub(crate) struct StoreArgument {
 impl StoreArgument {
     /// What a command that is told to the user ends with, so that it finds the same database.
     pub(crate) fn told(&self) -> String {
-        self.path.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()))
+        let told = |path: &PathBuf| format!(" --store {}", report::quoted(&path.to_string_lossy()));
+        self.path.as_ref().map_or(String::new(), told)
     }
 }
 

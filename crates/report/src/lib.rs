@@ -36,4 +36,5 @@ pub use formats::{
     FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html, write_escaped,
 };
 pub use redaction::redacted;
+pub use repeat::quoted;
 pub use wording::counted;

@@ -60,8 +60,8 @@ fn is_default(choice: &WorkloadChoice, scale: f64) -> bool {
     })
 }
 
-/// For a shell.
-fn quoted(word: &str) -> String {
+/// A word of a command as one types it: quoted where a shell would read it otherwise.
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:@%+^".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

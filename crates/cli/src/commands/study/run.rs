@@ -60,10 +60,14 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     asked.finish(&session.store, &documents, ended)
 }
 
-/// Options that would do nothing where a study only goes on with what was begun.
+/// Options that would do nothing, above all where a study only goes on with what was begun.
 fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
     let chooses = !arguments.only.is_empty() || arguments.no_assumptions;
     let why = match (goes_on, chooses, arguments.dry_run) {
+        _ if arguments.no_assumptions && arguments.assumption_seeds.is_some() => {
+            "--assumption-seeds says how often assumptions are tried, and --no-assumptions that they are \
+             not: leave one of them out"
+        }
         (true, true, _) => {
             "--only and --no-assumptions choose what is begun, and --resume goes on with what was; \
              beside it they need --scale"
