@@ -181,6 +181,37 @@ mod tests {
     }
 
     #[test]
+    fn an_exact_multiple_has_no_decimals() {
+        assert_eq!(Bytes(1 << 10).to_string(), "1 KiB");
+        assert_eq!(Bytes(1 << 20).to_string(), "1 MiB");
+        assert_eq!(Bytes(1 << 30).to_string(), "1 GiB");
+        assert_eq!(Bytes(5 << 40).to_string(), "5 TiB");
+        assert_eq!(Bytes((1 << 30) + (1 << 20)).to_string(), "1.00 GiB");
+    }
+
+    #[test]
+    fn whole_units_are_powers_of_1024() {
+        assert_eq!(Bytes::from_kib(3), Bytes(3_072));
+        assert_eq!(Bytes::from_mib(3), Bytes(3_145_728));
+        assert_eq!(Bytes::from_gib(3), Bytes(3_221_225_472));
+        assert_eq!(Bytes::from_gib(u64::MAX), Bytes(u64::MAX));
+    }
+
+    #[test]
+    fn sums_and_products_stop_at_the_largest_number() {
+        assert_eq!(Bytes(40) + Bytes(2), Bytes(42));
+        assert_eq!(Bytes(u64::MAX) + Bytes(2), Bytes(u64::MAX));
+        let mut total = Bytes(40);
+        total += Bytes(2);
+        assert_eq!(total, Bytes(42));
+        assert_eq!(Bytes(40) * 3, Bytes(120));
+        assert_eq!(Bytes(u64::MAX) * 3, Bytes(u64::MAX));
+        assert_eq!([Bytes(1), Bytes(2), Bytes(39)].into_iter().sum::<Bytes>(), Bytes(42));
+        assert_eq!(Bytes(4_097).round_up(4_096), Bytes(8_192));
+        assert_eq!(Bytes(4_096).round_up(4_096), Bytes(4_096));
+    }
+
+    #[test]
     fn json_is_a_plain_number_and_text_is_accepted() {
         assert_eq!(serde_json::to_string(&Bytes(4096)).unwrap(), "4096");
         assert_eq!(serde_json::from_str::<Bytes>("\"4K\"").unwrap(), Bytes(4096));

@@ -37,3 +37,15 @@ impl fmt::Display for Lba {
         write!(f, "sector {}", self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_sectors_of_512_bytes() {
+        assert_eq!(Lba(3).byte_offset(), Bytes(1_536));
+        assert_eq!(Lba(40) + 2, Lba(42));
+        assert_eq!(Lba(42).to_string(), "sector 42");
+    }
+}

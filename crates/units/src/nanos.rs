@@ -149,6 +149,8 @@ mod tests {
         assert_eq!(shown(999), "999 ns");
         assert_eq!(shown(59_200), "59.2 µs");
         assert_eq!(shown(999_900), "1000 µs");
+        assert_eq!(shown(1_000_000), "1.00 ms");
+        assert_eq!(shown(10_500_000), "10.5 ms");
         assert_eq!(shown(1_400_000_000), "1.40 s");
         assert_eq!(shown(725_000_000_000), "12 min 5 s");
         assert_eq!(shown(12_000_000_000_000), "3 h 20 min");
@@ -165,5 +167,35 @@ mod tests {
             "`ten` is not a time: its unit is not known (examples: 250us, 10ms, 1.5s, 2min, 1h)"
         );
         assert!("5".parse::<Nanos>().is_err(), "a time without a unit is ambiguous");
+    }
+
+    #[test]
+    fn converts() {
+        assert_eq!(Nanos::from_micros(3), Nanos(3_000));
+        assert_eq!(Nanos::from_millis(3), Nanos(3_000_000));
+        assert_eq!(Nanos::from_secs(3), Nanos(3_000_000_000));
+        assert_eq!(Nanos::from_secs(u64::MAX), Nanos(u64::MAX));
+        assert_eq!(Nanos::from_secs_f64(1.5), Nanos(1_500_000_000));
+        assert_eq!(Nanos::from_secs_f64(-1.5), Nanos::ZERO);
+        assert_eq!(Nanos::from_secs_f64(f64::NAN), Nanos::ZERO);
+        assert_eq!(Nanos(1_500_000_000).as_secs_f64(), 1.5);
+        assert_eq!(Nanos(1_500_000).as_millis_f64(), 1.5);
+        let duration = std::time::Duration::new(2, 7);
+        assert_eq!(Nanos::from(duration), Nanos(2_000_000_007));
+        assert_eq!(std::time::Duration::from(Nanos(2_000_000_007)), duration);
+        assert_eq!(Nanos::from(std::time::Duration::MAX), Nanos(u64::MAX));
+    }
+
+    #[test]
+    fn arithmetic_stops_at_zero_and_at_the_longest_time() {
+        assert_eq!(Nanos(40) + Nanos(2), Nanos(42));
+        assert_eq!(Nanos(u64::MAX) + Nanos(2), Nanos(u64::MAX));
+        let mut total = Nanos(40);
+        total += Nanos(2);
+        assert_eq!(total, Nanos(42));
+        assert_eq!(Nanos(44) - Nanos(2), Nanos(42));
+        assert_eq!(Nanos(2) - Nanos(44), Nanos::ZERO);
+        assert_eq!(Nanos(2).saturating_sub(Nanos(44)), Nanos::ZERO);
+        assert_eq!([Nanos(1), Nanos(2), Nanos(39)].into_iter().sum::<Nanos>(), Nanos(42));
     }
 }

@@ -81,3 +81,30 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::significant;
+
+    #[test]
+    fn keeps_the_asked_digits() {
+        assert_eq!(significant(1.4567, 3), "1.46");
+        assert_eq!(significant(0.01234, 3), "0.0123");
+        assert_eq!(significant(-0.01234, 3), "-0.0123");
+        assert_eq!(significant(0.0, 3), "0");
+        assert_eq!(significant(f64::INFINITY, 3), "inf");
+    }
+
+    #[test]
+    fn never_drops_a_digit_before_the_point() {
+        assert_eq!(significant(1_235.5, 3), "1236");
+        assert_eq!(significant(123.4, 3), "123");
+    }
+
+    #[test]
+    fn rounding_up_to_a_power_of_ten_adds_no_digit() {
+        assert_eq!(significant(9.996, 3), "10.0");
+        assert_eq!(significant(99.96, 3), "100");
+        assert_eq!(significant(0.09996, 3), "0.100");
+    }
+}
