@@ -12,6 +12,8 @@ mod atom;
 mod beside_tests;
 mod catalogue;
 mod describe;
+#[cfg(test)]
+mod error_rate_tests;
 mod execution;
 #[cfg(test)]
 mod execution_tests;
