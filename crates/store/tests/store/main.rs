@@ -5,7 +5,7 @@ mod damaged;
 use std::collections::BTreeMap;
 
 use measure::{CpuTime, DeviceUse, Latencies};
-use store::{Environment, NewRun, RunState, Store, StoreError};
+use store::{Environment, NewRun, RunHeader, RunState, Store, StoreError};
 use trial::{Outcome, SpaceUse, Step, TrialRecord, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::{Cache, PhaseResult, PhaseStatus, Seed};
@@ -101,6 +101,12 @@ fn a_run_comes_back_as_it_was_stored() {
     let mut store = Store::open(&path).unwrap();
     let stored = store.run("latest").unwrap();
     assert_eq!(stored.header.id, run);
+    assert_eq!(stored.header.environment.0["kernel"], "6.1");
+    let created: jiff::Timestamp = stored.header.created.parse().unwrap();
+    assert!(created.duration_until(jiff::Timestamp::now()).abs().as_secs() < 3600, "{created}");
+    assert!(!stored.header.is_simulated(), "it has no lab");
+    let in_lab = RunHeader { lab_id: Some("l".to_owned()), ..stored.header.clone() };
+    assert!(in_lab.is_simulated());
     assert_eq!(stored.header.seed, u64::MAX);
     assert_eq!(stored.header.contenders, ["b", "a"]);
     assert_eq!(stored.header.workloads, ["unpack", "tree"]);
@@ -167,18 +173,36 @@ fn a_lost_trial_leaves_no_figure_when_it_is_run_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("r.db");
     let mut store = Store::open(&path).unwrap();
-    let run = create(&mut store, &[spec("a", 0), spec("b", 0)]);
-    finish(&mut store, &run, 0, &Outcome::Lost { reason: "killed".to_owned() });
-    finish(&mut store, &run, 1, &Outcome::Done);
-    assert_eq!(store.run_header(&run).unwrap().state, RunState::Open);
-    assert_eq!(store.run_lost_again(&run).unwrap(), [0]);
-    assert_eq!(store.run_again(&run).unwrap(), BTreeMap::from([(0, 1)]));
-    let stored = store.run(&run).unwrap();
-    assert!(stored.trials[0].outcome.is_none() && stored.trials[0].phases.is_empty());
-    assert_eq!(stored.trials[1].outcome, Some(Outcome::Done));
+    let run = create(&mut store, &[spec("a", 0), spec("b", 0), spec("c", 0)]);
     finish(&mut store, &run, 0, &Outcome::Done);
-    assert_eq!(store.run(&run).unwrap().trials[0].phases.len(), 1);
+    assert!(store.run_lost_again(&run).unwrap().is_empty(), "none was lost");
+    assert_eq!(store.run_again(&run).unwrap(), BTreeMap::new());
+    finish(&mut store, &run, 1, &Outcome::Lost { reason: "killed".to_owned() });
+    finish(&mut store, &run, 2, &Outcome::Done);
+    assert_eq!(store.run_header(&run).unwrap().state, RunState::Open);
+    assert_eq!(store.run_lost_again(&run).unwrap(), [1]);
+    assert_eq!(store.run_again(&run).unwrap(), BTreeMap::from([(1, 1)]));
+    let stored = store.run(&run).unwrap();
+    assert!(stored.trials[1].outcome.is_none() && stored.trials[1].phases.is_empty());
+    assert_eq!(stored.trials[0].outcome, Some(Outcome::Done));
+    finish(&mut store, &run, 1, &Outcome::Done);
+    assert_eq!(store.run(&run).unwrap().trials[1].phases.len(), 1);
     assert_eq!(store.run_header(&run).unwrap().state, RunState::Complete);
+}
+
+/// The home of the user who runs the tests, or what they set in its place.
+#[test]
+fn the_default_store_is_in_the_users_data_directory() {
+    let path = Store::default_path();
+    assert!(path.is_absolute() && path.ends_with("fstrial/results.db"), "{}", path.display());
+}
+
+#[test]
+fn a_path_that_cannot_be_had_is_named_with_its_cause() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("n".repeat(300));
+    let Err(error) = Store::open(&path) else { panic!("no filesystem has such long names") };
+    assert!(error.to_string().contains("File name too long"), "{error}");
 }
 
 #[test]
