@@ -64,6 +64,13 @@ pub(crate) fn another_disk_under_the_same_number() -> Ending {
     let refusal =
         Claim::adopt(device.try_clone().unwrap(), None, other, tools.clone()).unwrap_err();
     assert!(refusal.rule.contains("disk sequence number"), "{refusal}");
+    // A descriptor that leads elsewhere: to another device, or to no device at all.
+    let neighbour = Disk::blank(16);
+    for elsewhere in [neighbour.node.clone(), neighbour.image()] {
+        let inherited = std::fs::File::open(elsewhere).unwrap().into();
+        let refusal = Claim::adopt(inherited, None, state.clone(), tools.clone()).unwrap_err();
+        assert!(refusal.rule.contains("is another file"), "{refusal}");
+    }
     let claim = Claim::adopt(device, None, state, tools).unwrap();
     claim.recheck().unwrap();
     // The file is taken away while the claim's descriptor is open: the device is empty.
