@@ -28,8 +28,8 @@ pub(crate) use self::run::{Place, Run};
 pub(crate) use self::study::{StudyAction, StudyArguments, StudyReport, StudyRun};
 use crate::exit::EXIT_CODES;
 
-/// Which filesystem should I use? Compares filesystems by workloads that people really
-/// run, repeated and interleaved, and says which differences are real.
+/// Which filesystem should I use? Compares filesystems with workloads that people really
+/// run, repeated and interleaved, and reports which differences are real.
 #[derive(Debug, Parser)]
 #[command(name = "fstrial", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -41,27 +41,27 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Compare filesystems: make, mount, work, unmount, check, repeat.
     Run(Box<Run>),
-    /// Old pages run again: published beside measured, and a verdict on every claim
+    /// Repeat published benchmarks: published beside measured figures, a verdict on every claim
     Study(StudyArguments),
-    /// Show a run of the store again, or write it to files.
+    /// Show the report of a stored run again, or write it to files.
     Report(Report),
-    /// Hold a run against an earlier one: what became slower, what asks more of the disk
+    /// Compare a run with an earlier one: what became slower, what asks more of the disk
     Compare(Compare),
-    /// Show what exists.
+    /// List what can be named: workloads, filesystems, profiles, disks, runs and more.
     List(List),
-    /// Say what works on this machine and what to install.
+    /// Report what works on this machine and what to install.
     Doctor,
-    /// Fetch or build corpora of mails, and source trees.
+    /// Fetch or build mail corpora and source trees.
     Corpus(Corpus),
-    /// Measure what fstrial itself costs, against bare system calls.
+    /// Measure fstrial's own overhead, against bare system calls.
     Bench,
-    /// Comparisons with a known answer: a filesystem against itself, a slower disk
+    /// Check the statistics by comparisons with a known answer: equal filesystems, a slower disk
     Calibrate(Calibrate),
-    /// Hold a workload against the original program, run alternately on fresh filesystems
+    /// Compare a workload with the original program, run alternately on fresh filesystems
     Crosscheck(Box<Crosscheck>),
     /// Build the lab: kernel, tools and, where the host has none, an emulator
     Lab(LabArguments),
-    /// Simulated disks: measure a model as one measures a drive
+    /// Simulated disks: measure a model as one would measure a drive
     Disk(DiskArguments),
     /// Remove what interrupted runs left behind, and nothing else.
     Clean,
@@ -69,12 +69,12 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write the man pages into a directory.
     Man(Man),
-    /// One trial of a run on a node of a cluster: begun by Slurm
+    /// Run one trial on a node of a cluster; started by Slurm
     #[command(hide = true)]
     SlurmTask(SlurmTask),
 }
 
-/// The largest device: what ext4 takes without a wider block number, and more than any lab holds.
+/// The largest device: the limit of ext4 with 32-bit block numbers, and more than any lab holds.
 const SIZE_MAX: Bytes = Bytes(16 << 40);
 
 /// Reads the size of a device.
@@ -107,10 +107,11 @@ pub(crate) struct StoreArgument {
 }
 
 impl StoreArgument {
-    /// What a command that is told to the user ends with, so that it finds the same database.
-    pub(crate) fn told(&self) -> String {
-        let told = |path: &PathBuf| format!(" --store {}", report::quoted(&path.to_string_lossy()));
-        self.path.as_ref().map_or(String::new(), told)
+    /// The option to append to a command shown to the user, so that it opens the same database.
+    pub(crate) fn suffix(&self) -> String {
+        let suffix =
+            |path: &PathBuf| format!(" --store {}", report::quoted(&path.to_string_lossy()));
+        self.path.as_ref().map_or(String::new(), suffix)
     }
 }
 
@@ -133,7 +134,7 @@ pub(crate) struct List {
     #[arg(value_enum)]
     pub(crate) what: Listed,
 
-    /// With workloads: this one alone, with its parameters, phases and presets
+    /// With workloads: show only this one, with its parameters, phases and presets
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
@@ -143,12 +144,12 @@ pub(crate) struct List {
 
 #[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
 pub(crate) enum Listed {
-    /// What can be done, a line each; with a name all of one
+    /// Workloads, one line each; with a name, everything about that one
     #[value(alias = "workload")]
     Workloads,
-    /// What can be compared, with options
+    /// Filesystems that can be compared, with their options
     Filesystems,
-    /// What each filesystem can do, as it was tried
+    /// What each filesystem can do, as tested
     Capabilities,
     /// How disks become a device
     Layouts,
@@ -170,14 +171,14 @@ pub(crate) struct Corpus {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CorpusAction {
-    /// Make a corpus ready: spamassassin (fetched, checksum pinned), synthetic, own:PATH;
+    /// Prepare a corpus: spamassassin (fetched, checksum pinned), synthetic, own:PATH;
     /// or a source tree: linux-source (Debian's Linux 6.1)
     Fetch {
         /// The corpus, as --mail takes it, or linux-source
         #[arg(value_name = "CORPUS")]
         corpus: String,
     },
-    /// Describe a corpus: mails, sizes, where it lies
+    /// Describe a corpus: mails, sizes, location
     Show {
         /// The corpus, as --mail takes it
         #[arg(value_name = "CORPUS")]

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::StoreArgument;
 
-/// The machine of `calibrate`: its phase has to be bound by the disk.
+/// The machine profile of `calibrate`: the compared phase has to be disk-bound on it.
 const CALIBRATED_PROFILE: &str = "today";
 
 #[derive(Debug, Args)]
@@ -15,20 +15,20 @@ pub(crate) struct Calibrate {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CalibrateAction {
-    /// A filesystem against itself: differences must be as rare as chance allows
+    /// Compare a filesystem with itself: differences must be no more frequent than chance allows
     Same {
-        /// Independent comparisons; each takes twice --seeds trials
+        /// Number of independent comparisons; each takes twice --seeds trials
         #[arg(long, value_name = "N", default_value_t = 200)]
         comparisons: u32,
         #[command(flatten)]
         task: CalibrateTask,
     },
-    /// A disk that is slower by a known share: it has to be found out
+    /// Compare a disk with one that is slower by a known share: the difference must be detected
     Slower {
         /// How much longer everything takes on the slower disk
         #[arg(long, value_name = "SHARE", default_value = "5%")]
         share: String,
-        /// Independent batches; each takes --seeds trials on either disk
+        /// Number of independent batches; each takes --seeds trials on each disk
         #[arg(long, value_name = "N", default_value_t = 50)]
         batches: u32,
         #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct CalibrateTask {
     #[arg(long, value_name = "FS", default_value = "ext2")]
     pub(crate) fs: String,
 
-    /// The workload, as `run` takes it; bound by the disk, or a slower disk makes no difference
+    /// The workload, as `run` takes it; unless it is disk-bound, a slower disk makes no difference
     #[arg(
         long,
         value_name = "WORKLOAD",
@@ -54,11 +54,11 @@ pub(crate) struct CalibrateTask {
     #[arg(long, value_name = "PHASE", default_value = "random")]
     pub(crate) phase: String,
 
-    /// Seeds a side
+    /// Seeds per side
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) seeds: u32,
 
-    /// The seed that all others derive from
+    /// The seed from which all others are derived
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
@@ -66,7 +66,7 @@ pub(crate) struct CalibrateTask {
     #[arg(long, value_name = "NAME", default_value = CALIBRATED_PROFILE)]
     pub(crate) profile: String,
 
-    /// Judge these runs of the store and run nothing
+    /// Judge these stored runs and run nothing
     #[arg(long, value_name = "RUN", value_delimiter = ',')]
     pub(crate) from: Vec<String>,
 

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// What runs trials elsewhere.
+/// The kinds of cluster that can run trials.
 #[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
 pub(crate) enum Cluster {
-    /// A job array, a task a trial
+    /// A job array with one task per trial
     Slurm,
 }
 
-/// Where trials are handed to.
+/// Whether and how trials run on a cluster.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "On a cluster")]
 pub(crate) struct ClusterArguments {
@@ -19,23 +19,23 @@ pub(crate) struct ClusterArguments {
     #[arg(long, value_enum, value_name = "CLUSTER")]
     pub(crate) on: Option<Cluster>,
 
-    /// As sbatch has it
+    /// The partition, passed to sbatch
     #[arg(long, value_name = "NAME", requires = "on", hide_short_help = true)]
     pub(crate) partition: Option<String>,
 
-    /// As sbatch has it
+    /// The nodes to use, passed to sbatch
     #[arg(long, value_name = "NODES", requires = "on", hide_short_help = true)]
     pub(crate) nodelist: Option<String>,
 
-    /// The most that one trial may take, as sbatch's --time has it: 90, 8:00:00
+    /// Time limit of one trial, in the format of sbatch's --time: 90, 8:00:00
     #[arg(long, value_name = "TIME", requires = "on", hide_short_help = true)]
     pub(crate) time_limit: Option<String>,
 
-    /// How many trials run at the same time at most
+    /// The most trials that run at the same time
     #[arg(long, value_name = "N", requires = "on", hide_short_help = true)]
     pub(crate) at_once: Option<u32>,
 
-    /// A further option of sbatch: --sbatch=--account=NAME; as often as needed
+    /// A further option for sbatch: --sbatch=--account=NAME; may be repeated
     #[arg(
         long,
         value_name = "OPTION",
@@ -45,13 +45,13 @@ pub(crate) struct ClusterArguments {
     )]
     pub(crate) sbatch: Vec<String>,
 
-    /// A directory that all nodes see [default: beside the results database]
+    /// A directory shared by all nodes [default: beside the results database]
     #[arg(long, value_name = "DIR", requires = "on", hide_short_help = true)]
     pub(crate) spool: Option<PathBuf>,
 }
 
 impl ClusterArguments {
-    /// As the cluster's own options.
+    /// The same as Slurm's options.
     pub(crate) fn options(&self) -> slurm::Options {
         slurm::Options {
             partition: self.partition.clone(),
@@ -63,12 +63,12 @@ impl ClusterArguments {
     }
 }
 
-/// What a task's script is begun with.
+/// The arguments with which a task's script starts fstrial.
 #[derive(Debug, Args)]
 pub(crate) struct SlurmTask {
     /// The run's spool
     pub(crate) spool: PathBuf,
 
-    /// The place in the run of the first trial of the array
+    /// The position, within the run, of the array's first trial
     pub(crate) first: u32,
 }

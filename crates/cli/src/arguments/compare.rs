@@ -15,7 +15,7 @@ pub(crate) struct Compare {
     #[arg(value_name = "RUN")]
     pub(crate) before: String,
 
-    /// The run that is judged
+    /// The run to judge
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) after: String,
 
@@ -24,7 +24,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fail_over: Option<f64>,
 
-    /// Show what did not change too
+    /// Also show what did not change
     #[arg(long)]
     pub(crate) full: bool,
 
@@ -36,7 +36,7 @@ pub(crate) struct Compare {
     pub(crate) store: StoreArgument,
 }
 
-/// Reads `5%` or `0.05`; 0 allows nothing that is shown.
+/// Reads `5%` or `0.05`; 0 allows no increase that is shown to be real.
 fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.trim().strip_suffix('%') {
         Some(number) => (number, 100.0),

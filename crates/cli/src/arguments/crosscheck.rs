@@ -8,26 +8,26 @@ use super::{Place, StoreArgument};
 
 #[derive(Debug, Args)]
 pub(crate) struct Crosscheck {
-    /// The workload that is checked, as `run` takes it: postmark:number=2000
+    /// The workload to check, as `run` takes it: postmark:number=2000
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workload: String,
 
     #[command(flatten)]
     pub(crate) place: Place,
 
-    /// Pairs of the original and ours, in random order, each on a fresh filesystem
+    /// Number of pairs of trials: the original and ours in random order, each on a fresh filesystem
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) pairs: u32,
 
-    /// Times within this of each other are taken for equal
+    /// Times that differ by no more than this count as equal
     #[arg(long, value_name = "SHARE", default_value = "10%")]
     pub(crate) margin: String,
 
-    /// Determines everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Judge this run of the store and run nothing
+    /// Judge this stored run and run nothing
     #[arg(long, value_name = "RUN")]
     pub(crate) from: Option<String>,
 

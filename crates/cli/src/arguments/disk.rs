@@ -12,11 +12,11 @@ pub(crate) struct DiskArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DiskAction {
-    /// Measure a model and print it beside what was published
+    /// Measure a model and print the results beside the published figures
     Check(DiskCheck),
-    /// Print a disk's parameter file: a template for one's own
+    /// Print a disk's parameter file, a template for your own
     Show {
-        /// A name of `list disks`
+        /// A name from `list disks`
         #[arg(value_name = "MODEL")]
         model: String,
     },
@@ -24,19 +24,19 @@ pub(crate) enum DiskAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct DiskCheck {
-    /// A name of `list disks`, or a TOML file
+    /// A name from `list disks`, or a TOML file
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
 
-    /// Where the platter stands, and which requests are drawn
+    /// Seed of the platter's initial position and of the requests that are drawn
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Hold it against a validation trace of the real drive (DiskSim's format)
+    /// Compare it with a validation trace of the real drive (DiskSim's format)
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// The volatile write cache, as the drive has it where not given
+    /// The volatile write cache [default: as the drive has it]
     #[arg(long, value_name = "on|off", value_parser = clap::builder::PossibleValuesParser::new(["on", "off"]))]
     pub(crate) write_cache: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Files to write a report to; `-` is standard output, which then carries that document alone. An
-//! option for each format comes from the tables of formats themselves.
+//! Files to write a report to; `-` is standard output, which then carries that document alone. The
+//! options, one for each format, are generated from the tables of formats.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use report::FORMATS;
 /// The heading in the help.
 const RESULTS: &str = "Results";
 const ALL_PAIRS: &str = "all_pairs";
-/// The formats that it is for.
+/// The group of formats to which `--all-pairs` applies.
 const WITH_ALL_PAIRS: &str = "with_all_pairs";
 
-/// What to write of a run.
+/// Which documents to write for a run.
 #[derive(Debug)]
 pub(crate) struct Outputs {
     /// Formats by name, and where each goes.
@@ -24,16 +24,16 @@ pub(crate) struct Outputs {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutputFlags {
-    /// Leave out names, paths and serials
+    /// Leave out names, paths and serial numbers
     #[arg(long, help_heading = RESULTS)]
     pub(crate) redact: bool,
 
-    /// Show every figure, not the answer on one screen alone
+    /// Show every figure, not only the answer on one screen
     #[arg(long, help_heading = RESULTS)]
     pub(crate) full: bool,
 }
 
-/// What to write of a study.
+/// Which documents to write for a study.
 #[derive(Debug)]
 pub(crate) struct StudyOutputs {
     /// As [`Outputs::files`].
@@ -50,7 +50,7 @@ fn all_pairs(command: Command) -> Command {
     let names = FORMATS.iter().filter(|it| it.has_all_pairs()).map(|it| it.name());
     let options: Vec<String> = names.clone().map(|name| format!("--{name}")).collect();
     let help = format!(
-        "With {}: compare every pair of contenders, not each with the best alone",
+        "With {}: compare every pair of contenders, not only each with the best",
         options.join(" or ")
     );
     let all_pairs = Arg::new(ALL_PAIRS).long("all-pairs").action(ArgAction::SetTrue);

@@ -8,13 +8,13 @@ use units::{Bytes, Nanos};
 use super::{ClusterArguments, Outputs, StoreArgument, scale, size};
 use crate::testbeds::RunOptions;
 
-/// The wall time after which a trial is given up where none is named.
+/// The default wall time after which a trial is given up.
 const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(2 * 3600);
 
 // Headings of its help, in the order in which they are shown.
 const WHAT: &str = "What is compared";
 const WORK: &str = "The work";
-const OFTEN: &str = "How often, and going on";
+const OFTEN: &str = "Repeats and resuming";
 
 /// Shown below its help.
 const EXAMPLES: &str = "\
@@ -47,7 +47,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", help_heading = OFTEN)]
     pub(crate) repeats: Option<u32>,
 
-    /// Determines everything random [default: 1]
+    /// Seed of all random choices [default: 1]
     #[arg(long, value_name = "N", help_heading = OFTEN)]
     pub(crate) seed: Option<u64>,
 
@@ -61,30 +61,30 @@ pub(crate) struct Run {
     #[arg(long, value_name = "CORPUS", help_heading = WORK)]
     pub(crate) mail: Option<String>,
 
-    /// Source tree of the workload tree: synthetic, linux-6.1, linux-6.1:share=X,
+    /// Source tree for the workload `tree`: synthetic, linux-6.1, linux-6.1:share=X,
     /// own:PATH.tar[.gz|.xz]; --scale takes a share of it [default: synthetic]
     #[arg(long, value_name = "TREE", help_heading = WORK, hide_short_help = true)]
     pub(crate) source_tree: Option<String>,
 
-    /// Read everything back after each workload, outside the clocks
+    /// Read everything back after each workload; this is not timed
     #[arg(long, help_heading = WORK, hide_short_help = true)]
     pub(crate) verify: bool,
 
-    /// All workloads one after the other on one filesystem
+    /// Run all workloads one after the other on one filesystem
     #[arg(long, help_heading = WORK)]
     pub(crate) sequence: bool,
 
-    /// Go on with an interrupted run: its id, or latest
+    /// Resume an interrupted run: its id, or latest
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with = "workloads", help_heading = OFTEN)]
     pub(crate) resume: Option<String>,
 
-    /// Ask the same as this run did, with what else is said here of place, contenders, sizes and
+    /// Ask what this stored run asked; options given here replace its place, contenders, sizes and
     /// repeats
     #[arg(long, value_name = "RUN", conflicts_with_all = ["workloads", "resume"], help_heading = OFTEN)]
     pub(crate) like: Option<String>,
 
-    /// Print the plan, the room it needs and the time it will take; do nothing
+    /// Print the plan, the space it needs and the time it will take; run nothing
     #[arg(long, conflicts_with = "resume", help_heading = OFTEN)]
     pub(crate) dry_run: bool,
 
@@ -113,14 +113,14 @@ pub(crate) struct Place {
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = WHAT)]
     pub(crate) size: Option<Bytes>,
 
-    /// Further contenders from a TOML file, a [[contender]] table each
+    /// Further contenders from a TOML file, one [[contender]] table each
     #[arg(long, value_name = "FILE", help_heading = WHAT, hide_short_help = true)]
     pub(crate) contenders: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) testbed: RunOptions,
 
-    /// Give a trial up after this wall time [default: 2h]
+    /// Give up a trial after this wall time [default: 2h]
     #[arg(long, value_name = "TIME", help_heading = OFTEN, hide_short_help = true)]
     pub(crate) timeout: Option<Nanos>,
 }

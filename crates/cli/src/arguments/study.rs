@@ -18,17 +18,17 @@ pub(crate) enum StudyAction {
     List,
     /// Show a study: question, machine, matrix, published tables, claims
     Show(NamedStudy),
-    /// Read a study's files and tell everything that is wrong with them
+    /// Check a study's files and report every error in them
     Check(NamedStudy),
-    /// Run a study: its tables again, filled with what is measured now
+    /// Run a study: its tables again, filled with figures measured now
     Run(Box<StudyRun>),
-    /// Show a study that was run, or write it to files
+    /// Show the report of a study that was run, or write it to files
     Report(StudyReport),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct NamedStudy {
-    /// A name of `study list`, or the path of a folder with study.toml, published.toml and
+    /// A name from `study list`, or the path of a folder with study.toml, published.toml and
     /// claims.toml
     #[arg(value_name = "STUDY")]
     pub(crate) study: String,
@@ -36,11 +36,11 @@ pub(crate) struct NamedStudy {
 
 #[derive(Debug, Args)]
 pub(crate) struct StudyRun {
-    /// A name of `study list`, or the path of a folder with the files of a study
+    /// A name from `study list`, or the path of a folder with the files of a study
     #[arg(required_unless_present = "resume", value_name = "STUDY")]
     pub(crate) study: Option<String>,
 
-    /// Shares of the published size, 1 being all of it: a run of each [default: a trial run at
+    /// Shares of the published size, 1 being all of it: one run for each [default: a trial run at
     /// the study's own scale]; with --resume they are added
     #[arg(long, value_name = "X,X", value_delimiter = ',', value_parser = share)]
     pub(crate) scale: Vec<f64>,
@@ -49,46 +49,46 @@ pub(crate) struct StudyRun {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Seeds of each cell [default: the study's; a verdict needs 3]; with --resume what is missing
-    /// is added
+    /// Seeds per cell [default: the study's; a verdict needs 3]; with --resume, missing seeds are
+    /// added
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seeds: Option<u32>,
 
-    /// The same for each assumption [default: as --seeds]; 1 will do where the difference is large:
-    /// seeds are then taken to vary twice as much as on the study's own machine
+    /// Seeds per cell under each assumption [default: as --seeds]; 1 is enough where the difference
+    /// is large: seeds are then taken to vary twice as much as on the study's own machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) assumption_seeds: Option<u32>,
 
-    /// Determines everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
     #[command(flatten)]
     pub(crate) testbed: StudyOptions,
 
-    /// Do not try what was assumed of the hardware: no verdict can be more than undecided
+    /// Do not test the assumptions about the hardware: every verdict is then undecided at best
     #[arg(long)]
     pub(crate) no_assumptions: bool,
 
-    /// Add seeds until every question is decided, or its interval reaches no farther than this:
-    /// 2%
+    /// Add seeds until every question is decided, or its interval extends no farther than this to
+    /// either side: 2%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until: Option<f64>,
 
-    /// Begin nothing new after this time
+    /// Start nothing new once this much time has passed
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Nanos>,
 
-    /// Give a trial up after this wall time
+    /// Give up a trial after this wall time
     #[arg(long, value_name = "TIME", default_value = "2h")]
     pub(crate) timeout: Nanos,
 
-    /// Go on with an interrupted study: any of its runs, or latest
+    /// Resume an interrupted study: any of its runs, or latest
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with = "study")]
     pub(crate) resume: Option<String>,
 
-    /// Print the trials, the room they need and the time they will take; do nothing
+    /// Print the trials, the space they need and the time they will take; run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -123,7 +123,7 @@ pub(crate) struct StudyReport {
 fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if share.is_finite() && share > 0.0 => Ok(share),
-        _ => Err("a share of the published size such as 0.1".to_owned()),
+        _ => Err("not a share of the published size, such as 0.1".to_owned()),
     }
 }
 
@@ -132,6 +132,6 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim().parse::<f64>();
     match number {
         Ok(number) if number.is_finite() && number > 0.0 && number < 100.0 => Ok(number / 100.0),
-        _ => Err("a percentage such as 2%".to_owned()),
+        _ => Err("not a percentage between 0 and 100, such as 2%".to_owned()),
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn measure(
         for (prepared, id) in both.iter().zip(&ids) {
             if !one_repeat(&mut session, id, prepared, arguments.repeats, &mut watch)? {
                 let [real, twin] = [&ids[0], &ids[1]];
-                let store = arguments.store.told();
+                let store = arguments.store.suffix();
                 let message = format!(
                     "stopped; go on with: fstrial run --resume {real}{store}; fstrial run --resume \
                      {twin}{store}; fstrial lab agreement {real} {twin}{store}"

@@ -97,7 +97,7 @@ fn execute(
     if ended != RunEnd::Stopped || run.trials.iter().any(|trial| trial.outcome.is_some()) {
         documents.write(&run)?;
     }
-    let store = arguments.store.told();
+    let store = arguments.store.suffix();
     if ended == RunEnd::Stopped {
         let left = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
         say!(

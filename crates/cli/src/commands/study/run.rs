@@ -242,7 +242,7 @@ impl Asked<'_> {
         let left = |it: &PartRun| it.run.trials.iter().filter(|t| t.outcome.is_none()).count();
         let left: usize = runs.iter().map(left).sum();
         let first = runs.first().map(|it| it.run.header.id.clone()).unwrap_or_default();
-        let store = self.arguments.store.told();
+        let store = self.arguments.store.suffix();
         match ended {
             ExecutionEnd::Stopped | ExecutionEnd::Budget if left > 0 => {
                 let why =
