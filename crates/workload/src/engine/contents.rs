@@ -13,7 +13,8 @@ pub(crate) const COMPRESSIBLE: FractionParameter = FractionParameter::new(
 /// How much of them occurs again.
 pub(crate) const DUPLICATE: FractionParameter = FractionParameter::new(
     "duplicate",
-    "How many of the 4 KiB of contents are the same as others at their place of a block.",
+    "Share of the 4 KiB pages that are duplicates: equal to other duplicates at the same position \
+     in a block of contents.",
     "0",
 );
 

@@ -24,22 +24,22 @@ const CREATE_OP: OpDescription =
 
 static FILL: PhaseDescription = PhaseDescription {
     name: "fill",
-    summary: "creates files until the filesystem is as full as asked for",
+    summary: "creates files until the filesystem is as full as requested",
     clock: "mkdirs, creates, writes, closes; at the end a sync",
     ops: &[CREATE_OP],
     disk_bound: true,
 };
 static CHURN: PhaseDescription = PhaseDescription {
     name: "churn",
-    summary: "deletes files drawn at random and creates others in their stead",
+    summary: "deletes randomly chosen files and creates new ones in their place",
     clock: "unlinks, creates, writes, closes; at the end a sync; no cache drop before",
     ops: &[CREATE_OP, OpDescription { name: "delete", span: "one unlink" }],
     disk_bound: true,
 };
 static SCORE: PhaseDescription = PhaseDescription {
     name: "score",
-    summary: "asks in how many pieces each file lies (FIEMAP, or FIBMAP where there is no \
-              other)",
+    summary: "finds out in how many pieces each file is stored (FIEMAP, or FIBMAP where only that \
+              is available)",
     clock: "open, FIEMAP, close of every file that is left",
     ops: &[OpDescription { name: "map", span: "open, FIEMAP, close of one file" }],
     disk_bound: false,
@@ -49,7 +49,7 @@ const FULLNESS: FractionParameter =
     FractionParameter::new("fullness", "How full the filesystem becomes.", "0.8");
 const OVERWRITES: CountParameter = CountParameter::new(
     "overwrites",
-    "How many times as much as the files hold is then written anew.",
+    "How many times the total size of the files is then rewritten.",
     0,
     10_000,
     "5",
@@ -60,29 +60,29 @@ const PROFILE: ChoiceParameter = ChoiceParameter::new(
     &[("agrawal", "desktops of 2004"), ("meyer", "desktops of 2009"), ("mail", "one mail a file")],
     "agrawal",
 );
-const LARGEST: SizeParameter = SizeParameter::new("largest", "No file is larger.", "64M");
+const LARGEST: SizeParameter = SizeParameter::new("largest", "Largest size of a file.", "64M");
 const CAPACITY: SizeParameter = SizeParameter::new(
     "capacity",
-    "Fill so much instead of the whole filesystem; 0 for the filesystem, which must \
-                   be less than half full before.",
+    "Fill this much instead of the whole filesystem; 0 fills the whole filesystem, which must be \
+                   less than half full beforehand.",
     "0",
 );
 
 static DESCRIPTION: Description = Description {
     name: "age",
-    summary: "makes a filesystem old, for the workloads after it in a --sequence",
-    origin: "After Smith and Seltzer (1997), who gave the layout score, and Geriatrix (Kadekodi, \
-Nagarajan and Ganger, 2018). Unaged results overstate a filesystem, by their measurements up \
-to 30 % on a disk and 75 % on an SSD. Files are created until the filesystem is `fullness` \
-full; then files drawn at random are deleted and new ones created in their stead, until \
-`overwrites` times as much as it holds has been written. All files stay.\n\n\
-`layout_score` is the share of blocks that lie right behind the block before them in their \
-file: 1 is perfect, files of one block do not count.\n\n\
+    summary: "ages a filesystem for the workloads that follow it in a --sequence",
+    origin: "After Smith and Seltzer (1997), who introduced the layout score, and Geriatrix \
+(Kadekodi, Nagarajan and Ganger, 2018). By their measurements, results on an unaged filesystem are \
+too good by up to 30 % on a disk and 75 % on an SSD. Files are created until the filesystem is \
+`fullness` full; then randomly chosen files are deleted and replaced by new ones, until \
+`overwrites` times the amount it holds has been written. All files are left in place.\n\n\
+`layout_score` is the share of blocks that directly follow the previous block of their file on the \
+device: 1 is perfect; files of a single block do not count.\n\n\
 Sizes are lognormal: `agrawal` median 13.1 KB, mean 268 KB (the fit of Impressions to 63,398 \
-filesystems of 2004), `meyer` median 4 KB, mean 318 KB (2009), `mail` median 2.7 KB, σ 1.4. \
-Some ten files are in a directory. Departures from Geriatrix: neither the age of files nor the \
-depth of directories follows a distribution, and contents are written. How much is done \
-depends on the filesystem's own size unless `capacity` says one.",
+filesystems of 2004), `meyer` median 4 KB, mean 318 KB (2009), `mail` median 2.7 KB, σ 1.4. Each \
+directory holds about ten files. Departures from Geriatrix: neither the age of files nor the depth \
+of directories follows a distribution, and contents are written. The amount of work depends on the \
+size of the filesystem unless `capacity` sets one.",
     headline: Headline {
         question: "ageing a filesystem: files replaced at random until nearly full",
         phase: "churn",

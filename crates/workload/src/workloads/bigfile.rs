@@ -49,9 +49,9 @@ static READ: PhaseDescription = PhaseDescription {
 static READ_WRITE: PhaseDescription = PhaseDescription {
     name: "read-write",
     summary: "reads that file while another thread writes a second one",
-    clock: "until both streams have ended, the writer with fsync (unless `fsync=off`) and \
-            close. Begins cold where that can be done. Each stream's own rate, over its own \
-            time, is a figure",
+    clock: "until both streams have ended, the writer with fsync (unless `fsync=off`) and close. \
+            Begins cold where that can be done. The rate of each stream, over its own time, is \
+            reported as a figure",
     ops: &[READ_OP, WRITE_OP, FSYNC_OP],
     disk_bound: true,
 };
@@ -90,12 +90,11 @@ static DESCRIPTION: Description = Description {
     summary: "large files: create as dd does, write, read, both at once, delete",
     origin: "Two studies. 2007: `dd if=/dev/zero of=bigfile bs=1048576 count=4096`, the phase \
 `dd`. 2011: files of 2 GB written from a RAM disk, read, both at once, deleted, in MB/s; the \
-script was not published. Assumed: the write ends with fsync, caches are dropped before \
-reads, the two streams of `read-write` are one reader of the first file and one writer of a \
-second.\n\n\
-Departures: contents come from memory instead of a RAM disk, and by default neither compress nor \
-repeat, as a video does not; the buffer of `dd` is cleared here instead of by /dev/zero. Rates in \
-figures are MiB/s of each stream's own time.",
+script was not published. Assumed: the write ends with fsync, caches are dropped before reads, the \
+two streams of `read-write` are one reader of the first file and one writer of a second.\n\n\
+Departures: contents come from memory instead of a RAM disk, and by default they neither compress \
+nor repeat, like a video; `dd` clears its buffer itself instead of reading /dev/zero. Rates are in \
+MiB/s over each stream's own time.",
     headline: Headline {
         question: "writing one large file",
         phase: "write",

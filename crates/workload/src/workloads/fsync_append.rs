@@ -22,7 +22,7 @@ pub(super) struct FsyncAppend;
 
 static PREPARE: PhaseDescription = PhaseDescription {
     name: "prepare",
-    summary: "reserves room for the logs, where that is asked for",
+    summary: "reserves room for the logs, if requested",
     clock: "for each segment create, fallocate or writes of zeros, fsync, close",
     ops: &[OpDescription { name: "segment", span: "create to close of one segment" }],
     disk_bound: false,
@@ -30,8 +30,8 @@ static PREPARE: PhaseDescription = PhaseDescription {
 static APPEND: PhaseDescription = PhaseDescription {
     name: "append",
     summary: "writers append records, each made durable before the next",
-    clock: "from the moment all writers are let go until the last has closed its log: beginning \
-            a segment with fsync of its directory, writes, syncs",
+    clock: "from the moment all writers are released until the last has closed its log: beginning \
+            each segment, with fsync of its directory; writes; syncs",
     ops: &[
         OpDescription { name: "commit", span: "the sync of one record, or its write with O_DSYNC" },
         OpDescription { name: "write", span: "the write of one record, left out of its commit" },
@@ -54,7 +54,7 @@ const SYNC: ChoiceParameter = ChoiceParameter::new(
     "What makes a record durable.",
     &[
         ("fsync", "fsync"),
-        ("fdatasync", "fdatasync, which may leave out times"),
+        ("fdatasync", "fdatasync, which may leave out timestamps"),
         ("dsync", "the file is open with O_DSYNC"),
         ("none", "nothing: for comparison"),
     ],
@@ -62,7 +62,7 @@ const SYNC: ChoiceParameter = ChoiceParameter::new(
 );
 const ROOM: ChoiceParameter = ChoiceParameter::new(
     "room",
-    "What a segment is before its records come.",
+    "State of a segment before records are written to it.",
     &[
         ("none", "it does not exist"),
         ("fallocate", "reserved blocks"),
@@ -82,10 +82,10 @@ static DESCRIPTION: Description = Description {
     name: "fsync-append",
     summary: "a database's log: append a record, make it durable, again",
     origin: "Our own, after what databases do with their write-ahead logs: SQLite and many \
-key-value stores append and fsync; PostgreSQL writes segments of 16 MiB that hold zeros \
-already, and calls fdatasync. Each writer has a log of its own. A segment that is not there \
-yet is created, and its directory made durable, before its first record. A commit's latency \
-is that of its sync alone; the write before it has a row of its own.",
+key-value stores append and fsync; PostgreSQL writes segments of 16 MiB that hold zeros already, \
+and calls fdatasync. Each writer has a log of its own. A segment that does not exist yet is \
+created, and its directory made durable, before its first record. A commit's latency is that of \
+its sync alone; the write before it has a row of its own.",
     headline: Headline {
         question: "a database's commits to its log",
         phase: "append",

@@ -43,7 +43,10 @@ static WRITE_CHAR: PhaseDescription = PhaseDescription {
     summary: "writes byte by byte",
     clock: "from the open file to its close. 1.03a: the whole file through a buffer of 4096 \
             bytes, no fsync. 2.00a: 3 MiB in writes of one byte, fsync",
-    ops: &[OpDescription { name: "write", span: "4096 bytes, with filling a buffer" }, FSYNC_OP],
+    ops: &[
+        OpDescription { name: "write", span: "4096 bytes, including filling a buffer" },
+        FSYNC_OP,
+    ],
     disk_bound: false,
 };
 static WRITE_BLOCK: PhaseDescription = PhaseDescription {
@@ -67,7 +70,10 @@ static READ_CHAR: PhaseDescription = PhaseDescription {
     summary: "reads byte by byte",
     clock: "from the open file to its close; no cache drop before unless `cold`. 1.03a: the whole file through \
             a buffer of 4096 bytes. 2.00a: 3 MiB in reads of one byte, fsync",
-    ops: &[OpDescription { name: "read", span: "4096 bytes, with emptying a buffer" }, FSYNC_OP],
+    ops: &[
+        OpDescription { name: "read", span: "4096 bytes, including emptying a buffer" },
+        FSYNC_OP,
+    ],
     disk_bound: false,
 };
 static READ_BLOCK: PhaseDescription = PhaseDescription {
@@ -81,10 +87,10 @@ static READ_BLOCK: PhaseDescription = PhaseDescription {
 static SEEKS: PhaseDescription = PhaseDescription {
     name: "seeks",
     summary: "several seekers read random chunks and rewrite a tenth of them",
-    clock: "from the moment all seekers are let go until the last has closed the file; no cache \
-            drop before unless `cold`. 2.00a: one fsync at the start, each seeker ends with one; the \
-            first to end removes the file, so that the last to close it frees it (not with \
-            `--verify`)",
+    clock: "from the moment all seekers are released until the last one has closed the file; no \
+            cache drop before unless `cold`. 2.00a: one fsync at the start, and one at the end of \
+            each seeker; the first to end removes the file, so that the last to close it frees it \
+            (not with `--verify`)",
     ops: &[
         OpDescription { name: "read", span: "lseek, read of a chunk" },
         OpDescription { name: "rewrite", span: "lseek, read, lseek, write of a chunk" },
@@ -122,15 +128,15 @@ file_phase!(
 file_phase!(
     STAT_SEQUENTIAL,
     "stat-sequential",
-    "asks for attributes of each as the listing goes on, and reads it",
+    "stats and reads each file while the directory is being listed",
     "listing, stats, reads; no cache drop before",
     STAT_OP
 );
 file_phase!(
     DELETE_SEQUENTIAL,
     "delete-sequential",
-    "deletes as the listing goes on",
-    "listing, unlinks, rmdirs; 2.00a: and sync",
+    "deletes files while the directory is being listed",
+    "listing, unlinks, rmdirs; 2.00a: also a sync",
     DELETE_OP,
     SYNC_OP
 );
@@ -145,15 +151,15 @@ file_phase!(
 file_phase!(
     STAT_RANDOM,
     "stat-random",
-    "asks for attributes of each in random order, and reads it",
-    "stats, reads; no cache drop before. The order is drawn before",
+    "stats and reads each file in random order",
+    "stats, reads; no cache drop before. The order is drawn beforehand",
     STAT_OP
 );
 file_phase!(
     DELETE_RANDOM,
     "delete-random",
     "deletes in another random order",
-    "unlinks, rmdirs; 2.00a: and sync. The order is drawn before",
+    "unlinks, rmdirs; 2.00a: also a sync. The order is drawn beforehand",
     DELETE_OP,
     SYNC_OP
 );
@@ -172,7 +178,7 @@ static SMALL_PHASES: &[&PhaseDescription] = &[
 
 const MANNER: ChoiceParameter = ChoiceParameter::new(
     "manner",
-    "The version that is followed.",
+    "Which version's behaviour to follow.",
     &[
         ("1.03a", "buffered bytes, no fsync, three seekers"),
         ("2.00a", "a system call for each byte, fsync, sync, five seekers"),
@@ -197,26 +203,33 @@ pub(super) const FSYNC: SwitchParameter = SwitchParameter::new(
     "off",
 );
 pub(super) const SEEKS_PARAMETER: CountParameter =
-    CountParameter::new("seeks", "Seeks of all seekers together.", 1, 100_000_000, "8192");
-pub(super) const SEEKERS: CountParameter =
-    CountParameter::new("seekers", "Seekers; 0 for those of the version (3 or 5).", 0, 1024, "0");
+    CountParameter::new("seeks", "Total number of seeks of all seekers.", 1, 100_000_000, "8192");
+pub(super) const SEEKERS: CountParameter = CountParameter::new(
+    "seekers",
+    "Number of seekers; 0 for that of the version (3 or 5).",
+    0,
+    1024,
+    "0",
+);
 
 static DESCRIPTION: Description = Description {
     name: "bonnie",
-    summary: "Bonnie++ 1.03a or 2.00a: one large file in every manner, then many small ones",
-    origin: "Bonnie++ (Russell Coker), in the manner of 1.03a (2003, what old pages used) or of \
-2.00a (today's). They differ in what a byte costs, in fsync and sync, in the number of seekers \
-and in names of files; each phase says how. Figures are real values, however short a phase: \
-`k_per_sec` in KiB/s, `seeks_per_sec`, `files_per_sec`, `cpu_percent` of the process alone, as \
-there. Lines in the original's format, with its `+++++` for what took less than half a second, \
-are made from them.\n\n\
-The system calls are those of 2.00a (traced); 1.03a is followed by its source. Departures: \
-sizes, names and orders come from the trial's seed; `size` does not follow the machine's \
-memory (a note says when it is below twice of it); seekers are threads, which take their places \
-from a list drawn before instead of a pipe, and begin together instead of after a pause; with \
-`cold` a file that fits into memory is written to the disk and read from it all the same; sync \
-is syncfs, so that it does not hit the rest of the machine; paths are resolved from the target \
-directory; `-D` is not offered. With `max_size=0` files are empty, as by default there.",
+    summary: "Bonnie++ 1.03a or 2.00a: one large file by byte, by block and at random, then many \
+              small ones",
+    origin: "Bonnie++ (Russell Coker), in the manner of 1.03a (2003, used for older published \
+results) or of 2.00a (current). They differ in how single bytes are read and written, in fsync and \
+sync, in the number of seekers and in file names; each phase says how. Figures are always given, \
+however short a phase is: `k_per_sec` in KiB/s, `seeks_per_sec`, `files_per_sec`, `cpu_percent` of \
+the process alone, as in the original. Lines in the original's format are made from them, with its \
+`+++++` for anything that took less than half a second.\n\n\
+The system calls of 2.00a are taken from a trace, those of 1.03a from its source code. Departures: \
+sizes, names and orders come from the trial's seed; `size` is not derived from the machine's \
+memory (a note says when it is less than twice the memory); seekers are threads that take their \
+offsets from a list drawn beforehand instead of from a pipe, and start together instead of after a \
+pause; with `cold`, even a file that fits into memory is written to the disk and read from it; \
+sync is syncfs, so that the rest of the machine is not affected; paths are resolved from the \
+target directory; `-D` is not offered. With `max_size=0` files are empty, which is the original's \
+default.",
     headline: Headline {
         question: "one large file and many small ones (bonnie++)",
         phase: "write-block",
@@ -237,8 +250,8 @@ directory; `-D` is not offered. With `max_size=0` files are empty, as by default
         LINKS.row,
         FSYNC.row,
         COLD.with_help(
-            "For a large file that memory could hold: whether what writes it ends with fsync and \
-             what reads it begins with an empty cache, where the testbed can.",
+            "For a large file that fits into memory: whether phases that write it end with fsync \
+             and phases that read it begin with an empty cache, where the testbed can.",
         )
         .row,
         SEEKS_PARAMETER.row,

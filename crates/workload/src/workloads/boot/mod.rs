@@ -35,10 +35,10 @@ pub(super) struct Boot;
 static BOOT: PhaseDescription = PhaseDescription {
     name: "boot",
     summary: "boots from a cold cache until the last program of the desktop has its window",
-    clock: "from the start of the system's first process, the root filesystem having just been \
+    clock: "from the start of the system's first process, just after the root filesystem was \
             mounted, until the last program's first window is mapped. The machine's own boot \
-            (kernel, drivers) is no filesystem's work and comes before. Mounting is outside the \
-            clock: `mount_s` has it, and `uptime_s` both",
+            (kernel, drivers) does not use the filesystem and comes before. Mounting is outside \
+            the clock: its time is `mount_s`, and `uptime_s` is the sum of both",
     ops: &[
         OpDescription { name: "login", span: "from the start until the login target is reached" },
         OpDescription {
@@ -53,39 +53,44 @@ const WINDOW: Op = Op(1);
 
 pub(super) const VARIANT: ChoiceParameter = ChoiceParameter::new(
     "variant",
-    "What is started, and what is read ahead, in the steps of the page of 2005. A \
-                   preload list is what a first boot of the same tree opened, sorted by place on \
-                   the disk, and read ahead as there: until the login before anything else starts, \
-                   at best-effort 2, that of the desktop beside it, at 6.",
+    "What is started, and what is read ahead, in the steps of the boot study of 2005. A preload \
+                   list names the files that a first boot of the same tree opened, sorted by their \
+                   place on the disk. As in the study, the list up to the login is read ahead \
+                   before anything else starts, at I/O priority best-effort 2; the list of the \
+                   desktop is read ahead while the desktop starts, at best-effort 6.",
     &[
         ("default", "all services, with the preload list of the boot until login"),
         ("trimmed", "without ssh, avahi and the clipboard manager; preload as default"),
-        ("extra-preload", "trimmed, and the preload list of the desktop after the first"),
+        ("extra-preload", "trimmed, with the preload list of the desktop after the first one"),
         ("no-preload", "trimmed, and nothing is read ahead"),
     ],
     "default",
 );
-pub(super) const LIMIT: TimeParameter =
-    TimeParameter::new("limit", "Time after which a boot that is not ready has failed.", "30min");
+pub(super) const LIMIT: TimeParameter = TimeParameter::new(
+    "limit",
+    "Time limit: a boot that is not ready by then has failed.",
+    "30min",
+);
 
 static DESCRIPTION: Description = Description {
     name: "boot",
-    summary: "boot a Debian system to its login and on to a desktop with its programs",
+    summary: "boot a Debian system to its login and on to a desktop with running programs",
     origin: "After the boot times of 2005 (SUSE Linux 10.0 with KDE on a laptop, uptime when the \
 desktop was ready). Here it is Debian with systemd: udev, journal, syslog, cron, network, ssh, \
-avahi, dbus and a login session; then a display in memory (Xvfb) and a window manager (jwm), \
-which starts a clipboard manager, a terminal, an editor (l3afpad) and a browser (dillo) at once, as \
-a desktop that restores its session does. What is booted is a real tree of packages; `fstrial \
-lab build --with boot` makes it.\n\n\
-The system runs in namespaces of its own for processes, mounts and names, beside the process \
-that serves the simulated disk; it has no container's marks and does what it does on a machine. \
-Before the clock starts the tree is unpacked in its archive's order, written back, and the \
-filesystem mounted anew, so that nothing is cached. The system is then switched off as by its \
-power switch, and the filesystem checked. In a sequence a boot takes over the tree of the boot before \
-it, arranged for its variant and without that boot's logs and temporary files.\n\n\
-Departures: another distribution of another time on today's kernel, whose modules are loaded \
-already; no display hardware; the account logs in by itself. The kernel's own start is not in \
-the figure, since it does not read the filesystem.",
+avahi, dbus and a login session; then a display in memory (Xvfb) and a window manager (jwm), which \
+starts a clipboard manager, a terminal, an editor (l3afpad) and a browser (dillo) at once, as a \
+desktop that restores its session does. The booted system is a real tree of Debian packages, made \
+by `fstrial lab build --with boot`.\n\n\
+The system runs in its own namespaces for processes, mounts and host name, beside the process that \
+serves the simulated disk; it shows no signs of a container and behaves as on a real machine. \
+Before the clock starts, the tree is unpacked in the order of its archive and written back, and \
+the filesystem is remounted so that nothing is cached. After the boot the system is switched off \
+as by its power switch, and the filesystem is checked. In a sequence, a boot reuses the tree of \
+the boot before it, rearranged for its own variant and without that boot's logs and temporary \
+files.\n\n\
+Departures: a different, newer distribution on today's kernel, whose modules are already loaded; \
+no display hardware; the account logs in by itself. The kernel's own start is not in the figure, \
+since it does not read the filesystem.",
     headline: Headline {
         question: "booting a Debian desktop",
         phase: "boot",

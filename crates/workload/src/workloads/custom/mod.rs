@@ -57,7 +57,7 @@ pub(super) const FILE: DocumentParameter =
     DocumentParameter::new("file", "The file with the phases.", &[], "");
 const PERMILLE: CountParameter = CountParameter::new(
     "permille",
-    "Thousandths of each phase's `repeat` that are done.",
+    "How many thousandths of each phase's `repeat` are done.",
     1,
     1_000_000,
     "1000",
@@ -66,13 +66,13 @@ const PERMILLE: CountParameter = CountParameter::new(
 
 static DESCRIPTION: Description = Description {
     name: "custom",
-    summary: "phases and ops of one's own, from a TOML file",
+    summary: "your own phases and ops, from a TOML file",
     origin: "Our own. The file has phases, each with threads and a list of ops that every thread \
-goes through `repeat` times; docs/howto/custom.md shows one. Its text, not its name, is kept \
-with the results, so that a run can be repeated.\n\n\
-Each thread has files of its own, in directories of its own: what is done depends on the seed \
-alone, not on which thread is faster. Files stay from phase to phase and are removed at the \
-end, outside the clocks. An op for which no file is there is left out and counted.",
+goes through `repeat` times; docs/howto/custom.md shows one. The file's text, not its name, is \
+kept with the results, so that a run can be repeated.\n\n\
+Each thread has its own files in its own directories, so that the work depends on the seed alone \
+and not on which thread is faster. Files stay from phase to phase and are removed at the end, \
+outside the clocks. An op that finds no file is left out and counted.",
     headline: Headline {
         question: "the given script",
         phase: "",
@@ -82,7 +82,7 @@ end, outside the clocks. An op for which no file is there is left out and counte
     presets: &[],
     inputs: &[],
     parameters: &[FILE.row, PERMILLE.row, COMPRESSIBLE.row, DUPLICATE.row],
-    // They come from the file.
+    // The phases come from the file.
     phases: &[],
 };
 
@@ -145,8 +145,8 @@ fn repeat(phase: &Phase, parameters: &Parameters) -> u64 {
     u64::try_from(u128::from(phase.repeat) * permille / 1000).unwrap_or(u64::MAX).max(1)
 }
 
-/// The phase as the harness knows it: as a shipped script's is described, else from the script.
-/// Leaked: a trial's process runs a handful of them.
+/// The phase's description: for a shipped script the one in its table, otherwise made from the
+/// script. It is leaked, since a trial's process runs only a handful of phases.
 fn described(
     workload: &'static Description,
     script: &Script,
@@ -156,7 +156,7 @@ fn described(
         return known;
     }
     let clock = format!(
-        "from the moment the threads are let go until each has gone through its list{}; {}",
+        "from the moment the threads are released until each has gone through its list{}; {}",
         if phase.sync { ", and a sync" } else { "; no sync" },
         if phase.cold { "begins cold where that can be done" } else { "no cache drop before" }
     );
@@ -198,7 +198,7 @@ fn phases(
         let repeat = repeat(phase, &parameters);
         let each: u64 = phase.op.iter().map(|step| step.count).sum();
         let block = phase.op.iter().map(|step| step.block.0).max().unwrap_or(1);
-        // Every thread takes the files of each share whose number is its own, modulo threads.
+        // Each thread takes every share whose number, modulo the number of threads, is its own.
         let mut workers: Vec<Worker> =
             (0..phase.threads).map(|_| Worker::new(seed, filling, block)).collect();
         for (number, share) in shares.drain(..).enumerate() {

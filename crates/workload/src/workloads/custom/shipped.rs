@@ -1,16 +1,16 @@
-//! Scripts that answer questions of their own, under names of their own.
+//! Scripts that are shipped as workloads with their own names.
 
 use super::{COMPRESSIBLE, DUPLICATE, OPS, PERMILLE, Scripted};
 use crate::{Description, Headline, PhaseDescription};
 
-/// What a clock covers that a sync ends.
-const SYNCED: &str = "from the moment the threads are let go until each has gone through its list \
-and a sync has ended; no cache drop before";
-const COLD: &str = "from the moment the threads are let go until each has gone through its list; \
+/// The clock of a phase that ends with a sync.
+const SYNCED: &str = "from the moment the threads are released until each has gone through its \
+list and a sync has ended; no cache drop before";
+const COLD: &str = "from the moment the threads are released until each has gone through its list; \
 begins cold where that can be done; no sync";
-const COLD_SYNCED: &str = "from the moment the threads are let go until each has gone through its \
-list and a sync has ended; begins cold where that can be done";
-const WARM: &str = "from the moment the threads are let go until each has gone through its list; \
+const COLD_SYNCED: &str = "from the moment the threads are released until each has gone through \
+its list and a sync has ended; begins cold where that can be done";
+const WARM: &str = "from the moment the threads are released until each has gone through its list; \
 no cache drop before; no sync";
 
 const fn phase(
@@ -26,14 +26,14 @@ const fn phase(
 pub(in crate::workloads) static PHOTOS: Scripted = Scripted {
     description: &Description {
         name: "photos",
-        summary: "a collection of photos: taken over, looked at, removed",
-        origin: "Our own, a script as `custom` runs them. 200 photos of 2 to 12 MiB come from a \
-camera, five a directory, in writes of 1 MiB; a viewer reads each once and writes a thumbnail of \
-24 KiB in the middle; on another day directories are listed, attributes asked for and the first \
-64 KiB of files read; then all is removed. The collection is 1.4 GB: machines with more memory \
-than that hold it until the sync.",
+        summary: "a collection of photos: imported, viewed, removed",
+        origin: "Our own, a script of the kind that `custom` runs. 200 photos of 2 to 12 MiB are \
+imported from a camera, five per directory, in writes of 1 MiB. A viewer reads each once and \
+writes a thumbnail, 24 KiB in the median. On another day directories are listed, files are statted \
+and the first 64 KiB of files are read. Then everything is removed. The collection is 1.4 GB: a \
+machine with more memory than that can hold all of it until the sync.",
         headline: Headline {
-            question: "taking over photos from a camera",
+            question: "importing photos from a camera",
             phase: "import",
             metric: "ops_rate",
             things: "photos",
@@ -55,13 +55,14 @@ than that hold it until the sync.",
 pub(in crate::workloads) static BUILD: Scripted = Scripted {
     description: &Description {
         name: "build",
-        summary: "a build box: sources laid out, compiled by four jobs, found up to date, cleaned",
-        origin: "Our own, a script as `custom` runs them: what a build asks of a filesystem, \
-without the compiler. 5,000 sources with a median of 5 KiB; 2,000 objects, for each of which 20 \
-files are asked for, 10 read and one of 30 KiB in the middle written; ten programs of 4 to 16 MiB \
-linked from 100 files each; attributes of everything asked for on the next morning; objects \
-removed. Each of the four jobs has files of its own. What compilers take of the processor is left \
-out: the share of a build that the filesystem decides is what is compared.",
+        summary: "a build machine: sources created, compiled by four jobs, found up to date, \
+                  cleaned",
+        origin: "Our own, a script of the kind that `custom` runs: the file operations of a build, \
+without the compiler. It creates 5,000 sources with a median of 5 KiB. For each of 2,000 objects \
+it stats 20 files, reads 10 and writes one of 30 KiB in the median. It links ten programs of 4 to \
+16 MiB from 100 files each, stats everything as on the next morning, and removes the objects. Each \
+of the four jobs has its own files. The processor time of compilers is left out, so that only the \
+filesystem's share of a build is compared.",
         headline: Headline {
             question: "the files of a build, compiled by four jobs",
             phase: "compile",
@@ -72,10 +73,10 @@ out: the share of a build that the filesystem decides is what is compared.",
         inputs: &[],
         parameters: &[PERMILLE.row, COMPRESSIBLE.row, DUPLICATE.row],
         phases: &[
-            &phase("checkout", "lays the sources out", WARM, false),
-            &phase("compile", "asks for files, reads some, writes an object", COLD, true),
+            &phase("checkout", "creates the sources", WARM, false),
+            &phase("compile", "stats files, reads some, writes an object", COLD, true),
             &phase("link", "reads files and writes programs", SYNCED, true),
-            &phase("up-to-date", "asks for the attributes of everything", COLD, true),
+            &phase("up-to-date", "stats every file", COLD, true),
             &phase("clean", "removes the objects", WARM, false),
         ],
     },

@@ -17,7 +17,8 @@ pub(super) static CREATE: PhaseDescription = PhaseDescription {
 };
 pub(super) static AGE: PhaseDescription = PhaseDescription {
     name: "age",
-    summary: "creates, appends to and deletes other files until the filesystem is as full as asked",
+    summary: "creates, appends to and deletes other files until the filesystem is as full as \
+              requested",
     clock: "all of it and a sync; no cache drop before",
     ops: &[
         OpDescription { name: "create", span: "create, writes of 64 KiB, close" },
@@ -28,8 +29,8 @@ pub(super) static AGE: PhaseDescription = PhaseDescription {
 };
 pub(super) static RUN: PhaseDescription = PhaseDescription {
     name: "run",
-    summary: "threads do ops of weighted kinds on files drawn at random",
-    clock: "from the moment all threads are let go until each has ended its last op, and a sync; \
+    summary: "threads do ops, drawn by weight, on randomly chosen files",
+    clock: "from the moment all threads are released until each has ended its last op, and a sync; \
             no cache drop before unless `cold`",
     ops: &[
         OpDescription { name: "read", span: "open, reads of blocks, close" },
@@ -66,18 +67,23 @@ pub(super) const BLOCK: SizeParameter =
     SizeParameter::new("block", "Bytes of one call; 0 for the profile's.", "0");
 pub(super) const PLACES: ChoiceParameter = ChoiceParameter::new(
     "places",
-    "Where the blocks of an op lie.",
+    "At which offsets the blocks of an op lie.",
     &[
         ("profile", "as the profile says"),
-        ("random", "each at a place of its own"),
+        ("random", "each at its own random offset"),
         ("sequential", "one after the other from a random start"),
     ],
     "profile",
 );
 pub(super) const FILES: CountParameter =
     CountParameter::new("files", "Files at the beginning.", 1, 10_000_000, "100").scaled();
-pub(super) const DIRECTORIES: CountParameter =
-    CountParameter::new("directories", "Directories they are spread over.", 1, 9999, "10");
+pub(super) const DIRECTORIES: CountParameter = CountParameter::new(
+    "directories",
+    "Directories over which the files are spread.",
+    1,
+    9999,
+    "10",
+);
 pub(super) const MIN_SIZE: SizeParameter =
     SizeParameter::new("min_size", "Smallest size of a new file.", "40M");
 pub(super) const MAX_SIZE: SizeParameter =
@@ -92,24 +98,24 @@ pub(super) const THREADS: CountParameter = CountParameter::new(
     "0",
 );
 pub(super) const TIME: TimeParameter =
-    TimeParameter::new("time", "How long threads begin new ops.", "300s").scaled();
+    TimeParameter::new("time", "How long threads keep starting new ops.", "300s").scaled();
 pub(super) const OPS: CountParameter = CountParameter::new(
     "ops",
-    "End after so many ops of each thread instead; 0 for the time.",
+    "End after this many ops of each thread instead; 0 for the time.",
     0,
     u64::MAX,
     "0",
 );
 pub(super) const DIRECT: SwitchParameter =
-    SwitchParameter::new("direct", "Whether ops go past the cache (O_DIRECT).", "on");
+    SwitchParameter::new("direct", "Whether ops bypass the page cache (O_DIRECT).", "on");
 pub(super) const ALIGN: SwitchParameter = SwitchParameter::new(
     "align",
-    "Whether places are multiples of 4 KiB; with direct I/O always.",
+    "Whether offsets are multiples of 4 KiB; with direct I/O they always are.",
     "on",
 );
 pub(super) const FSYNC: SwitchParameter = SwitchParameter::new(
     "fsync",
-    "Whether fsync follows each write, also where the profile says nothing of it.",
+    "Whether fsync follows each write, even where the profile does not ask for it.",
     "off",
 );
 pub(super) const DELAY: TimeParameter =
@@ -124,24 +130,25 @@ pub(super) const KEEP: SwitchParameter =
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "ffsb",
-    summary: "FFSB 5.2.1: many threads read, write, create, delete by weights",
+    summary: "FFSB 5.2.1: many threads read, write, create and delete files by weight",
     origin: "FFSB 5.2.1 (IBM), the version of the study of 2007, whose four profiles were not \
 published: `read`, `write`, `mixed` and `huge` are assumed from its figures (direct I/O, many \
-threads, 4 KiB; huge moves 1 MiB in blocks of 4 KiB). A profile of one's own is a TOML file: \
+threads, 4 KiB; huge moves 1 MiB in blocks of 4 KiB). A profile of your own is a TOML file: \
 docs/howto/ffsb.md shows one. `weights`, `op_size`, `block`, `places`, `threads`, `fsync` and \
 `delay` change each of a profile's groups.\n\n\
-With `age` the filesystem is filled before the ops: files of 4 KiB to 1 MiB are created, \
-grow by as much and are deleted, 10 : 10 : 1, until it is as full as asked for; they stay until \
-the end.\n\n\
-FFSB counts every call for a block as an operation, so `huge` counts 256 for what moves 1 MiB: \
-the figure `transactions_per_sec`. Ops of this table are whole ones (`ops_per_sec`), and both \
-stand beside MiB/s. As in the original the time includes the last ops and a final sync, and a \
-file that is written, appended or deleted is not touched by others meanwhile.\n\n\
-Files that an earlier FFSB of a sequence has left (`keep=on`) are taken as they are, as the \
-original does with `reuse`.\n\n\
-Departures: draws come from the trial's seed, one stream for each thread; files have the \
-names of places in a table of twice as many, and an op that finds no file, or no empty place, \
-is left out; several filesystems are not offered; ageing is done by one thread; sync is syncfs.",
+With `age` the filesystem is filled before the ops: files of 4 KiB to 1 MiB are created, appended \
+to by 4 KiB to 1 MiB and deleted, in the ratio 10 : 10 : 1, until the filesystem is as full as \
+requested. These files stay until the end.\n\n\
+FFSB counts every system call for a block as an operation, so `huge` counts 256 for each 1 MiB \
+moved: this is the figure `transactions_per_sec`. The ops of the tables are whole ones \
+(`ops_per_sec`); both are given beside MiB/s. As in the original, the time includes the last ops \
+and a final sync, and no other thread touches a file while one writes, appends to or deletes \
+it.\n\n\
+Files that an earlier FFSB of a sequence has left (`keep=on`) are used as they are, as by the \
+original with `reuse`.\n\n\
+Departures: draws come from the trial's seed, one stream for each thread; files are named after \
+their slots in a table twice as large, and an op that finds no file, or no empty slot, is left \
+out; several filesystems are not supported; ageing is done by one thread; sync is syncfs.",
     headline: Headline {
         question: "threads reading, writing and deleting by weights",
         phase: "run",

@@ -51,24 +51,24 @@ const OPS: &[OpDescription] = &[
 
 static CREATE: PhaseDescription = PhaseDescription {
     name: "create",
-    summary: "makes the share of the set of files that is there at the beginning",
+    summary: "creates the part of the set of files that exists at the beginning",
     clock: "create, writes of `io_size`, close of each file; at the end a sync. Directories are \
-            made before",
+            made beforehand",
     ops: &[OpDescription { name: "file", span: "create to close of one file" }],
     disk_bound: false,
 };
 
 static RUN: PhaseDescription = PhaseDescription {
     name: "run",
-    summary: "threads go through the list of ops again and again",
-    clock: "from the moment all threads are let go until each has ended its last list; no cache \
+    summary: "threads repeat the list of ops",
+    clock: "from the moment all threads are released until each has ended its last round; no cache \
             drop before, no sync after. Finding a free file of the set is part of an op",
     ops: OPS,
     disk_bound: true,
 };
 
 const FILES: CountParameter =
-    CountParameter::new("files", "Places for files in the set.", 1, 10_000_000, "1000").scaled();
+    CountParameter::new("files", "Slots for files in the set.", 1, 10_000_000, "1000").scaled();
 const DIRECTORY_WIDTH: CountParameter = CountParameter::new(
     "directory_width",
     "Mean number of entries of a directory.",
@@ -78,7 +78,7 @@ const DIRECTORY_WIDTH: CountParameter = CountParameter::new(
 );
 const MEAN_SIZE: SizeParameter = SizeParameter::new(
     "mean_size",
-    "Mean size of a file; sizes follow a gamma law of shape 1.5.",
+    "Mean size of a file; sizes follow a gamma distribution of shape 1.5.",
     "16K",
 );
 const APPEND_SIZE: SizeParameter =
@@ -87,15 +87,15 @@ const IO_SIZE: SizeParameter =
     SizeParameter::new("io_size", "Bytes of a read or write of a whole file.", "1M");
 const PREALLOCATED: FractionParameter = FractionParameter::new(
     "preallocated",
-    "Share of the places that hold a file at the beginning.",
+    "Share of the slots that hold a file at the beginning.",
     "1",
 );
 const THREADS: CountParameter = CountParameter::new("threads", "Threads.", 1, 1024, "16");
 const TIME: TimeParameter =
-    TimeParameter::new("time", "How long threads begin the list anew.", "60s").scaled();
+    TimeParameter::new("time", "How long threads keep starting new rounds.", "60s").scaled();
 const LOOPS: CountParameter = CountParameter::new(
     "loops",
-    "End when each thread has gone through the list so often instead; 0 for the time.",
+    "End after this many rounds of each thread instead; 0 for the time.",
     0,
     u64::MAX,
     "0",

@@ -26,18 +26,19 @@ impl Workload for Personality {
     }
 }
 
-/// What all of them depart in from Filebench, behind the words on each.
+/// The origin text: the words on one personality, then how all of them depart from Filebench.
 macro_rules! origin {
     ($words:literal) => {
         concat!(
             "Filebench's personality ",
             $words,
-            "\n\nDepartures: sizes are of the same gamma law by a table of its quantiles; places \
-             of the set are the names, and directories a regular tree of the mean width instead \
-             of one of random widths; draws come from the trial's seed, one stream for each \
-             thread; an op for which no file is free is left out and counted, where Filebench \
-             waits or ends; `loops` ends the phase after so many rounds of each thread instead \
-             of a time, which a digest then covers."
+            "\n\n\
+             Departures: sizes follow the same gamma distribution, by a table of its quantiles; \
+             files are named after their slots in the set, and directories form a regular tree of \
+             the mean width instead of one of random widths; draws come from the trial's seed, one \
+             stream for each thread; an op that finds no free file is left out and counted, where \
+             Filebench waits or ends; `loops` ends the phase after this many rounds of each thread \
+             instead of after a time, and a digest then covers the ops."
         )
     };
 }
@@ -54,7 +55,8 @@ pub(in crate::workloads) static VARMAIL: Personality = Personality {
         summary: "Filebench's varmail: a mail server that waits for its disk",
         origin: origin!(
             "`varmail` (Sun Microsystems, 2005; version 1.4). Each of 16 threads deletes a mail; \
-         makes one, appends, fsync; opens one, reads it, appends, fsync; opens one and reads it."
+         creates one, appends to it and calls fsync; opens one, reads it, appends to it and calls \
+         fsync; opens one and reads it."
         ),
         headline: headline("a mail server that syncs each mail (varmail)"),
         presets: &[],
@@ -74,8 +76,8 @@ pub(in crate::workloads) static FILESERVER: Personality = Personality {
         name: "fileserver",
         summary: "Filebench's fileserver: home directories of 50 users",
         origin: origin!(
-            "`fileserver` (Sun Microsystems, 2005; version 1.4). Each of 50 threads makes and writes \
-         a file, appends to another, reads a third, deletes one, asks for the attributes of one."
+            "`fileserver` (Sun Microsystems, 2005; version 1.4). Each of 50 threads creates and \
+         writes a file, appends to another, reads a third, deletes one and stats one."
         ),
         headline: headline("a file server with many users"),
         presets: &[],

@@ -77,7 +77,7 @@ static TAR: PhaseDescription = PhaseDescription {
 };
 static FIND: PhaseDescription = PhaseDescription {
     name: "find",
-    summary: "lists the tree and asks for the attributes of everything in it",
+    summary: "lists the tree and stats everything in it",
     clock: "listing and one lstat an entry. Begins cold where that can be done (`cold`)",
     ops: &[OpDescription { name: "stat", span: "listing before it, one lstat" }],
     disk_bound: false,
