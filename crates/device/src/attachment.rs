@@ -71,7 +71,7 @@ pub(crate) fn attach(file: &File, path: &Path, block_size: u32) -> Result<Attach
     let logical = entry.read("queue/logical_block_size").unwrap_or_default();
     if logical != block_size.to_string() {
         detach(device, entry.number.minor, own);
-        let rule = format!("blocks of {block_size} bytes were asked for, {logical} given");
+        let rule = format!("blocks of {block_size} bytes were requested, but it has {logical}");
         return Err(Refusal::new(path.display().to_string(), rule).into());
     }
     Ok(Attachment { device, entry, discard_disabled })

@@ -342,7 +342,7 @@ fn refuse_if_used(
         }
         Err(unreadable) => Err(Refusal::new(
             name,
-            format!("nobody knows who uses it: {unreadable} ({})", unreadable.source),
+            format!("who uses it is unknown: {unreadable} ({})", unreadable.source),
         )
         .with_next("mount /proc and /sys, or run as root")),
     }

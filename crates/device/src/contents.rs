@@ -62,7 +62,7 @@ impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = match self {
             Signature::None => return f.write_str("nothing known"),
-            Signature::Ambivalent => return f.write_str("several signatures that contradict"),
+            Signature::Ambivalent => return f.write_str("several contradictory signatures"),
             Signature::Found(keys) => keys,
         };
         match (keys.get("TYPE"), keys.get("PTTYPE")) {
@@ -99,7 +99,7 @@ impl Contents {
         match found {
             Some((node, signature)) => Some(format!("{node} carries {signature}")),
             None if !self.blank => Some(
-                "it holds data of no kind that blkid knows (sampled areas are not zero)".into(),
+                "it holds data that blkid does not recognise (sampled areas are not zero)".into(),
             ),
             None => None,
         }
@@ -109,7 +109,7 @@ impl Contents {
 /// Why contents are not known.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unknown {
-    #[error("blkid was not found, so nobody knows what is on it")]
+    #[error("blkid was not found, so what is on it is unknown")]
     NoBlkid,
     #[error("blkid could not be started: {0}")]
     Start(io::Error),

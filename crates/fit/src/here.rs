@@ -154,7 +154,7 @@ impl ThisDisk {
         let file = file.map_err(failed("open for direct I/O"))?;
         let metadata = file.metadata().map_err(failed("look at"))?;
         if !metadata.file_type().is_block_device() {
-            let problem = "is no block device; a directory is measured with --dir";
+            let problem = "is not a block device; to measure a directory, use --dir";
             return Err(FitError::Unfit(format!("{} {problem}", path.display())));
         }
         let queue = queue_of(metadata.rdev());

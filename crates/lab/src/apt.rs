@@ -127,7 +127,7 @@ impl Apt {
         if sources.is_empty() {
             return Err(LabError::NoPackage {
                 package: archives.backports.join(" "),
-                why: "the sources of apt name no archive of Debian; add one".to_owned(),
+                why: "apt's sources list no Debian archive; add one".to_owned(),
             });
         }
         let signed = match Path::new(KEYRING).exists() {
@@ -158,13 +158,13 @@ impl Apt {
             Ended::Stalled { after, free } => Err(LabError::Program {
                 command: format!("{program} {}", arguments.join(" ")),
                 said: format!(
-                    "it got no further for {} s, with {free} free in {}, and was ended",
+                    "it made no progress for {} s, with {free} free in {}, and was ended",
                     after.as_secs(),
                     self.directory.display()
                 ),
                 next: Some(
-                    "make room, or set XDG_CACHE_HOME to a place that has some; where there is \
-                     room, look at the network and try again"
+                    "free some space, or set XDG_CACHE_HOME to a place that has some; if there is \
+                     enough, check the network and try again"
                         .to_owned(),
                 ),
             }),
@@ -325,17 +325,17 @@ fn advice(said: &str) -> Option<String> {
     let unreachable =
         ["Could not resolve", "Failed to fetch", "Unable to connect", "Temporary failure"];
     if said.contains("No space left") {
-        Some("make room, or set XDG_CACHE_HOME to a place that has some".to_owned())
+        Some("free some space, or set XDG_CACHE_HOME to a place that has some".to_owned())
     } else if said.contains("Hash Sum mismatch") || said.contains("unexpected size") {
         Some(
-            "a file is not what the lists of its archive say: a mirror that is being updated, or a \
-             proxy's old copy; try again later, or another mirror"
+            "a file does not match the lists of its archive: the mirror is being updated, or a \
+             proxy serves an old copy; try again later, or use another mirror"
                 .to_owned(),
         )
     } else if unreachable.iter().any(|words| said.contains(words)) {
         Some(
             "the archive could not be reached: check the network and the sources of apt, or \
-             bring a lab from elsewhere with `fstrial lab import`"
+             import a lab that was exported on another machine with `fstrial lab import`"
                 .to_owned(),
         )
     } else {

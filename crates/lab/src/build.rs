@@ -173,7 +173,7 @@ impl Software {
             Some(root) => Qemu::unpacked(place(root)?),
             None => Qemu::Host {
                 path: on_path(QEMU).ok_or_else(|| {
-                    let why = "the host's own is gone; `fstrial lab build --refresh` unpacks one";
+                    let why = "the host's QEMU is gone; `fstrial lab build --refresh` unpacks one";
                     LabError::NoPackage { package: QEMU_PACKAGE.to_owned(), why: why.to_owned() }
                 })?,
             },
@@ -271,7 +271,7 @@ fn check(options: &BuildOptions) -> Result<Option<Plan>, LabError> {
     if (given == Some(Given::Image)) != options.modules.is_some() {
         return Err(LabError::value(
             "--kernel and --modules",
-            "a kernel's image and its modules need each other: modules fit one kernel only",
+            "give both: a kernel image only works with the modules that were built for it",
         ));
     }
     if let Some(modules) = &options.modules {
@@ -458,8 +458,8 @@ mod tests {
         };
         assert!(with("vmlinuz", None).contains("--modules"));
         assert!(with("none", Some("")).contains("none"));
-        assert!(with("text", Some("")).contains("no kernel for x86-64"));
-        assert!(with("vmlinuz", Some("")).contains("no directory of modules"));
+        assert!(with("text", Some("")).contains("not a kernel for x86-64"));
+        assert!(with("vmlinuz", Some("")).contains("not a directory of kernel modules"));
         assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 0);
     }
 

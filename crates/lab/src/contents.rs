@@ -43,8 +43,8 @@ impl Software {
         if tree_digest(&self.directory)? == expected.trim() {
             return Ok(());
         }
-        let problem = "its files are not those that were built; `fstrial lab build --refresh` or \
-                       `fstrial lab import`";
+        let problem = "its files have changed since it was built or imported; run \
+                       `fstrial lab build --refresh` or `fstrial lab import`";
         Err(LabError::damaged(&self.directory, problem))
     }
 }

@@ -92,7 +92,7 @@ fn controller(
         "raid5" => Level::Raid5,
         "raid10" => Level::Raid10,
         other => {
-            let problem = format!("no controller of the lab does {other}");
+            let problem = format!("no RAID controller of the lab supports {other}");
             return Err(LabError::value(&contender.name, problem));
         }
     };
@@ -154,7 +154,7 @@ fn used_of(
     match spec.size {
         Some(size) if size > whole => Err(LabError::value(
             format!("disk `{model}`"),
-            format!("it has {whole}, {size} were asked for"),
+            format!("it has {whole}, but {size} were requested"),
         )),
         size => Ok(size.unwrap_or(whole)),
     }

@@ -17,7 +17,7 @@ pub enum LabError {
         source: io::Error,
     },
     /// A file is not what it should be.
-    #[error("{}: {problem}; `fstrial lab build` makes it anew", path.display())]
+    #[error("{}: {problem}; `fstrial lab build` rebuilds it", path.display())]
     Damaged {
         /// Which.
         path: PathBuf,
@@ -36,8 +36,8 @@ pub enum LabError {
     },
     /// This machine has no apt.
     #[error(
-        "this machine has no {missing}, with which the lab gets its kernel and tools from Debian; \
-         give your own: --kernel FILE (a bzImage with the modules' release), --modules DIR \
+        "this machine has no {missing}, which gets the lab's kernel and tools from Debian; give \
+         your own: --kernel FILE (a bzImage of the modules' release), --modules DIR \
          (lib/modules/RELEASE), --tools DIR (a tree with sbin/mke2fs and the libraries it needs) \
          and a qemu-system-x86_64 on the PATH"
     )]

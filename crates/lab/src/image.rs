@@ -191,7 +191,7 @@ fn choose(
         let names = names.join(" or ");
         LabError::damaged(
             modules,
-            format!("these modules have no {names}, with which a guest reaches its disks"),
+            format!("these modules include no {names}, which a guest needs to reach its disks"),
         )
     })
 }

@@ -61,7 +61,7 @@ impl Inputs {
             inputs.facts.source_tree = Some(facts);
         }
         if Bytes(at) > INPUTS_MAX {
-            let problem = format!("{} in all, a guest takes {INPUTS_MAX}", Bytes(at));
+            let problem = format!("{} in all, but a guest takes at most {INPUTS_MAX}", Bytes(at));
             return Err(LabError::value("input files", problem));
         }
         Ok(inputs)

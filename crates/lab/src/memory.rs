@@ -178,14 +178,15 @@ impl Peak {
         }
         if self.store > STORE_MAX {
             let rule = format!(
-                "its disks will hold {}, and {STORE_MAX} is the most the lab keeps for a guest",
+                "its disks will hold {}, but the lab keeps at most {STORE_MAX} for a guest",
                 self.store
             );
-            return Some(Refusal::new(contender, rule).with_next("a smaller --scale"));
+            return Some(Refusal::new(contender, rule).with_next("use a smaller --scale"));
         }
         let rule = format!(
-            "its guest may take {} of memory ({} for the machine, {} for what its disks will \
-             hold), {} are free; nor are {} in the cache directory, which has {}",
+            "its guest may need {} of memory ({} for the machine, {} for what its disks will \
+             hold), but {} are free; the disks' {} do not fit into the cache directory either, \
+             where {} are free",
             self.total(),
             self.machine,
             self.store,
@@ -193,8 +194,8 @@ impl Peak {
             self.store,
             room.disk,
         );
-        let next = "a smaller --scale, or a machine profile with less memory, or XDG_CACHE_HOME on \
-                    a filesystem with more room";
+        let next = "use a smaller --scale, or a machine profile with less memory, or set \
+                    XDG_CACHE_HOME to a filesystem with more room";
         Some(Refusal::new(contender, rule).with_next(next))
     }
 }

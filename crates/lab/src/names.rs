@@ -73,7 +73,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), LabError> {
         return Ok(());
     }
     let problem = format!(
-        "no name of a lab: it has 1 to {NAME_MAX} letters, digits and -_.+, and begins with no dot"
+        "not a valid lab name: use 1 to {NAME_MAX} letters, digits and -_.+, no dot at the start"
     );
     Err(LabError::value(format!("`{name}`"), problem))
 }

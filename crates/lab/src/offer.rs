@@ -88,7 +88,7 @@ impl Offer {
     pub fn refusal(&self, name: &str, filesystem: &Description) -> Option<Refusal> {
         // What serves it would share the guest's one processor with the work it serves.
         if filesystem.in_user_space() {
-            let rule = "it is served in user space, and the lab has the filesystem itself";
+            let rule = "it is served in user space, and the lab has the kernel's driver instead";
             return Some(
                 Refusal::new(name, rule)
                     .with_next("`fstrial lab build --with zfs`, or run it with --testbed device"),

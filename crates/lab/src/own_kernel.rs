@@ -49,8 +49,8 @@ pub(crate) fn look_at(path: &Path) -> Result<Given, LabError> {
         Some(b"HdrS") if has_64_bits => Ok(Given::Image),
         _ => Err(LabError::value(
             path.display().to_string(),
-            "it is no kernel for x86-64: give a bzImage (arch/x86/boot/bzImage, /boot/vmlinuz-…) \
-             with --modules, or a kernel's Debian package",
+            "it is not a kernel for x86-64: give a bzImage (arch/x86/boot/bzImage, \
+             /boot/vmlinuz-…) with --modules, or a kernel's Debian package",
         )),
     }
 }
@@ -66,8 +66,8 @@ pub(crate) fn check_modules(path: &Path) -> Result<(), LabError> {
     }
     Err(LabError::value(
         path.display().to_string(),
-        "it is no directory of modules: give lib/modules/RELEASE, as `make modules_install` and \
-         depmod leave it",
+        "it is not a directory of kernel modules: give lib/modules/RELEASE, as `make \
+         modules_install` and depmod leave it",
     ))
 }
 

@@ -43,7 +43,7 @@ pub fn find(program: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
     match (&start[..4], start[4], u16::from_le_bytes([start[18], start[19]])) {
         (b"\x7fELF", 2, X86_64) if read == 20 => Ok(path),
         (b"\x7fELF", class, machine) => Err(wrong(format!(
-            "it is a program for {}, and this is x86_64",
+            "it is a program for {}, but the guest is x86_64",
             architecture(class, machine)
         ))),
         _ if start.starts_with(b"#!") => Ok(path),

@@ -87,9 +87,9 @@ impl<'a> Source<'a> {
         let package = newest_kernel(&names).ok_or_else(|| LabError::NoPackage {
             package: format!("linux-image-{KERNEL_SERIES}.*-amd64"),
             why: format!(
-                "Debian 12 has it in its security suite and Debian 13 as its own kernel: add \
-                 one of them to apt's sources, or give --kernel and --modules ({KERNEL_SERIES} \
-                 is the last series with reiserfs)"
+                "Debian 12 has it in its security suite, and in Debian 13 it is the standard \
+                 kernel: add one of them to apt's sources, or give --kernel and --modules \
+                 ({KERNEL_SERIES} is the last series with reiserfs)"
             ),
         })?;
         let release = package.trim_start_matches("linux-image-").to_owned();

@@ -95,7 +95,7 @@ impl MachineProfile {
         if name == THIS_MACHINE {
             let path = MachineProfile::of_this_machine();
             if !path.exists() {
-                let problem = "nothing has been measured here yet: `fstrial lab fit --dir PATH`";
+                let problem = "no disk was measured here yet; run `fstrial lab fit --dir PATH`";
                 return Err(LabError::value(format!("machine `{name}`"), problem.to_owned()));
             }
             return MachineProfile::find(&path.display().to_string());
@@ -106,7 +106,7 @@ impl MachineProfile {
                 let meant = text::meant(name, PROFILES.iter().map(|(name, _)| *name));
                 let meant = meant.unwrap_or_default();
                 let problem = format!(
-                    "there is no such profile; {meant} (one of your own: the path of its .toml file)"
+                    "there is no such profile; {meant} (your own: give the path of its .toml file)"
                 );
                 Err(LabError::value(format!("machine `{name}`"), problem))
             }
@@ -179,7 +179,7 @@ impl MachineProfile {
             }
         }
         if profile.data_scale.is_some_and(|scale| !(scale > 0.0 && scale.is_finite())) {
-            return Err(bad("data_scale: it is a factor above 0".to_owned()));
+            return Err(bad("data_scale: must be above 0".to_owned()));
         }
         for disk in disks {
             if ![512, 4096].contains(&disk.physical_sector) {
@@ -200,9 +200,9 @@ impl MachineProfile {
         }
         let least = Bytes(self.ram.0 + short).round_up(1 << 20);
         let problem = format!(
-            "ram = {}: with its tools and modules this lab's guest starts from {least} on; give it \
-             that (--set ram={}M) and let the trial have less of it (--set available=SIZE), or \
-             scale the data instead",
+            "ram = {}: with its tools and modules, this lab's guest needs at least {least} to \
+             start; give it that much (--set ram={}M) and limit what the trial may use of it \
+             (--set available=SIZE), or scale the data instead",
             self.ram,
             least.0 >> 20
         );
@@ -226,8 +226,8 @@ impl MachineProfile {
     /// The refusal of an emulator whose clock cannot be made fine.
     pub(crate) fn needs_fine_clock(&self, emulator: &str) -> LabError {
         let problem = format!(
-            "instruction_ns = {}: {emulator} counts whole nanoseconds, and where to change that is \
-             known of Debian's QEMU 7.2 and 10.0: install one of them, or choose a slower processor \
+            "instruction_ns = {}: {emulator} counts whole nanoseconds, and fstrial can change that \
+             only in Debian's QEMU 7.2 and 10.0: install one of them, or choose a slower processor \
              (--set instruction_ns=1)",
             self.instruction_ns
         );
@@ -250,7 +250,7 @@ fn lay_over(table: &mut toml::Table, key: &str, text: &str) -> Result<(), String
     let mut place = table;
     for name in &tables {
         let found = place.entry(*name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        place = found.as_table_mut().ok_or_else(|| format!("`{name}` is no table"))?;
+        place = found.as_table_mut().ok_or_else(|| format!("`{name}` is not a table"))?;
     }
     let is_text = place.get(last).map_or(tables.last() == Some(&"options"), toml::Value::is_str);
     let value = match text.parse::<i64>() {

@@ -61,7 +61,8 @@ fn new_file(directory: &Directory, name: &str) -> Result<(PathBuf, File), LabErr
             Err(error) => return Err(LabError::at("create", &path)(error.into())),
         }
     }
-    let problem = format!("it has {SAME_NAME_MAX} request logs called {name}; name another");
+    let problem =
+        format!("it already has {SAME_NAME_MAX} logs called {name}; name another directory");
     Err(LabError::value(directory.path().display().to_string(), problem))
 }
 

@@ -26,7 +26,7 @@ const BEFORE: &[u8] = b"\x05\x0ctimer/icount\0\0\0\x01";
 pub(crate) fn change(path: &Path, from: Price, to: Price) -> Result<(), LabError> {
     let state = std::fs::read(path).map_err(LabError::at("read", path))?;
     let unknown =
-        || LabError::value(path.display().to_string(), "QEMU's clock is not where it is known");
+        || LabError::value(path.display().to_string(), "QEMU's clock is not where it was expected");
     let (at, [bias, count]) = numbers(&state).ok_or_else(unknown)?;
     let bias = moved(bias, count, from, to).ok_or_else(unknown)?;
     let file = File::options().write(true).open(path).map_err(LabError::at("open", path))?;

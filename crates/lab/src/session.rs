@@ -271,7 +271,7 @@ impl Passing {
                 Event::Ended(Outcome::TimedOut { step: self.step, after })
             }
             Event::Ended(Outcome::Failed { step, reason }) if self.store_full => {
-                let room = "the simulated disks hold all that memory was admitted for";
+                let room = "the simulated disks have filled the memory that was admitted for them";
                 Event::Ended(Outcome::Failed { step, reason: format!("{room}; then: {reason}") })
             }
             event => event,

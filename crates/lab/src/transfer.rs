@@ -22,7 +22,7 @@ pub fn export(software: &Software, file: &Path) -> Result<(), LabError> {
     let manifest = &software.manifest;
     for path in [&manifest.kernel, &manifest.modules, &manifest.tools] {
         if path.is_absolute() {
-            let problem = "it is a file of your own and is not exported; build a lab of packages";
+            let problem = "files of your own are not exported; build a lab from packages only";
             return Err(LabError::value(path.display().to_string(), problem));
         }
     }

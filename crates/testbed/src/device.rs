@@ -47,7 +47,7 @@ struct Held {
 
 /// Why hardware RAID is no layout here.
 const NO_CONTROLLER: &str =
-    "fstrial sets up no RAID controller: on this machine the array is yours, and one device";
+    "fstrial does not configure RAID controllers: set the array up yourself; it is one device";
 
 impl DeviceTestbed {
     /// `devices` empty means loop files in `loop_directory`.
@@ -98,7 +98,7 @@ impl DeviceTestbed {
             // The kernel would go on holding the devices after a trial that was killed.
             let rule = "a pool outlives the process that made it";
             return Some(Refusal::new(name, rule).with_next(
-                "run it in the lab: --testbed lab; or take zfs-fuse, a lesser stand-in",
+                "run it in the lab: --testbed lab; or use zfs-fuse, a rough substitute",
             ));
         }
         let size = spec.size.filter(|_| self.uses_loops());
@@ -123,7 +123,7 @@ impl DeviceTestbed {
             let roles = roles(spec);
             if roles.len() != self.devices.len() {
                 let rule = format!(
-                    "its layout takes {} devices, {} are named",
+                    "its layout takes {} devices, but {} are named",
                     roles.len(),
                     self.devices.len()
                 );
@@ -156,7 +156,7 @@ impl DeviceTestbed {
         if let Some(module) = layout.modules.iter().find(|module| !facts::kernel_has_module(module))
         {
             let rule = format!("this kernel has no {module}");
-            let next = "a kernel that has it, or the lab, whose kernel does";
+            let next = "boot a kernel that has it, or use the lab, whose kernel does";
             return Some(Refusal::new(what, rule).with_next(next));
         }
         self.missing(&what, layout.package, layout.programs)

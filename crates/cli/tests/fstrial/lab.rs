@@ -156,7 +156,7 @@ fn a_package_that_does_not_come_whole_or_is_another_is_refused() {
     let sandbox = Sandbox::new();
     let archive = Archive::of(&sandbox);
     for (how, said) in
-        [(Served::Cut, KERNEL_FILE), (Served::Changed, "not what the lists of its archive")]
+        [(Served::Cut, KERNEL_FILE), (Served::Changed, "does not match the lists of its archive")]
     {
         archive.serve(KERNEL_FILE, how);
         let ran = run(&sandbox, "lab build").ended_with(3);
@@ -218,10 +218,10 @@ fn what_is_no_kernel_for_the_lab_leaves_the_lab_as_it_was() {
     archive::program(&sandbox, "qemu-system-x86_64", "echo QEMU emulator version 0");
     for (given, says) in [
         ("--kernel gone", "gone"),
-        ("--kernel text", "no kernel for x86-64"),
-        ("--kernel arm", "no kernel for x86-64"),
+        ("--kernel text", "not a kernel for x86-64"),
+        ("--kernel arm", "not a kernel for x86-64"),
         ("--kernel image", "--modules"),
-        ("--kernel image --modules empty", "no directory of modules"),
+        ("--kernel image --modules empty", "not a directory of kernel modules"),
         ("--kernel tool.deb", "no kernel in it"),
         ("--kernel bare.deb", "no modules in it"),
         ("--kernel apart.deb", "no ublk_drv or nbd"),
@@ -241,10 +241,10 @@ fn sources_of_a_kernel_that_are_none_are_told_before_anything_is_made() {
     }
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     for (given, code, says) in [
-        ("--kernel-source six", 2, "neither a directory that is there nor a version"),
-        ("--kernel-source empty", 3, "no tree of Linux: it has no Makefile"),
+        ("--kernel-source six", 2, "neither an existing directory nor a version"),
+        ("--kernel-source empty", 3, "not a Linux source tree: it has no Makefile"),
         ("--kernel-source 6.12 --patch gone", 3, "gone"),
-        ("--kernel-source 6.12 --patch text", 3, "no unified diff"),
+        ("--kernel-source 6.12 --patch text", 3, "not a unified diff"),
         ("--kernel-source 6.12 --patch empty", 3, "no patches in it"),
         ("--kernel-source 6.12 --config gone", 3, "gone"),
         ("--kernel-source 6.12 --config settings", 3, "settings, line 2: `EXT4` is no setting"),

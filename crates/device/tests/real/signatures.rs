@@ -116,7 +116,7 @@ pub(crate) fn signatures_that_contradict() -> Ending {
     let disk = Disk::blank(320);
     run("mkfs.xfs", &["-q", disk.text()]);
     disk.write(1024, &superblock);
-    guarded(&disk, "carries several signatures that contradict");
+    guarded(&disk, "carries several contradictory signatures");
     Ok(())
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn data_that_no_signature_explains() -> Ending {
         // The middle sample of 16: size / 17 * 8, and its neighbourhood.
         let offset = if offset == 8 << 20 { (16 << 20) / 17 * 8 / 65536 * 65536 } else { offset };
         disk.write(offset, b"x");
-        guarded(&disk, "it holds data of no kind that blkid knows");
+        guarded(&disk, "it holds data that blkid does not recognise");
     }
     Ok(())
 }

@@ -79,10 +79,10 @@ pub(super) fn compile(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     let release = site.origin.name.clone();
     site.tell(match site.tree_made {
         true => format!(
-            "compiling {release}: six to eleven minutes of processor time, with {jobs} at once here; \
-             your own settings come on top"
+            "compiling {release}: six to eleven minutes of processor time, {jobs} jobs at a time; \
+             your own settings add to that"
         ),
-        false => format!("compiling what is left of {release}"),
+        false => format!("compiling the rest of {release}"),
     });
     let (mut compiled, mut faults) = (0, Vec::new());
     let mut command = make(&tree);
@@ -106,8 +106,8 @@ pub(super) fn compile(site: &mut Site<'_, '_>) -> Result<(), LabError> {
                 command,
                 said: faults.join(" / "),
                 next: Some(
-                    "mend the sources or the patch, or leave the option out; the next build of \
-                     the same sources goes on here"
+                    "fix the sources or the patch, or leave the option out; the next build of \
+                     the same sources continues from here"
                         .to_owned(),
                 ),
             }

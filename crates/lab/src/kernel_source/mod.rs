@@ -185,7 +185,7 @@ impl Site<'_, '_> {
 
 fn unpack_and_patch(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     if site.tree().is_dir() {
-        site.tell("going on with a build that was ended");
+        site.tell("continuing an interrupted build");
         return Ok(());
     }
     let begun = site.begun.clone();
@@ -195,8 +195,8 @@ fn unpack_and_patch(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     let free = Bytes(room.f_bavail.saturating_mul(room.f_frsize));
     if free < ROOM {
         let problem = format!(
-            "{free} are free, and compiling a kernel takes {ROOM} for as long as it lasts; make \
-             room, or set XDG_CACHE_HOME to a place that has some"
+            "{free} are free, but compiling a kernel needs {ROOM} until it is done; free some \
+             space, or set XDG_CACHE_HOME to a place that has some"
         );
         return Err(LabError::value(begun.display().to_string(), problem));
     }
@@ -236,8 +236,9 @@ fn configure(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     let has =
         |option: &str| configuration.iter().any(|one| one.option == option && one.value != "n");
     if !has("BLK_DEV_UBLK") && !has("BLK_DEV_NBD") {
-        let problem = "neither CONFIG_BLK_DEV_UBLK nor CONFIG_BLK_DEV_NBD took, and one of them is \
-                       how a guest reaches its disks; leave them, and NET, as the lab sets them";
+        let problem = "neither CONFIG_BLK_DEV_UBLK nor CONFIG_BLK_DEV_NBD took effect, and one of \
+                       them is how a guest reaches its disks; leave them, and NET, as the lab sets \
+                       them";
         return Err(LabError::value("the kernel's configuration", problem));
     }
     Ok(())

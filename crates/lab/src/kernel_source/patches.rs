@@ -66,7 +66,7 @@ fn read_one(path: &Path) -> Result<Patch, LabError> {
     unpacked.map_err(LabError::at("decompress", path))?;
     let begins = |head: &[u8]| text.split(|byte| *byte == b'\n').any(|line| line.starts_with(head));
     if !(begins(b"--- ") && begins(b"+++ ") && begins(b"@@ ")) {
-        let problem = "it is no unified diff, as `git diff` and `diff -u` write one";
+        let problem = "it is not a unified diff, as `git diff` or `diff -u` writes it";
         return Err(LabError::value(format!("--patch {}", path.display()), problem));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -194,6 +194,6 @@ mod tests {
         assert!(read(&room.path().join("notes.txt")).is_ok(), "known by what is in it");
         std::fs::write(room.path().join("notes.txt"), "a text").unwrap();
         let error = read(&room.path().join("notes.txt")).unwrap_err().to_string();
-        assert!(error.contains("no unified diff"), "{error}");
+        assert!(error.contains("not a unified diff"), "{error}");
     }
 }

@@ -81,17 +81,19 @@ pub(super) fn untaken<'a>(wanted: &'a [Setting], configuration: &[Setting]) -> V
 /// When the tree cannot be read.
 pub(super) fn explain(tree: &Path, untaken: &Untaken<'_>) -> Result<String, LabError> {
     let Setting { option, value } = untaken.setting;
-    let outcome = format!("CONFIG_{option}={value} did not take, it is {}", untaken.found);
+    let outcome = format!("CONFIG_{option}={value} did not take effect: it is {}", untaken.found);
     let Some((file, conditions)) = declaration(tree, option)? else {
         return Ok(format!(
-            "{outcome}: this tree has no such option; look at its spelling, and whether the \
-             patch that brings it was given"
+            "{outcome}. This tree has no such option: check its spelling, and whether the patch \
+             that adds it was given"
         ));
     };
     let file = file.strip_prefix(tree).unwrap_or(&file).display().to_string();
     Ok(match conditions.is_empty() {
-        true => format!("{outcome}: look at {file}, where it is declared"),
-        false => format!("{outcome}: by {file} it {}; set these too", conditions.join(", ")),
+        true => format!("{outcome}. See {file}, where it is declared"),
+        false => {
+            format!("{outcome}. According to {file} it {}; set these too", conditions.join(", "))
+        }
     })
 }
 
@@ -175,7 +177,7 @@ mod tests {
             explain(tree.path(), &untaken(&wanted, &[])[0]).unwrap()
         };
         let said = explained("CONFIG_X_FS=m\n");
-        assert!(said.contains("CONFIG_X_FS=m did not take, it is n"), "{said}");
+        assert!(said.contains("CONFIG_X_FS=m did not take effect: it is n"), "{said}");
         assert!(said.contains("fs/x/Kconfig it depends on BLOCK && NET;"), "{said}");
         assert!(explained("CONFIG_NONE=m\n").contains("no such option"));
     }

@@ -83,7 +83,7 @@ fn what_cannot_be_built_is_told_and_leaves_nothing() {
     let mut plan = plan_of(&place);
     plan.configuration = "CONFIG_OTHER=y\n".to_owned();
     let error = built(room.path(), &plan).unwrap_err();
-    assert!(error.contains("--config own: CONFIG_BLK_DEV_NBD=m did not take"), "{error}");
+    assert!(error.contains("--config own: CONFIG_BLK_DEV_NBD=m did not take effect"), "{error}");
     plan.wanted.clear();
     let error = built(room.path(), &plan).unwrap_err();
     assert!(error.contains("how a guest reaches its disks"), "{error}");

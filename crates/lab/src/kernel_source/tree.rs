@@ -53,8 +53,8 @@ impl SourceTree {
             }
             _ => Err(LabError::value(
                 format!("--kernel-source {text}"),
-                "it is neither a directory that is there nor a version of which Debian has the \
-                 source, such as 6.12",
+                "it is neither an existing directory nor a version whose source Debian packages, \
+                 such as 6.12",
             )),
         }
     }
@@ -67,7 +67,7 @@ impl SourceTree {
             None => Ok(()),
             Some(file) => Err(LabError::value(
                 format!("--kernel-source {}", directory.display()),
-                format!("it is no tree of Linux: it has no {file}"),
+                format!("it is not a Linux source tree: it has no {file}"),
             )),
         }
     }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(SourceTree::Debian("5.10".to_owned()).archives(), ["bullseye-security"]);
         assert_eq!(SourceTree::Debian("6.12".to_owned()).archives(), [""; 0]);
         let error = SourceTree::named(place).unwrap().check().unwrap_err().to_string();
-        assert!(error.contains("no tree of Linux: it has no Makefile"), "{error}");
+        assert!(error.contains("not a Linux source tree: it has no Makefile"), "{error}");
     }
 
     #[test]
