@@ -20,7 +20,7 @@ pub(super) struct MaildirRead;
 
 static POPULATE: PhaseDescription = PhaseDescription {
     name: "populate",
-    summary: "with pool=maildirs delivers mails when the maildirs are empty",
+    summary: "with pool=maildirs, delivers mails if the maildirs are empty",
     clock: "deliveries from memory by create, write and rename; no fsync",
     ops: &[OpDescription { name: "deliver", span: "stat, create, write, close, rename" }],
     disk_bound: false,
@@ -28,8 +28,8 @@ static POPULATE: PhaseDescription = PhaseDescription {
 static IO: PhaseDescription = PhaseDescription {
     name: "io",
     summary: "reads random mails to their end, in one process",
-    clock: "all ops from the first to the last, with open, close and directory listings. The \
-            cache is emptied before, outside the clock, where the testbed can; else the phase \
+    clock: "all ops from the first to the last, with open, close and directory listings. Where the \
+            testbed can, the cache is emptied beforehand, outside the clock; otherwise the phase \
             is labelled warm",
     ops: &[
         OpDescription { name: "read", span: "open, reads of 4096 bytes to the end, close" },
@@ -40,8 +40,8 @@ static IO: PhaseDescription = PhaseDescription {
         },
         OpDescription {
             name: "mark",
-            span: "rename from new to cur after the first read, with mark_seen=on; likewise a \
-                   part of the op",
+            span: "rename from new to cur after the first read, with mark_seen=on; also a part of \
+                   the op that is not in its latency",
         },
     ],
     disk_bound: true,
@@ -55,11 +55,11 @@ const POPULATE_KINDS: Kinds =
 static DESCRIPTION: Description = Description {
     name: "maildir-read",
     summary: "read 10,000 random mails with a cold cache",
-    origin: "The read test of the Maildir study of 2004: the setup of its write test, then \
-10,000 reads of random mails. Its times (7 to 14 ms a read on one disk) say that the mails came \
-from more than fits into memory, so that the pool is the directory of 77,133 mails, listed \
-once; `pool=maildirs` reads what was delivered, `pool=read_src` the small directory.\n\n\
-Departures: where the testbed can, the cache is emptied before (the original was cold because \
+    origin: "The read test of the Maildir study of 2004: the setup of its write test, then 10,000 \
+reads of random mails. Its times (7 to 14 ms a read on one disk) show that the mails did not fit \
+into memory. Reads therefore come from the directory of 77,133 mails, listed once; `pool=maildirs` \
+reads delivered mails instead, `pool=read_src` those of the small directory.\n\n\
+Departures: where the testbed can, the cache is emptied beforehand (the original was cold because \
 its data exceeded its memory); the mails read depend on the seed and not on the order of the \
 filesystem's listing; with `pool=maildirs` the stored mails are listed before the cache is \
 emptied, outside the clock, and empty maildirs are populated first; no Perl.",

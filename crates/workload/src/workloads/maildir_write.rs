@@ -31,9 +31,9 @@ static IO: PhaseDescription = PhaseDescription {
     ops: &[
         OpDescription {
             name: "deliver",
-            span: "with copy_from=write_src opening the source; creating the file in tmp, \
-                   copying, closing, moving it to new, and the fsyncs; with delivery=classic or \
-                   rename also the stat before",
+            span: "opening the source (copy_from=write_src); creating the file in tmp, copying, \
+                   closing, moving it to new, and the fsyncs; with delivery=classic or rename also \
+                   the stat before",
         },
         OpDescription { name: "read", span: "open, reads of 4096 bytes to the end, close" },
         OpDescription {
@@ -43,8 +43,8 @@ static IO: PhaseDescription = PhaseDescription {
         },
         OpDescription {
             name: "mark",
-            span: "rename from new to cur after the first read, with mark_seen=on; likewise a \
-                   part of the op",
+            span: "rename from new to cur after the first read, with mark_seen=on; also a part of \
+                   the op that is not in its latency",
         },
     ],
     disk_bound: false,
@@ -54,24 +54,23 @@ const KINDS: Kinds = Kinds { deliver: Op(0), read: Op(1), list: Op(2), mark: Op(
 static DESCRIPTION: Description = Description {
     name: "maildir-write",
     summary: "deliver mails into 10,100 Maildirs, 80 % deliveries and 20 % reads",
-    origin: "The write test of the Maildir study of 2004, a Perl script. It is not preserved; \
-what is known are its parameters, its output and its times. 10,100 Maildirs, 77,133 mails to \
-copy from, 1,177 to read; each of 10,000 ops is a delivery with probability 0.8, drawn \
-independently. A delivery copies a random mail line by line into a new file of a random \
-Maildir, a read takes a random mail of the small directory. `setup` and `io` are the \
-original's *maildir setup* and *writes and reads*, `unpack` its `tar`.\n\n\
-Inferred and therefore switches: `relist=per-op` (the CPU time of the original fits a listing \
-of all 77,133 names for each op), `delivery`, `fsync=none` (no sign of one), \
-`copy_from=write_src`. With `flush=per-line` each line is one write(2), as in the study of one \
-disk; the RAID study did not flush.\n\n\
+    origin: "The write test of the Maildir study of 2004, a Perl script. The script is lost; its \
+parameters, its output and its times are known. 10,100 Maildirs, 77,133 mails to copy from, 1,177 \
+to read; each of 10,000 ops is a delivery with probability 0.8, drawn independently. A delivery \
+copies a random mail line by line into a new file of a random Maildir; a read takes a random mail \
+of the small directory. `setup` and `io` are the original's *maildir setup* and *writes and \
+reads*, `unpack` its `tar`.\n\n\
+Inferred, and therefore parameters: `relist=per-op` (the CPU time of the original fits a listing \
+of all 77,133 names for each op), `delivery`, `fsync=none` (no sign of fsync), \
+`copy_from=write_src`. With `flush=per-line` each line is one write(2), as in the single-disk \
+study; the RAID study did not flush.\n\n\
 Departures: no Perl, so that user time is far below the original's 37 ms an op; which mail is \
 drawn depends on the seed and not on the order in which the filesystem lists names, so that \
-contenders do the same work; names come from the seed and not from the clock; paths are \
-resolved from the target directory and not from the root; a `settle` outside the clocks \
-precedes io unless switched off; a `sync` of its own follows. `cold=on` begins io with an empty \
-cache, as mails that do not fit into the memory leave it: a scaled run needs it where the original's \
-mails did not fit. With `pool=maildirs` a read that \
-comes before anything was delivered is a delivery.",
+contenders do the same work; names come from the seed and not from the clock; paths are resolved \
+from the target directory and not from the root; a `settle` outside the clocks precedes io unless \
+switched off; a separate phase `sync` follows. `cold=on` begins io with an empty cache, as if the \
+mails had not fit into memory: a scaled-down run needs it where the original's mails did not fit. \
+With `pool=maildirs`, a read drawn before anything was delivered becomes a delivery.",
     headline: Headline {
         question: "delivering mail",
         phase: "io",

@@ -1,4 +1,4 @@
-//! Ops that do nothing: what is left is the cost of fstrial itself. Also the annotated
+//! Ops that do nothing: what remains is the overhead of fstrial itself. Also the annotated
 //! template for a new workload.
 
 use crate::typed::CountParameter;
@@ -26,7 +26,7 @@ const OPS: CountParameter =
 
 static DESCRIPTION: Description = Description {
     name: "null",
-    summary: "ops that do nothing: what fstrial itself costs",
+    summary: "ops that do nothing: the overhead of fstrial itself",
     origin: "Our own. Compare with any phase's time per op to see the harness's share.",
     headline: Headline {
         question: "no work at all",

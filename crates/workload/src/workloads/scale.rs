@@ -1,5 +1,5 @@
-//! Metadata by several threads: directories and files made, looked at, removed, in one
-//! directory that all share and in one for each thread.
+//! Metadata ops by several threads: directories and files created, statted and removed, in one
+//! directory that all threads share and in one for each thread.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -38,8 +38,8 @@ macro_rules! phases {
         $(static $id: PhaseDescription = PhaseDescription {
             name: $name,
             summary: concat!($what, " in ", $where),
-            clock: "from the moment all threads are let go until the last has ended; no sync, no \
-                    cache drop before. Directories of threads are made before the first clock",
+            clock: "from the moment all threads are released until the last has ended; no sync, no \
+                    cache drop before. The threads' directories are made before the first clock",
             ops: &[OpDescription { name: $op, span: $span }],
             disk_bound: false,
         };)*
@@ -80,7 +80,7 @@ const BYTES: SizeParameter =
     SizeParameter::new("bytes", "Size of a file; 0 leaves files empty.", "0");
 const NEIGHBOUR: CountParameter = CountParameter::new(
     "neighbour",
-    "Distance of the thread whose entries are looked at and removed; 0 for its own.",
+    "Distance to the thread whose entries are statted, read and removed; 0 for a thread's own.",
     0,
     1024,
     "0",
@@ -89,15 +89,15 @@ const NEIGHBOUR: CountParameter = CountParameter::new(
 static DESCRIPTION: Description = Description {
     name: "scale",
     summary: "mdtest-like: directories and files by threads, in one and in separate directories",
-    origin: "After mdtest (LLNL; part of IOR): each task makes, looks at, reads and removes its \
-own directories and files, one kind of op after another, in a directory shared by all and in \
-one of its own (`-u`). How a filesystem scales is a row of trials with `threads` of 1, 2, 4 …, \
-on as many processors; with more threads than processors the figures say so, and on a single \
-one, as in the lab, contention for locks cannot show at all.\n\n\
-Departures: tasks are threads; there is one level of directories; entries are made in the \
-order of their numbers and named `file.mdtest.THREAD.NUMBER` and `dir.mdtest.THREAD.NUMBER` \
-as there; with `neighbour` (`-N`) attributes are asked, and files read and removed, by the \
-thread so many places after the one that made them.",
+    origin: "After mdtest (LLNL; part of IOR): each task creates, stats, reads and removes its own \
+directories and files, one kind of op after another, in a directory shared by all and in one of \
+its own (`-u`). To see how a filesystem scales, run trials with `threads` of 1, 2, 4 … on as many \
+processors. With more threads than processors the figures carry a note, and on a single processor, \
+as in the lab, lock contention cannot show at all.\n\n\
+Departures: tasks are threads; there is one level of directories; entries are made in the order of \
+their numbers and named `file.mdtest.THREAD.NUMBER` and `dir.mdtest.THREAD.NUMBER` as there; with \
+`neighbour` (`-N`), entries are statted, read and removed by the thread that many places after the \
+one that made them.",
     headline: Headline {
         question: "many threads creating files in one directory",
         phase: "create-shared",
@@ -185,7 +185,8 @@ fn run(
     let (seed, filling) = (context.seed(), Filling::of(context.parameters()));
     filling.fill(&mut seed.stream("scale contents"), &mut contents);
 
-    // Where a phase failed, kind and whether shared: nothing more is done with those entries.
+    // For each failed phase, the kind of entry and whether it was shared: nothing more is done
+    // with those entries.
     let mut missing: Option<(bool, bool)> = None;
     for (phase, act, shared) in PHASES {
         let is_file = *act as u8 >= Act::CreateFile as u8;
@@ -231,7 +232,7 @@ fn run(
         );
         let done = sequence.take(ended)?.is_some();
         if !done {
-            // Whatever is left of this kind must not meet the next phases.
+            // Remove what is left of this kind: the next phases must not meet it.
             clear(target, *shared, threads)?;
             missing = Some((is_file, *shared));
         }

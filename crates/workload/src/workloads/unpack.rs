@@ -16,12 +16,11 @@ static DESCRIPTION: Description = Description {
     origin: "The first step of the Maildir study of 2004: `tar xzf` of 77,133 mails into one \
 directory, reported in whole seconds. The directory is called `write_src`, and the Maildir \
 workloads of a sequence use it.\n\n\
-System calls per file are those of GNU tar 1.34. Departures: the archive is made in memory \
-from the corpus, so that neither gzip nor reading an archive from another disk is timed with \
-the filesystem; entries come in the order of their names, since the order of the original \
-archive is not known; the names have the form that Maildir prescribes; mails of a corpus with \
-fewer than `mails` are used again under new names. A `sync` of its own follows, which the \
-original does not have.",
+System calls per file are those of GNU tar 1.34. Departures: the archive is made in memory from \
+the corpus, so that neither gzip nor reading an archive from another disk is timed with the \
+filesystem; entries come in the order of their names, since the order of the original archive is \
+not known; the names have the form that Maildir prescribes; a corpus with fewer than `mails` mails \
+is repeated under new names. A separate phase `sync` follows, which the original does not have.",
     headline: Headline {
         question: "unpacking an archive of mails",
         phase: "unpack",

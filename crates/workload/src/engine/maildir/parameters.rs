@@ -7,7 +7,7 @@ use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SwitchPar
 
 pub(crate) const MAILS: CountParameter = CountParameter::new(
     "mails",
-    "Mails in `write_src`. A corpus with fewer is used again under new names.",
+    "Mails in `write_src`. A corpus with fewer mails is repeated under new names.",
     1,
     10_000_000,
     "77133",
@@ -34,7 +34,7 @@ pub(crate) const OPS: CountParameter =
     CountParameter::new("ops", "Deliveries and reads together.", 1, 100_000_000, "10000").scaled();
 pub(crate) const WRITE_SHARE: FractionParameter = FractionParameter::new(
     "write_share",
-    "Probability that an op is a delivery; each op is drawn on its own.",
+    "Probability that an op is a delivery; each op is drawn independently.",
     "0.8",
 );
 pub(crate) const FLUSH: ChoiceParameter = ChoiceParameter::new(
@@ -48,20 +48,20 @@ pub(crate) const FLUSH: ChoiceParameter = ChoiceParameter::new(
 );
 pub(crate) const RELIST: ChoiceParameter = ChoiceParameter::new(
     "relist",
-    "When the directory that an op draws from is listed. The original's CPU time says \
-           that it listed all 77,133 names for each op.",
+    "When the directory that an op draws from is listed. The original's CPU time shows that it \
+           listed all 77,133 names for each op.",
     &[("per-op", "before each op"), ("once", "before the first op")],
     "per-op",
 );
 pub(crate) const RELIST_ONCE: ChoiceParameter = RELIST.with_default("once").with_help(
-    "When the directory that an op draws from is listed. The original's CPU time in its \
-           read test says: once.",
+    "When the directory that an op draws from is listed. The original's CPU time in its read test \
+           shows that it listed the directory once.",
 );
 pub(crate) const DELIVERY: ChoiceParameter = ChoiceParameter::new(
     "delivery",
     "How a mail gets into `new`.",
     &[
-        ("simple", "create in tmp without asking, write, rename: as the original seems to do"),
+        ("simple", "create in tmp without a stat, write, rename: as the original seems to do"),
         ("classic", "the Maildir specification: stat, create exclusively, write, link, unlink"),
         ("rename", "as today's servers: stat, create exclusively, write, rename"),
     ],
@@ -73,7 +73,7 @@ pub(crate) const FSYNC: ChoiceParameter = ChoiceParameter::new(
     &[
         ("none", "nothing; the original shows no sign of fsync"),
         ("file", "the mail, before it is closed"),
-        ("file+dir", "the mail, and `new` after the mail got there"),
+        ("file+dir", "the mail, and the directory `new` after the mail was moved there"),
     ],
     "none",
 );
@@ -81,7 +81,7 @@ pub(crate) const COPY_FROM: ChoiceParameter = ChoiceParameter::new(
     "copy_from",
     "Where a delivery gets its mail.",
     &[
-        ("write_src", "from a file on the filesystem under test, as the original"),
+        ("write_src", "from a file on the filesystem under test, as in the original"),
         ("memory", "from memory, as a mail server gets it from the network"),
     ],
     "write_src",
@@ -92,13 +92,12 @@ pub(crate) const POOL: ChoiceParameter = ChoiceParameter::new(
     &[
         ("write_src", "the large flat directory"),
         ("read_src", "the small flat directory"),
-        ("maildirs", "mails delivered before, in the maildirs"),
+        ("maildirs", "mails delivered earlier, in the maildirs"),
     ],
     "read_src",
 );
 pub(crate) const POOL_WRITE_SRC: ChoiceParameter = POOL.with_default("write_src").with_help(
-    "Where reads go. The original's times exclude the small directory, which fits into \
-           any cache.",
+    "Where reads go. The original's times rule out the small directory, which fits into any cache.",
 );
 pub(crate) const MARK_SEEN: SwitchParameter = SwitchParameter::new(
     "mark_seen",
@@ -116,8 +115,8 @@ pub(crate) const POPULATE: CountParameter = CountParameter::new(
 .scaled();
 pub(crate) const SETTLE: SwitchParameter = SwitchParameter::new(
     "settle",
-    "Whether what unpacking and setup wrote is made durable, outside any clock, before \
-           the ops begin. Off: as the original, whose steps ran one after the other.",
+    "Whether the data written by unpacking and setup is made durable, outside any clock, before \
+           the ops begin. Off: as in the original, whose steps ran directly after each other.",
     "on",
 );
 

@@ -19,11 +19,11 @@ use crate::{Context, Failure, Op, OpDescription, OpError, Parameters, PhaseDescr
 pub(crate) static UNPACK: PhaseDescription = PhaseDescription {
     name: "unpack",
     summary: "unpacks the flat directories that the ops need, one file a mail",
-    clock: "making the directory, and for each file what GNU tar does: create exclusively, \
-            write in pieces of a 10 KiB record, set the time, as root owner and mode, close. \
-            The archive is made in memory while it is read: no decompression, no read(2). \
-            No sync. A directory that an earlier workload left is used as it is; when all are \
-            there the phase is left out",
+    clock: "making the directory, and for each file what GNU tar does: create exclusively, write \
+            in pieces of a 10 KiB record, set the time and, as root, owner and mode, close. The \
+            archive is generated in memory while it is read: no decompression, no read(2). No \
+            sync. A directory that an earlier workload left is used as it is; if all are there, \
+            the phase is left out",
     ops: &[OpDescription { name: "extract", span: "openat to close of one file" }],
     disk_bound: false,
 };
@@ -42,8 +42,9 @@ const MKDIR: Op = Op(0);
 pub(crate) static SYNC: PhaseDescription = PhaseDescription {
     name: "sync",
     summary: "makes durable what is still in memory",
-    clock: "one syncfs of the filesystem. The original has no such step: there the cost fell \
-            on whatever ran next. It is timed by itself, so that io compares with the original",
+    clock: "one syncfs of the filesystem. The original has no such step: there the cost fell on \
+            the step that ran next. It is timed separately, so that io can be compared with the \
+            original",
     ops: &[OpDescription { name: "syncfs", span: "one syncfs" }],
     disk_bound: false,
 };

@@ -102,18 +102,18 @@ static DESCRIPTION: Description = Description {
     name: "mongo",
     summary: "Namesys Mongo: trees of small files created, copied, linked, read, renamed, deleted",
     origin: "Mongo of Namesys (2000, 2001). The generator of its trees is the original's, with \
-glibc's `rand()` of fixed seed, so every trial has the same trees; sizes have a heavy tail \
-(P(size > s) = m/(m+s) for m = median + 1). With three repetitions and one process \
-`median=100 files=11500`, `median=1000 files=2000` and `median=10000 files=383` are the trees \
-of a published seminar: 69,000, 12,000 and 2,300 files in 241, 43 and 31 directories. A phase \
-is the sum of its repetitions, as reported there.\n\n\
-`fragments_per_file` is the mean number of pieces in which a regular file above 16 KiB lies \
-on the device, up to its first hole (1 is ideal), by FIEMAP, or by FIBMAP as \
-the original where a filesystem has that alone.\n\n\
-Departures: a tree is given by its number of files, not of bytes; each median is a trial of \
-its own; processes are threads and do not wait for one another between repetitions; one \
-program walks and works instead of find, cp and rm beside shell loops, so what it costs to \
-start programs is missing; paths are resolved from the target directory; sync is syncfs.",
+glibc's `rand()` of fixed seed, so every trial has the same trees; sizes have a heavy tail (P(size \
+> s) = m/(m+s) for m = median + 1). With three repetitions and one process `median=100 \
+files=11500`, `median=1000 files=2000` and `median=10000 files=383` are the trees of a published \
+seminar: 69,000, 12,000 and 2,300 files in 241, 43 and 31 directories. A phase is the sum of its \
+repetitions, as reported there.\n\n\
+`fragments_per_file` is the mean number of pieces in which a regular file above 16 KiB lies on the \
+device, up to its first hole (1 is ideal), by FIEMAP, or by FIBMAP, which the original uses, where \
+a filesystem has only that.\n\n\
+Departures: the size of a tree is given in files, not in bytes; each median is a trial of its own; \
+processes are threads and do not wait for one another between repetitions; a single program does \
+the work of find, cp, rm and shell loops, so the cost of starting programs is missing; paths are \
+resolved from the target directory; sync is syncfs.",
     headline: Headline {
         question: "trees of small files (Mongo)",
         phase: "create",

@@ -22,9 +22,9 @@ macro_rules! phase {
         static $name: PhaseDescription = PhaseDescription {
             name: $text,
             summary: $summary,
-            clock: "from the word with which the program begins it to the word with which it \
-                    ends it, by our clock; with the close and its fsync, and where it creates or \
-                    deletes files with a sync of the whole machine",
+            clock: "from the program's message that the phase begins to its message that it ends, \
+                    by fstrial's clock; includes the close and its fsync and, after creating or \
+                    deleting files, a sync of the whole machine",
             ops: &[],
             disk_bound: false,
         };
@@ -67,12 +67,13 @@ const FSYNC: SwitchParameter = SwitchParameter::new(
 static DESCRIPTION: Description = Description {
     name: "original-bonnie",
     summary: "the installed bonnie++ 2.00a, run as it is",
-    origin: "The program of Debian's package bonnie++ (Russell Coker), for those who want its own \
-word, and to hold `bonnie` against (`fstrial crosscheck bonnie`). Times are read from our clock \
-when the program says that a phase begins or ends; its own figures stand beside as \
-`own_k_per_sec`, `own_seeks_per_sec`, `own_files_per_sec` and `own_longest_us`. What it shows as \
-`+++++` (less than half a second) is missing, with a note. Ops and bytes are those asked for: it \
-reports none. It syncs the whole machine when files have been created or deleted.",
+    origin: "The program of Debian's package bonnie++ (Russell Coker), for its own results, and as \
+the reference for `bonnie` (`fstrial crosscheck bonnie`). Phases are timed by fstrial's clock, \
+read when the program announces that a phase begins or ends; the program's own figures are given \
+beside as `own_k_per_sec`, `own_seeks_per_sec`, `own_files_per_sec` and `own_longest_us`. A figure \
+that it shows as `+++++` (less than half a second) is missing, with a note. Ops and bytes are \
+those requested, since it reports none. It syncs the whole machine after creating or deleting \
+files.",
     headline: Headline {
         question: "one large file, as bonnie++ does it",
         phase: "write-block",

@@ -19,9 +19,9 @@ const EACH_CLIENT: Bytes = Bytes::from_mib(32);
 static RUN: PhaseDescription = PhaseDescription {
     name: "run",
     summary: "clients replay the calls of a file server",
-    clock: "the whole program by our clock, with its warm-up of a fifth of `duration` and its \
-            clean-up. Its own figures leave both out: `own_mb_per_sec`, `own_longest_ms`, and for \
-            each of its operations `own_…_count` and `own_…_ms`",
+    clock: "the whole program by fstrial's clock, including its warm-up of a fifth of `duration` \
+            and its clean-up. The program's own figures leave both out: `own_mb_per_sec`, \
+            `own_longest_ms`, and for each of its operations `own_…_count` and `own_…_ms`",
     ops: &[],
     disk_bound: false,
 };
@@ -35,9 +35,9 @@ const DURATION: TimeParameter =
 static DESCRIPTION: Description = Description {
     name: "original-dbench",
     summary: "the installed dbench 4.00: clients of a file server",
-    origin: "The program of Debian's package dbench (Andrew Tridgell) with the load that comes \
-with it, which it keeps in /usr/share/dbench. The work done depends on the time it takes: compare \
-its rates and nothing else.",
+    origin: "The program of Debian's package dbench (Andrew Tridgell) with the load file that the \
+package installs in /usr/share/dbench. It runs for a fixed time, so the amount of work differs: \
+compare its rates and nothing else.",
     headline: Headline {
         question: "a file server's calls, as dbench replays them",
         phase: "run",

@@ -18,9 +18,9 @@ const PROGRAM: Program = Program { name: "fio", package: "fio" };
 static RUN: PhaseDescription = PhaseDescription {
     name: "run",
     summary: "jobs read or write files",
-    clock: "the whole program by our clock: with laying out the files that are read. Its own \
-            figures leave that out: `own_read_iops`, `own_read_kb_per_sec`, `own_read_p50_us`, \
-            `own_read_p99_us`, and the same for writes",
+    clock: "the whole program by fstrial's clock, including the creation of the files that are \
+            read. The program's own figures leave that out: `own_read_iops`, \
+            `own_read_kb_per_sec`, `own_read_p50_us`, `own_read_p99_us`, and the same for writes",
     ops: &[],
     disk_bound: false,
 };
@@ -43,27 +43,27 @@ const JOBS: CountParameter =
     CountParameter::new("jobs", "Jobs at the same time, a file each.", 1, 1024, "1");
 const ENGINE: ChoiceParameter = ChoiceParameter::new(
     "engine",
-    "How it asks the kernel.",
+    "The I/O interface that it uses.",
     &[
         ("psync", "pread and pwrite"),
         ("sync", "lseek, read and write"),
         ("libaio", "Linux's older asynchronous calls"),
-        ("io_uring", "Linux's newer ones"),
+        ("io_uring", "Linux's newer asynchronous calls"),
     ],
     "psync",
 );
 const DEPTH: CountParameter = CountParameter::new(
     "depth",
-    "Requests under way at once, for the asynchronous engines.",
+    "Queue depth: requests in flight at once, for the asynchronous engines.",
     1,
     4096,
     "1",
 );
 const DIRECT: SwitchParameter =
-    SwitchParameter::new("direct", "Whether the page cache is left out (O_DIRECT).", "off");
+    SwitchParameter::new("direct", "Whether the page cache is bypassed (O_DIRECT).", "off");
 const FSYNC: CountParameter = CountParameter::new(
     "fsync",
-    "Writes after which a file is synced; 0: never.",
+    "Number of writes after which a file is synced; 0: never.",
     0,
     1_000_000_000,
     "0",
@@ -72,8 +72,8 @@ const FSYNC: CountParameter = CountParameter::new(
 static DESCRIPTION: Description = Description {
     name: "original-fio",
     summary: "the installed fio: one job of the common kinds",
-    origin: "The program of Debian's package fio (Jens Axboe), asked for JSON. Ops and bytes are \
-those of its report. For what is not offered here, run fio itself.",
+    origin: "The program of Debian's package fio (Jens Axboe), run with JSON output. Ops and bytes \
+are those of its report. For options that are not offered here, run fio itself.",
     headline: Headline { question: "the given fio jobs", phase: "run", metric: "wall", things: "" },
     presets: &[],
     inputs: &[InputKind::Program(PROGRAM)],

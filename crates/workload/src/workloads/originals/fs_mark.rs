@@ -17,9 +17,9 @@ const PROGRAM: Program = Program { name: "fs_mark", package: "fsmark" };
 static RUN: PhaseDescription = PhaseDescription {
     name: "run",
     summary: "creates files and deletes them, loop after loop",
-    clock: "the whole program by our clock, with its deletes. Its own figures cover the creates \
-            alone: `own_files_per_sec` is the mean of its loops, `own_…_us` the mean latency of a \
-            system call",
+    clock: "the whole program by fstrial's clock, including its deletes. The program's own figures \
+            cover the creates alone: `own_files_per_sec` is the mean of its loops, `own_…_us` the \
+            mean latency of a system call",
     ops: &[],
     disk_bound: false,
 };
@@ -29,7 +29,7 @@ const FILES: CountParameter =
 const FILE_SIZE: SizeParameter = SizeParameter::new("file_size", "Size of a file.", "51200");
 const SYNC: ChoiceParameter = ChoiceParameter::new(
     "sync",
-    "When what is reached for durability.",
+    "Which syncs are issued, and when.",
     &[
         ("none", "no sync at all (-S 0)"),
         ("file", "fsync before each close (-S 1)"),
@@ -50,13 +50,13 @@ const DIRECTORIES: CountParameter = CountParameter::new(
     1_000_000,
     "0",
 );
-const LOOPS: CountParameter = CountParameter::new("loops", "How often.", 1, 1_000_000, "1");
+const LOOPS: CountParameter = CountParameter::new("loops", "Number of loops.", 1, 1_000_000, "1");
 
 static DESCRIPTION: Description = Description {
     name: "original-fs-mark",
-    summary: "the installed fs_mark: files created with a kind of sync",
-    origin: "The program of Debian's package fsmark (Ric Wheeler), run with `-v`. Names of its \
-files begin with the time, so no two runs do quite the same.",
+    summary: "the installed fs_mark: files created with a chosen kind of sync",
+    origin: "The program of Debian's package fsmark (Ric Wheeler), run with `-v`. Its file names \
+begin with the time, so no two runs do exactly the same.",
     headline: Headline {
         question: "creating small files, as fs_mark does it",
         phase: "run",

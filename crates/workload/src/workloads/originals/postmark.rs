@@ -20,22 +20,23 @@ const DIRECTORY: &str = "postmark";
 static CREATE: PhaseDescription = PhaseDescription {
     name: "create",
     summary: "creates the initial files",
-    clock: "from the program's word `Creating files` to `Performing transactions`, by our clock",
+    clock: "from the program's message `Creating files` to `Performing transactions`, by fstrial's \
+            clock",
     ops: &[],
     disk_bound: false,
 };
 static TRANSACTIONS: PhaseDescription = PhaseDescription {
     name: "transactions",
     summary: "each transaction reads or appends to a file, then creates or deletes one",
-    clock: "from `Performing transactions` to `Deleting files`, by our clock",
+    clock: "from `Performing transactions` to `Deleting files`, by fstrial's clock",
     ops: &[],
     disk_bound: false,
 };
 static DELETE: PhaseDescription = PhaseDescription {
     name: "delete",
     summary: "deletes the files that are left",
-    clock: "from `Deleting files` to the program's end, by our clock: with the removal of \
-            subdirectories and its report. Its own figures stand here",
+    clock: "from `Deleting files` to the program's end, by fstrial's clock, including the removal \
+            of subdirectories and its report. The program's own figures are given here",
     ops: &[],
     disk_bound: false,
 };
@@ -76,13 +77,14 @@ const BUFFERED: SwitchParameter = SwitchParameter::new(
 static DESCRIPTION: Description = Description {
     name: "original-postmark",
     summary: "the installed PostMark 1.51 (Debian's 1.53), run as it is",
-    origin: "The program of Debian's package postmark, for those who want its own word, and to \
-hold `postmark` against (`fstrial crosscheck postmark`). Times are read from our clock when the \
-program says that a phase begins: its own knows whole seconds only. Its own figures are those of \
-`postmark`, in the phase `delete`.\n\n\
-It prints errors and ends well (full filesystem: thousands of lines, then a report as ever), it \
-does not look at the result of a write, and it dies or gives up when no file is left: each is a failure here, \
-with what it said. Where the filesystem is full at the end of a phase, the phase has failed.",
+    origin: "The program of Debian's package postmark, for its own results, and as the reference \
+for `postmark` (`fstrial crosscheck postmark`). Phases are timed by fstrial's clock, read when the \
+program announces that a phase begins, since its own clock counts whole seconds only. Its own \
+figures are those of `postmark`, in the phase `delete`.\n\n\
+PostMark prints errors and still exits successfully (on a full filesystem: thousands of lines, \
+then its usual report), it does not check the result of a write, and it crashes or gives up when \
+no file is left. Each of these is a failure here, reported with the program's message. If the \
+filesystem is full at the end of a phase, the phase has failed.",
     headline: Headline {
         question: "a mail server's small files, as PostMark does it",
         phase: "transactions",

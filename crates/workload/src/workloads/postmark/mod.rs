@@ -49,8 +49,8 @@ static TRANSACTIONS: PhaseDescription = PhaseDescription {
 static DELETE: PhaseDescription = PhaseDescription {
     name: "delete",
     summary: "deletes the files that are left",
-    clock: "the unlinks in the order of the file table. Subdirectories are removed after it. \
-            With verification every file is read back before, outside the clock",
+    clock: "the unlinks in the order of the file table. Subdirectories are removed after it. With \
+            verification every file is read back beforehand, outside the clock",
     ops: &[DELETE_OP],
     disk_bound: false,
 };
@@ -107,18 +107,19 @@ static DESCRIPTION: Description = Description {
     name: "postmark",
     summary: "PostMark 1.51: many small short-lived files of a mail server",
     origin: "PostMark 1.51 (Katcher, Network Appliance TR3022, 1997). The generator is the \
-original's, MT19937 in its version of 1999, and so is every draw from it: with equal settings \
-the same files are created, read, appended and deleted in the same order. `number=10000 \
+original's, MT19937 in its version of 1999, and so is every draw from it: with equal settings the \
+same files are created, read, appended and deleted in the same order. `number=10000 \
 transactions=10000 subdirectories=1`, 10 and 100 are the *postmark 1, 10, 100* of the study of \
-2007. System calls are those of the original with glibc's buffered streams: a buffer of the \
-file's preferred block, at most 8 KiB.\n\n\
-Beside a clock of nanoseconds the phase `delete` carries the original's figures, from whole \
-seconds of at least one (`original_total_s`, `original_transactions_s` and rates in MB of \
-1024² bytes over the total).\n\n\
-Departures: the sequence is drawn before the clocks start; there is one location; a bias \
-cannot be switched off; an error ends the phase, where the original prints it and ends well; \
-when no file is left the phase fails with that reason, where the original dies. The seed is \
-PostMark's own and by default the same in every trial; `pm_seed=0` takes it from the trial.",
+2007. System calls are those of the original with glibc's buffered streams: a buffer of the file's \
+preferred block, at most 8 KiB.\n\n\
+In addition to the times of fstrial's clock, the phase `delete` has the original's figures, \
+computed from whole seconds, at least one (`original_total_s`, `original_transactions_s` and rates \
+in MB of 1024² bytes over the total).\n\n\
+Departures: the sequence is drawn before the clocks start; there is only one location; a bias \
+cannot be switched off; an error ends the phase, where the original prints it and exits \
+successfully; when no file is left the phase fails with that reason, where the original crashes. \
+The seed is PostMark's own and by default the same in every trial; `pm_seed=0` takes it from the \
+trial.",
     headline: Headline {
         question: "a mail server's small files (PostMark)",
         phase: "transactions",

@@ -63,10 +63,10 @@ const CHANGED: CountParameter =
 static DESCRIPTION: Description = Description {
     name: "git",
     summary: "git clone, checkout, status and gc",
-    origin: "The program of Debian's package git, with its own settings, but for gc in the \
-background, which is off. The repository is drawn and made by `git fast-import` before the \
-clock. At the end `git fsck` looks at both repositories, and their commits are compared. In the \
-lab: `lab build --with programs`.",
+    origin: "The program of Debian's package git, with its default settings, except that \
+background gc is off. The repository is drawn from the seed and made by `git fast-import` before \
+the clock starts. At the end `git fsck` checks both repositories, and their commits are compared. \
+In the lab it needs `lab build --with programs`.",
     headline: Headline {
         question: "cloning a git repository with its files",
         phase: "clone",

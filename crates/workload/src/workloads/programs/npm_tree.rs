@@ -50,7 +50,7 @@ static LIST: PhaseDescription = PhaseDescription {
 
 static AGAIN: PhaseDescription = PhaseDescription {
     name: "again",
-    summary: "the same over what is there, which npm removes first",
+    summary: "the same onto the installed tree, which npm removes first",
     clock: "as `install`, but with a warm cache",
     ops: &[],
     disk_bound: true,
@@ -73,10 +73,10 @@ const SIZE: SizeParameter = SizeParameter::new("size", "Mean size of a file.", "
 static DESCRIPTION: Description = Description {
     name: "npm-tree",
     summary: "npm ci, npm ls, and node_modules removed",
-    origin: "The programs of Debian's packages npm and nodejs. Packages are drawn, and packed as \
-npm packs them, before the clock; they lie beside the tree, so that no network is asked. No \
-script of a package runs, and nothing is asked of a registry. At the end every file of \
-node_modules is compared with what was packed. In the lab: `lab build --with npm`.",
+    origin: "The programs of Debian's packages npm and nodejs. Packages are drawn from the seed, \
+and packed as npm packs them, before the clock starts; they lie beside the tree, so that no \
+network is used. No package script runs, and no registry is asked. At the end every file of \
+node_modules is compared with what was packed. In the lab it needs `lab build --with npm`.",
     headline: Headline {
         question: "installing a tree of npm packages",
         phase: "install",

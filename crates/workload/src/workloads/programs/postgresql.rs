@@ -40,15 +40,15 @@ const LATENCIES: u64 = 100_000;
 static INITDB_PHASE: PhaseDescription = PhaseDescription {
     name: "initdb",
     summary: "makes an empty database cluster",
-    clock: "one initdb, from its start to its end, with its syncs",
+    clock: "one initdb, from its start to its end, including its syncs",
     ops: &[],
     disk_bound: true,
 };
 
 static LOAD: PhaseDescription = PhaseDescription {
     name: "load",
-    summary: "fills pgbench's tables, vacuums them and makes their keys",
-    clock: "`pgbench -i`, from its start to its end; the server runs already",
+    summary: "fills pgbench's tables, vacuums them and creates their keys",
+    clock: "`pgbench -i`, from its start to its end; the server is already running",
     ops: &[],
     disk_bound: true,
 };
@@ -66,7 +66,7 @@ static TRANSACTIONS: PhaseDescription = PhaseDescription {
 
 static STOP: PhaseDescription = PhaseDescription {
     name: "stop",
-    summary: "the server ends, with the checkpoint of all that changed",
+    summary: "stops the server, with a checkpoint of everything that changed",
     clock: "from the signal (a fast shutdown) until the server has ended",
     ops: &[],
     disk_bound: true,
@@ -74,15 +74,15 @@ static STOP: PhaseDescription = PhaseDescription {
 
 static SELECT: PhaseDescription = PhaseDescription {
     name: "select",
-    summary: "rows at random by their key, with an empty cache",
+    summary: "selects random rows by key, with an empty cache",
     clock: "one `pgbench -S`, from its start to its end; the server was started before",
-    ops: &[OpDescription { name: "select", span: "as of `transactions`" }],
+    ops: &[OpDescription { name: "select", span: "as in the phase `transactions`" }],
     disk_bound: true,
 };
 
 const SCALE_FACTOR: CountParameter = CountParameter::new(
     "scale_factor",
-    "pgbench's scale: 100,000 accounts each, some 15 MB.",
+    "pgbench's scale factor: each unit is 100,000 accounts, about 15 MB.",
     1,
     100_000,
     "10",
@@ -90,7 +90,7 @@ const SCALE_FACTOR: CountParameter = CountParameter::new(
 .scaled();
 const NUMBER: CountParameter = CountParameter::new(
     "transactions",
-    "Transactions of `transactions`, and selects; a multiple of `clients` is done.",
+    "Number of transactions, and of selects; rounded down to a multiple of `clients`.",
     1,
     1_000_000_000,
     "10000",
@@ -102,8 +102,8 @@ const COMMIT: ChoiceParameter = ChoiceParameter::new(
     "synchronous_commit",
     "PostgreSQL's setting of this name.",
     &[
-        ("on", "every transaction is on the disk before its client hears of it"),
-        ("off", "the last moments may be lost with the power"),
+        ("on", "every transaction is on the disk before its client is answered"),
+        ("off", "a power failure may lose the last transactions"),
     ],
     "on",
 );
@@ -113,10 +113,11 @@ static DESCRIPTION: Description = Description {
     summary: "transactions of PostgreSQL: pgbench against a server on the filesystem",
     origin: "The programs of Debian's package postgresql. initdb and the server run as the user \
 `postgres` where fstrial is root (as `nobody` where there is no such user), since they refuse \
-root. The server has PostgreSQL's own settings but for those that are parameters here; it listens \
-on no network. Processor time is that of pgbench and initdb, not of the server. As root, pgbench's log is \
-written to memory: latencies of single transactions are from it, of a sample from 100,000 on. At the end \
-`pg_amcheck` looks at all tables and indexes. In the lab: `lab build --with postgresql`.",
+root. The server has PostgreSQL's default settings except for those that are parameters here; it \
+does not listen on the network. Processor time is that of pgbench and initdb, not of the server. \
+As root, pgbench's log is written to memory; the latencies of single transactions come from it, \
+above 100,000 transactions those of a sample. At the end `pg_amcheck` checks all tables and \
+indexes. In the lab it needs `lab build --with postgresql`.",
     headline: Headline {
         question: "durable transactions of PostgreSQL",
         phase: "transactions",

@@ -24,8 +24,8 @@ const BLOCKS_LEFT: u64 = 16;
 static RUN: PhaseDescription = PhaseDescription {
     name: "run",
     summary: "the program, from its start to its end",
-    clock: "from just before the program is started until it has ended; what it leaves to the \
-kernel to write is in `sync`",
+    clock: "from just before the program is started until it has ended; data that it leaves to the \
+kernel to write is timed in `sync`",
     ops: &[],
     disk_bound: false,
 };
@@ -39,16 +39,16 @@ static SYNC: PhaseDescription = PhaseDescription {
 };
 
 const FILE: DocumentParameter =
-    DocumentParameter::new("file", "The file that says what is run.", &[], "");
+    DocumentParameter::new("file", "The file that describes the program.", &[], "");
 
 static DESCRIPTION: Description = Description {
     name: "program",
-    summary: "a program of one's own: fstrial run -- ./program {target}",
-    origin: "Whatever it is. It works in an empty directory of the filesystem under test, which \
-`{target}` stands for in its arguments and its environment; `{seed}` is a number that is the \
-trial's own. What it starts ends with it. A TOML file says how it is made ready and checked, and \
-what to read from its output: docs/howto/program.md. The file's text, not its name, is kept with \
-the results.",
+    summary: "your own program: fstrial run -- ./program {target}",
+    origin: "Any program. It works in an empty directory of the filesystem under test. In its \
+arguments and its environment, `{target}` stands for that directory and `{seed}` for a number \
+drawn from the trial's seed. Processes that it starts are ended with it. A TOML file says how to \
+prepare and check it, and what to read from its output: docs/howto/program.md. The file's text, \
+not its name, is kept with the results.",
     headline: Headline { question: "the given program", phase: "run", metric: "wall", things: "" },
     presets: &[],
     inputs: &[InputKind::OwnProgram],

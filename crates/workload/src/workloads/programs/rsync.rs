@@ -38,14 +38,14 @@ static COPY: PhaseDescription = PhaseDescription {
 static AGAIN: PhaseDescription = PhaseDescription {
     name: "again",
     summary: "the copy brought up to date after a few changes",
-    clock: "as `copy`, onto what it has made",
+    clock: "as `copy`, onto its result",
     ops: &[],
     disk_bound: true,
 };
 
 static BACKUP: PhaseDescription = PhaseDescription {
     name: "backup",
-    summary: "backups day by day, each a whole tree of hard links to the one before",
+    summary: "backups day by day, each a whole tree with hard links to the previous one",
     clock: "for each day: its changes to the tree, `rsync -aH --link-dest` into a new \
 directory, and one syncfs; it begins with an empty cache",
     ops: &[],
@@ -63,19 +63,24 @@ static EXPIRE: PhaseDescription = PhaseDescription {
 const FILES: CountParameter =
     CountParameter::new("files", "Files of the tree.", 1, 10_000_000, "2000").scaled();
 const SIZE: SizeParameter = SizeParameter::new("size", "Mean size of a file.", "8K");
-const CHANGED: CountParameter =
-    CountParameter::new("changed", "Files that change from run to run.", 1, 1_000_000, "50")
-        .scaled();
+const CHANGED: CountParameter = CountParameter::new(
+    "changed",
+    "Files that change before each further run of rsync.",
+    1,
+    1_000_000,
+    "50",
+)
+.scaled();
 const DAYS: CountParameter =
     CountParameter::new("days", "Backups, one after the other.", 1, 1000, "3");
 
 static DESCRIPTION: Description = Description {
     name: "rsync",
     summary: "rsync: a copy, an update, daily backups with hard links",
-    origin: "The program of Debian's package rsync. The tree, its copy and its backups lie on \
-the filesystem under test. At the end the copy and the last backup are compared with the tree, \
-and every file that did not change has to be the same inode as in the backup before. In the \
-lab: `lab build --with programs`.",
+    origin: "The program of Debian's package rsync. The tree, its copy and its backups lie on the \
+filesystem under test. At the end the copy and the last backup are compared with the tree, and \
+every file that did not change must be the same inode as in the previous backup. In the lab it \
+needs `lab build --with programs`.",
     headline: Headline {
         question: "copying a tree with rsync",
         phase: "copy",

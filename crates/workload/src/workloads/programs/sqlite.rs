@@ -31,8 +31,8 @@ static LOAD: PhaseDescription = PhaseDescription {
 
 static INSERT: PhaseDescription = PhaseDescription {
     name: "insert",
-    summary: "one new row a transaction",
-    clock: "one sqlite3 that is told all statements, from its start to its end, with the \
+    summary: "one new row per transaction",
+    clock: "one sqlite3 that is given all statements, from its start to its end, including the \
 checkpoint of its log",
     ops: &[],
     disk_bound: true,
@@ -40,7 +40,7 @@ checkpoint of its log",
 
 static UPDATE: PhaseDescription = PhaseDescription {
     name: "update",
-    summary: "one row at random changed a transaction",
+    summary: "one random row changed per transaction",
     clock: "as `insert`",
     ops: &[],
     disk_bound: true,
@@ -48,7 +48,7 @@ static UPDATE: PhaseDescription = PhaseDescription {
 
 static READ: PhaseDescription = PhaseDescription {
     name: "read",
-    summary: "rows at random by their key, with an empty cache",
+    summary: "selects random rows by key, with an empty cache",
     clock: "one sqlite3, from its start to its end",
     ops: &[],
     disk_bound: true,
@@ -58,7 +58,7 @@ const ROWS: CountParameter =
     CountParameter::new("rows", "Rows loaded first.", 1, 100_000_000, "10000").scaled();
 const TRANSACTIONS: CountParameter = CountParameter::new(
     "transactions",
-    "Transactions of `insert` and of `update`, and reads.",
+    "Number of transactions of `insert` and of `update`, and of reads.",
     1,
     10_000_000,
     "1000",
@@ -71,9 +71,9 @@ const JOURNAL: ChoiceParameter = ChoiceParameter::new(
     "SQLite's journal_mode.",
     &[
         ("wal", "a log beside the database"),
-        ("delete", "a rollback journal that each transaction makes and removes"),
-        ("truncate", "a rollback journal that each transaction cuts to nothing"),
-        ("persist", "a rollback journal whose head each transaction clears"),
+        ("delete", "a rollback journal that each transaction creates and removes"),
+        ("truncate", "a rollback journal that each transaction truncates to zero length"),
+        ("persist", "a rollback journal whose header each transaction clears"),
     ],
     "wal",
 );
@@ -82,7 +82,7 @@ const SYNCHRONOUS: ChoiceParameter = ChoiceParameter::new(
     "SQLite's setting of this name.",
     &[
         ("full", "every transaction is on the disk before the next"),
-        ("normal", "with a log, only checkpoints wait for the disk"),
+        ("normal", "with journal=wal, only checkpoints wait for the disk"),
         ("off", "nothing waits for the disk"),
         ("extra", "as full, and the directory too when a journal is removed"),
     ],
@@ -92,9 +92,10 @@ const SYNCHRONOUS: ChoiceParameter = ChoiceParameter::new(
 static DESCRIPTION: Description = Description {
     name: "sqlite",
     summary: "transactions of SQLite: load, insert, update, read",
-    origin: "The program of Debian's package sqlite3, told its statements through a pipe. What \
-it takes to start and to read the statements is in the figures. After the last phase `PRAGMA \
-integrity_check` and the number of rows are looked at. In the lab: `lab build --with programs`.",
+    origin: "The program of Debian's package sqlite3, which gets its statements through a pipe. \
+The figures include the time to start it and to read the statements. After the last phase, `PRAGMA \
+integrity_check` is run and the number of rows is compared. In the lab it needs `lab build --with \
+programs`.",
     headline: Headline {
         question: "durable transactions of SQLite, one row each",
         phase: "insert",
@@ -139,7 +140,7 @@ fn transact(context: &mut Context<'_>, shell: &Steps<'_>) -> Result<(), Failure>
     let length = usize::try_from(parameters.get(&PAYLOAD)).unwrap_or(usize::MAX);
     let mode = parameters.get(&JOURNAL).to_owned();
     let settings = format!("PRAGMA synchronous={};\n", parameters.get(&SYNCHRONOUS));
-    // Of all modes only the log is remembered by the database.
+    // The database file remembers the mode only where it is `wal`.
     let settings = format!("PRAGMA journal_mode={mode};\n{settings}");
     let mut draw = context.seed().stream("sqlite");
 

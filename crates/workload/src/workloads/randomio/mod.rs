@@ -40,12 +40,12 @@ static PREPARE: PhaseDescription = PhaseDescription {
 };
 static RANDOM: PhaseDescription = PhaseDescription {
     name: "random",
-    summary: "threads read and write at random places",
-    clock: "from the moment all threads are let go until the last has ended its last I/O. \
-            No warm-up; the file is opened before. Begins cold if `cold` asks for it",
+    summary: "threads read and write at random offsets",
+    clock: "from the moment all threads are released until the last has ended its last I/O. No \
+            warm-up; the file is opened before. Begins cold if `cold` asks for it",
     ops: &[
-        OpDescription { name: "read", span: "one pread, and drawing where" },
-        OpDescription { name: "write", span: "one pwrite, and the fsync that follows some" },
+        OpDescription { name: "read", span: "one pread, and drawing its offset" },
+        OpDescription { name: "write", span: "one pwrite, and the fsync if one follows" },
     ],
     disk_bound: true,
 };
@@ -67,35 +67,42 @@ const FSYNC_SHARE: FractionParameter =
 pub(super) const IO_SIZE: SizeParameter =
     SizeParameter::new("io_size", "Bytes of an I/O, a multiple of 512.", "2048");
 pub(super) const TIME: TimeParameter =
-    TimeParameter::new("time", "How long the threads go on.", "60s").scaled();
-pub(super) const OPS: CountParameter =
-    CountParameter::new("ops", "End after so many I/Os instead; 0 for the time.", 0, u64::MAX, "0");
+    TimeParameter::new("time", "How long the threads run.", "60s").scaled();
+pub(super) const OPS: CountParameter = CountParameter::new(
+    "ops",
+    "End after this many I/Os instead; 0 for the time.",
+    0,
+    u64::MAX,
+    "0",
+);
 pub(super) const DIRECT: SwitchParameter =
-    SwitchParameter::new("direct", "Whether I/Os go past the cache (O_DIRECT).", "on");
+    SwitchParameter::new("direct", "Whether I/Os bypass the page cache (O_DIRECT).", "on");
 const DRAWS: ChoiceParameter = ChoiceParameter::new(
     "draws",
     "Where the sequence comes from.",
     &[
         ("original", "the unseeded generator: the same in every trial"),
-        ("seed", "the same generator, begun from the trial's seed"),
+        ("seed", "the same generator, seeded from the trial's seed"),
     ],
     "original",
 );
 
 static DESCRIPTION: Description = Description {
     name: "randomio",
-    summary: "randomio 1.3: threads read and write a large file at random places",
+    summary: "randomio 1.3: threads read and write a large file at random offsets",
     origin: "randomio 1.3 (Dean Gaudet) as the study of 2007 calls it: `randomio bigfile 10 .25 \
 .01 2048 60 1`. All threads share one descriptor with O_DIRECT and one unseeded `drand48`; two \
-draws give place and kind of an I/O; the latency of a write includes its fsync. Figures are \
-those of the original's row, in ms, with the sample's deviation, beside histograms, and the \
-I/Os of each second.\n\n\
-`consistency` is I/Os per second over what the mean latencies let expect of so many threads \
-that never wait for anything else; all rows of the study lie within 0.98 and 1.02.\n\n\
-The file is the `bigfile` that a workload of that name has left (`keep=on`), else one of its \
-own that neither compresses nor repeats. Departures: that file ends with fsync, so that its \
-write-back does not run against the random I/Os; a write stores its place; `ops` ends the \
-phase after so many I/Os instead of a time, which a digest then covers.",
+draws give the offset and the kind of an I/O; the latency of a write includes its fsync. Figures \
+are those of the original's output row, in ms, with the sample standard deviation; histograms and \
+the I/Os of each second are given beside them.\n\n\
+`consistency` is the measured I/Os per second divided by those expected from the mean latencies if \
+this many threads never waited for anything else; all rows of the study lie within 0.98 and \
+1.02.\n\n\
+The file is the `bigfile` that an earlier workload of that name has left (`keep=on`); otherwise \
+the workload writes its own, which neither compresses nor repeats. Departures: writing that file \
+ends with fsync, so that its write-back does not compete with the random I/Os; each write stores \
+its offset; `ops` ends the phase after this many I/Os instead of after a time, and a digest then \
+covers them.",
     headline: Headline {
         question: "random reads and writes in a large file",
         phase: "random",

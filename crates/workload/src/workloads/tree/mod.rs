@@ -34,8 +34,8 @@ pub(super) struct Tree;
 static COPY_ARCHIVE: PhaseDescription = PhaseDescription {
     name: "copy-archive",
     summary: "copies the archive onto the filesystem",
-    clock: "reads of 128 KiB from where the archive lies and writes of as much, close; no sync. \
-            A synthetic archive is made while it is written, in records of 10 KiB",
+    clock: "reads of 128 KiB from where the archive lies and writes of the same size, close; no \
+            sync. A synthetic archive is generated while it is written, in records of 10 KiB",
     ops: &[OpDescription { name: "file", span: "the whole archive" }],
     disk_bound: false,
 };
@@ -43,8 +43,8 @@ static UNTAR: PhaseDescription = PhaseDescription {
     name: "untar",
     summary: "unpacks the archive beside it",
     clock: "reads of 10 KiB records of the archive, for each entry the calls of GNU tar (create \
-            exclusively, writes, time, as root owner and mode, close), times of directories at \
-            the end; no sync",
+            exclusively, writes, time and, as root, owner and mode, close), times of directories \
+            at the end; no sync",
     ops: &[
         OpDescription { name: "file", span: "read of the entry, create to close" },
         OpDescription { name: "directory", span: "one mkdir" },
@@ -109,8 +109,8 @@ pub(super) const COLD: SwitchParameter =
     SwitchParameter::new("cold", "Whether copy, tar and find begin with an empty cache.", "on");
 pub(super) const PHASES: WordsParameter = WordsParameter::new(
     "phases",
-    "Which phases run; what an earlier part has left is used, and stays unless \
-                   `remove` is among them.",
+    "Which phases run. What an earlier part has left is used, and stays unless `remove` is among \
+                   the phases.",
     &[
         ("copy-archive", "needs nothing"),
         ("untar", "needs what copy-archive leaves"),
@@ -127,22 +127,22 @@ const REMOVE_PARAMETER: SwitchParameter =
 static DESCRIPTION: Description = Description {
     name: "tree",
     summary: "a source tree: untar, copy as cpio does, tar, find, remove",
-    origin: "The kernel-tree tests of the study of 2007 (`tar xf`, `find linux | cpio -pdm`, \
-`tar -cf` to a real file, in whole seconds). Without a source tree (`--source-tree`) the tree \
-is synthetic, with the statistics of Linux 2.6.22: 22,500 files in 1,406 directories, 250 MiB; \
-its distribution of sizes is assumed, not measured. `linux-6.1` is a real tree, four times as \
+    origin: "The kernel-tree tests of the study of 2007 (`tar xf`, `find linux | cpio -pdm`, `tar \
+-cf` to a real file, in whole seconds). Without a source tree (`--source-tree`) the tree is \
+synthetic, with the statistics of Linux 2.6.22: 22,500 files in 1,406 directories, 250 MiB; its \
+distribution of sizes is assumed, not measured. `linux-6.1` is a real tree, four times as \
 large.\n\n\
-`phases` takes parts, so that a sequence can have other work in between, as the study had: \
-what they make stays for the next part.\n\n\
-System calls per file are those of GNU tar 1.34 and GNU cpio 2.13. Departures: paths are \
-resolved from the target directory, not from the directory they are in; `find` asks for \
-attributes by full path; find and cpio are one thread instead of two processes and a pipe; the \
-archive is a plain tar, never compressed, so that no decompression is timed with the \
-filesystem. In the study the copy and the last tar came after a file of 4 GB had pushed the \
-tree out of the cache: here these phases begin cold. `find` and `remove` are ours. An archive \
-of one's own holds files, directories and links; of a scaled one files are taken by a digest \
-of their paths, with the directories they are in. Links which the \
-filesystem does not have are left out, and the phase is marked as not comparable.",
+`phases` selects some of the phases, so that a sequence can have other work in between, as in the \
+study: what they create stays for the next part.\n\n\
+System calls per file are those of GNU tar 1.34 and GNU cpio 2.13. Departures: paths are resolved \
+from the target directory, not from the directory they are in; `find` asks for attributes by full \
+path; find and cpio are one thread instead of two processes and a pipe; the archive is a plain \
+tar, never compressed, so that no decompression is timed with the filesystem. In the study the \
+copy and the last tar came after a file of 4 GB had pushed the tree out of the cache: here these \
+phases begin cold. `find` and `remove` are ours. An archive of your own may hold files, \
+directories and links; from a scaled one, files are chosen by a digest of their paths, with their \
+directories. Links that the filesystem does not support are left out, and the phase is marked as \
+not comparable.",
     headline: Headline {
         question: "unpacking a source tree",
         phase: "untar",

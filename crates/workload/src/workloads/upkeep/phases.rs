@@ -1,4 +1,4 @@
-//! What is timed of a filesystem's upkeep, and what can be set.
+//! The timed phases of a filesystem's upkeep, and the parameters.
 
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
 use crate::typed::{CountParameter, FractionParameter, SizeParameter};
@@ -11,21 +11,24 @@ const fn one(name: &'static str, summary: &'static str, clock: &'static str) -> 
 
 pub(super) static MKFS: PhaseDescription = one(
     "mkfs",
-    "makes the filesystem, by the commands it is always made with",
+    "makes the filesystem, with the commands that every trial makes it with",
     "each program from its start to its end",
 );
-pub(super) static FIRST_MOUNT: PhaseDescription =
-    one("first-mount", "mounts it", "mount(2) alone; what it leaves running is waited for outside");
+pub(super) static FIRST_MOUNT: PhaseDescription = one(
+    "first-mount",
+    "mounts it",
+    "mount(2) alone; work that it leaves running is waited for outside",
+);
 pub(super) static FILL: PhaseDescription = PhaseDescription {
     name: "fill",
-    summary: "creates files until it is as full as asked for",
+    summary: "creates files until it is as full as requested",
     clock: "mkdirs, creates, writes, closes; at the end a sync",
     ops: &[OpDescription { name: "create", span: "create, writes, close of one file" }],
     disk_bound: true,
 };
 pub(super) static CHANGE: PhaseDescription = PhaseDescription {
     name: "change",
-    summary: "replaces files drawn at random",
+    summary: "replaces randomly chosen files",
     clock: "a new file is written and renamed over the old one, each time; at the end a sync",
     ops: &[REPLACE_OP],
     disk_bound: true,
@@ -40,8 +43,8 @@ pub(super) static REFLINK: PhaseDescription = PhaseDescription {
 pub(super) static SNAPSHOT: PhaseDescription = PhaseDescription {
     name: "snapshot",
     summary: "takes snapshots and replaces files after each",
-    clock: "the program that takes it, then replacements as in `change`, and again; at the end \
-a sync; a first one is taken outside",
+    clock: "for each snapshot the program that takes it, then replacements as in `change`; at the \
+end a sync; a first snapshot is taken outside",
     ops: &[
         OpDescription { name: "take", span: "the program, from its start to its end" },
         REPLACE_OP,
@@ -50,26 +53,26 @@ a sync; a first one is taken outside",
 };
 pub(super) static SNAPSHOT_DELETE: PhaseDescription = PhaseDescription {
     name: "snapshot-delete",
-    summary: "removes them, the oldest first",
-    clock: "the program for each; at the end a sync, and a wait until their room is free where \
-removing does not wait for that: btrfs begins with its next commit, every 30 s",
+    summary: "removes the snapshots, the oldest first",
+    clock: "the program for each; at the end a sync and, where the program returns before their \
+room is free, a wait until it is: btrfs begins to free it with its next commit, every 30 s",
     ops: &[OpDescription { name: "remove", span: "the program, from its start to its end" }],
     disk_bound: true,
 };
 pub(super) static UNMOUNT: PhaseDescription = one(
     "unmount",
     "unmounts it, with `changes` replaced files still in memory",
-    "umount(2), for a pool its export too",
+    "umount(2), for a pool also its export",
 );
 pub(super) static MOUNT: PhaseDescription = one(
     "mount",
     "mounts it after that clean unmount, with nothing of it in memory",
-    "mount(2), for a pool its import too; what it leaves running is waited for outside",
+    "mount(2), for a pool also its import; work that it leaves running is waited for outside",
 );
 pub(super) static MOUNT_AFTER_POWER_LOSS: PhaseDescription = one(
     "mount-after-power-loss",
-    "mounts it after the power failed behind `changes` replaced files and one fsync",
-    "as `mount`; a log is replayed within it",
+    "mounts it after a power failure that followed `changes` replaced files and one fsync",
+    "as `mount`; includes the replay of a log",
 );
 pub(super) static CHECK: PhaseDescription = one(
     "check",
@@ -78,7 +81,7 @@ pub(super) static CHECK: PhaseDescription = one(
 );
 pub(super) static REPAIR: PhaseDescription = one(
     "repair",
-    "brings back its first superblock, which was overwritten with zeros",
+    "restores its first superblock, which was overwritten with zeros",
     "the repairing program from its start to its end; the check after it is outside",
 );
 
@@ -95,14 +98,17 @@ pub(super) const REMOVE: Op = Op(0);
 
 pub(super) const SIZE: SizeParameter = SizeParameter::new(
     "size",
-    "Room that the filesystem has at least. One of more than four times as much is not filled: \
-`full` is of the whole.",
+    "Smallest size of the filesystem. A filesystem more than four times as large is refused, since \
+`full` is a share of the whole.",
     "1G",
 );
 pub(super) const FULL: FractionParameter =
-    FractionParameter::new("full", "How full it becomes.", "0.5");
-pub(super) const MEAN: SizeParameter =
-    SizeParameter::new("file_size", "Mean size of a file; from 1 byte to twice as much.", "64K");
+    FractionParameter::new("full", "How full the filesystem becomes.", "0.5");
+pub(super) const MEAN: SizeParameter = SizeParameter::new(
+    "file_size",
+    "Mean size of a file; sizes are from 1 byte to twice the mean.",
+    "64K",
+);
 pub(super) const CHANGES: CountParameter = CountParameter::new(
     "changes",
     "Files replaced in `change`, before the unmount, and before the power fails; also files \
@@ -124,19 +130,20 @@ pub(super) const BETWEEN: CountParameter = CountParameter::new(
 pub(super) static DESCRIPTION: Description = Description {
     name: "upkeep",
     summary: "mkfs, mounts, unmount, power loss, check, repair, snapshots at a fill level",
-    origin: "Our own: what a filesystem costs whoever keeps it. It is made anew first, so that of \
-a sequence nothing is left that came before. Then it is filled, and everything is done to it at \
-that level; several levels are several workloads (`upkeep:full=0.5 upkeep:full=0.95`).\n\n\
-In the lab the power fails for the disks: they take no further write, and keep what they had \
-taken, their write cache included. On devices the filesystem itself is told to stop without \
-writing its log (FS_IOC_SHUTDOWN), which ext4, xfs and f2fs can do; elsewhere the phase is missing. \
-The file that was synced just before has to be there afterwards, or a note says that it is \
-not.\n\n\
-Repairs are compared for one damage, the first superblock overwritten: of that every format \
-keeps a copy. After the repair the filesystem's own check has to find nothing, and all files are \
-there. Times of programs leave out what fstrial does around them to keep devices safe; on devices \
-the reads of that are among the counted ones.\n\n\
-What a filesystem does not have is missing, with the reason.",
+    origin: "Our own: what it costs to administer a filesystem. It is first made again, so that \
+nothing remains of earlier workloads of a sequence. Then it is filled, and everything is done to \
+it at that fill level; for several levels name several workloads (`upkeep:full=0.5 \
+upkeep:full=0.95`).\n\n\
+In the lab the power fails for the disks: they accept no further write, and keep everything they \
+had accepted, including their write cache. On devices the filesystem itself is told to stop \
+without writing its log (FS_IOC_SHUTDOWN), which ext4, xfs and f2fs can do; elsewhere the phase is \
+missing. The file that was synced just before must be there afterwards; if it is not, a note says \
+so.\n\n\
+Repairs are compared for one kind of damage, an overwritten first superblock, since every format \
+keeps a copy of it. After the repair, the filesystem's own check must find no errors and all files \
+must be there. Times of programs leave out what fstrial does around them to keep devices safe; on \
+devices, the reads that this causes are included in the counts.\n\n\
+Operations that a filesystem does not support are missing, with the reason.",
     headline: Headline {
         question: "a mount after the power failed",
         phase: "mount-after-power-loss",

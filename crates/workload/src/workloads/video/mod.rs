@@ -35,25 +35,25 @@ static COPY: PhaseDescription = PhaseDescription {
 };
 static MD5: PhaseDescription = PhaseDescription {
     name: "md5",
-    summary: "reads the copy and computes its MD5 sum",
+    summary: "reads the copy and computes its MD5 checksum",
     clock: "open, reads of 32 KiB with the sum of each, close; no cache drop before",
     ops: &[OpDescription { name: "read", span: "one read, and the sum of it" }],
     disk_bound: false,
 };
 static REMUX: PhaseDescription = PhaseDescription {
     name: "remux",
-    summary: "puts it into another container, without encoding it anew",
+    summary: "puts it into another container, without re-encoding it",
     clock: "emulated: open of both, reads of 94 KiB, writes of clusters of 64 KiB, the index, the \
             header rewritten at the start, close; real: the whole run of ffmpeg; no sync",
     ops: &[OpDescription {
         name: "cluster",
-        span: "emulated: reads for it and its write; real: all",
+        span: "emulated: its reads and its write; real: the whole run",
     }],
     disk_bound: false,
 };
 static MD5_REMUXED: PhaseDescription = PhaseDescription {
     name: "md5-remuxed",
-    summary: "reads the result and computes its MD5 sum",
+    summary: "reads the result and computes its MD5 checksum",
     clock: "as `md5`",
     ops: &[OpDescription { name: "read", span: "one read, and the sum of it" }],
     disk_bound: false,
@@ -63,7 +63,10 @@ static CUT: PhaseDescription = PhaseDescription {
     summary: "copies the parts of a list, made before, into a new file",
     clock: "emulated: reads and writes of whole clusters, a seek between parts, index and header \
             as in `remux`, close; real: the whole run of ffmpeg; no sync",
-    ops: &[OpDescription { name: "cluster", span: "emulated: read and write of one; real: all" }],
+    ops: &[OpDescription {
+        name: "cluster",
+        span: "emulated: read and write of one; real: the whole run",
+    }],
     disk_bound: false,
 };
 static DELETE: PhaseDescription = PhaseDescription {
@@ -75,14 +78,17 @@ static DELETE: PhaseDescription = PhaseDescription {
 };
 static PHASES: &[&PhaseDescription] = &[&COPY, &MD5, &REMUX, &MD5_REMUXED, &CUT, &DELETE];
 
-pub(super) const SIZE: SizeParameter =
-    SizeParameter::new("size", "Size of the recording; real ones are up to a clip larger.", "2G")
-        .scaled();
+pub(super) const SIZE: SizeParameter = SizeParameter::new(
+    "size",
+    "Size of the recording; with mode=real it is up to one clip larger.",
+    "2G",
+)
+.scaled();
 const MODE: ChoiceParameter = ChoiceParameter::new(
     "mode",
-    "Who remuxes and cuts.",
+    "What remuxes and cuts.",
     &[
-        ("emulated", "this program, with the I/O of such tools"),
+        ("emulated", "fstrial itself, with the I/O of such tools"),
         ("real", "ffmpeg, on media of its own; needs memory for the recording"),
     ],
     "emulated",
@@ -96,17 +102,16 @@ static DESCRIPTION: Description = Description {
     name: "video",
     summary: "a recording: copy in, md5, remux, md5, cut by a list, delete",
     origin: "The practice test of a study of 2011: a raw recording is copied from a RAM disk, \
-summed, put into another container, summed, cut by a prepared list, and deleted with the \
-intermediate; one total in seconds, `total_s` of the last phase. Programs, formats and sizes \
-were not published.\n\n\
+checksummed, put into another container, checksummed, cut by a prepared list, and deleted together \
+with the intermediate file. The study gives one total in seconds: `total_s` of the last phase. \
+Programs, formats and sizes were not published.\n\n\
 `mode=emulated` does the I/O of such programs on contents that neither compress nor repeat: a \
-transport stream of packets of 188 bytes becomes clusters of 64 KiB without the packets' \
-headers, an index follows, the header is rewritten at the start; the cut copies the parts that \
-are kept. Parsing streams costs it no processor time. `mode=real` does it with ffmpeg on \
-MPEG-2 in a transport stream, which ffmpeg makes before the clock (one clip, repeated up to \
-`size`), and ends with the reason where ffmpeg is not installed: never is one done in the name \
-of the other. Assumed: 2 GiB, three quarters kept, blocks of 32 KiB as `cp` and `md5sum` of \
-2011 used.",
+transport stream of packets of 188 bytes becomes clusters of 64 KiB without the packets' headers, \
+an index follows, the header is rewritten at the start; the cut copies the parts that are kept. It \
+spends no processor time on parsing streams. `mode=real` does it with ffmpeg on MPEG-2 in a \
+transport stream, which ffmpeg makes before the clock (one clip, repeated up to `size`), and where \
+ffmpeg is not installed it fails with that reason: one mode never replaces the other silently. \
+Assumed: 2 GiB, three quarters kept, blocks of 32 KiB as `cp` and `md5sum` of 2011 used.",
     headline: Headline {
         question: "copying a video recording in",
         phase: "copy",
