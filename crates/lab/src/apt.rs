@@ -1,5 +1,5 @@
-//! Debian packages without root: apt with a state directory of our own. Nothing of the
-//! machine's own package state is read or changed but its list of sources and its keys.
+//! Debian packages without root: apt with a state directory of our own. Of the machine's own
+//! package state, only the list of sources and the keys are read; nothing is changed.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,13 @@ pub(crate) struct Apt {
     config: PathBuf,
 }
 
-/// Archives beside those of the machine's own list of sources.
+/// Archives in addition to those of the machine's own list of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Archives {
-    /// Components of the distribution beside those that are listed: `contrib`.
+    /// Components of the distribution in addition to those that are listed: `contrib`.
     pub components: &'static [&'static str],
-    /// Source packages that are taken from the release's backports where those have them:
-    /// a release's own do not build for every kernel of its security suite.
+    /// Source packages to take from the release's backports if they are there: the release's
+    /// own versions do not build for every kernel of its security suite.
     pub backports: &'static [&'static str],
     /// Security suites of older releases: `bullseye-security`.
     pub security: &'static [&'static str],
@@ -50,7 +50,7 @@ impl Archives {
     }
 }
 
-/// The key by which Debian's archives are known, where a source does not say.
+/// The keyring that verifies Debian's archives, where a source does not name one.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 impl Apt {
@@ -63,17 +63,17 @@ impl Apt {
             let path = directory.join(part);
             std::fs::create_dir_all(&path).map_err(LabError::at("create", &path))?;
         }
-        // What is written down here outlives the name by which it was reached: a link to the
-        // cache, in a home that is gone tomorrow.
+        // Absolute paths are written to the configuration below. They must not go through a
+        // symlink to the cache, which may be gone by the next build.
         let directory = &directory.canonicalize().map_err(LabError::at("resolve", directory))?;
         let apt = Apt { directory: directory.clone(), config: directory.join("apt.conf") };
-        // A file that an interrupted build left: apt would take it for what it planned by
-        // its name and size alone, and leave it out of its plan.
+        // Files left by an interrupted build: apt compares only name and size, would take such a
+        // file for a planned package, and leave that package out of its plan.
         sweep(&apt.archives())?;
         let status = directory.join("state/status");
         std::fs::write(&status, "").map_err(LabError::at("write", &status))?;
-        // Which archives there are and how to reach them (proxies, timeouts) is the machine's
-        // own setting, or that of the file in APT_CONFIG; its hooks are not ours to run.
+        // The machine's own settings, or those of the file in APT_CONFIG, say which archives there
+        // are and how to reach them (proxies, timeouts). The machine's hooks are not run.
         let own = Command::new("apt-config").args(["dump", "Acquire", "Dir::Etc"]).output();
         let own = own.map_err(|error| not_debian("apt-config", &error))?;
         let mut text: String = String::from_utf8_lossy(&own.stdout)
@@ -112,11 +112,11 @@ impl Apt {
         Ok(apt)
     }
 
-    /// A list of sources with more components and the backports, and what is preferred
-    /// from those: the distribution's archives this machine lists, with what was asked
-    /// for. Lists that are there already are not fetched again.
+    /// A list of sources and the preferences for it: the distribution's archives that this
+    /// machine lists, with the requested components and backports added. Lists that are there
+    /// already are not fetched again.
     fn beyond(&self, archives: &Archives) -> Result<(String, String), LabError> {
-        // Who publishes an archive stands in its list: without lists there is no telling.
+        // An archive's publisher is named in its list only, so the lists have to be there.
         self.update()?;
         let format = "$(REPO_URI) $(CODENAME) $(COMPONENT) $(ORIGIN)";
         let told =
@@ -171,7 +171,7 @@ impl Apt {
         }
     }
 
-    /// Where downloaded packages lie.
+    /// The directory of downloaded packages.
     pub(crate) fn archives(&self) -> PathBuf {
         self.directory.join("cache/archives")
     }
@@ -181,8 +181,8 @@ impl Apt {
     /// # Errors
     /// When none can be had.
     pub(crate) fn update(&self) -> Result<(), LabError> {
-        // Quiet twice: only errors. A third-party source that fails is no reason to stop,
-        // and apt-get then still ends well.
+        // `-qq` prints errors only. If a third-party source fails, apt-get still succeeds, and
+        // the build goes on.
         self.run("apt-get", &["-qq", "update"]).map(drop)
     }
 
@@ -195,7 +195,7 @@ impl Apt {
         Ok(text.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// What downloading these packages, with all they depend on where `closure`, brings.
+    /// What would be downloaded for these packages; with `closure`, including all they depend on.
     ///
     /// # Errors
     /// When a package does not exist or its dependencies cannot be met.
@@ -209,7 +209,7 @@ impl Apt {
         if !closure {
             return plan("download", packages);
         }
-        // Only of a download does apt-get name the SHA-256 by which packages are kept.
+        // Packages are kept by their SHA-256, which apt-get prints only for a download.
         let exact = exactly(&plan("install", packages)?);
         match exact.is_empty() {
             true => Ok(Vec::new()),
@@ -232,12 +232,12 @@ impl Apt {
     }
 }
 
-/// Packages as `apt-get` is asked for these versions of them.
+/// These packages as arguments of `apt-get`, each with its exact version.
 fn exactly(packages: &[Package]) -> Vec<String> {
     packages.iter().map(|package| format!("{}={}", package.name, package.version)).collect()
 }
 
-/// Name and version that a `.deb` gives of itself.
+/// Name and version according to the `.deb` itself.
 ///
 /// # Errors
 /// When it is damaged.
@@ -269,7 +269,7 @@ pub(crate) fn unpack(package: &Path, root: &Path) -> Result<(), LabError> {
     checked("dpkg-deb", &arguments, &output).map(drop)
 }
 
-/// Has a program end when this process does, whatever ends it.
+/// Makes a program end when this process ends, for whatever reason.
 fn ends_with_us(command: &mut Command) -> &mut Command {
     // SAFETY: prctl is async-signal-safe and touches no memory of ours.
     unsafe {
@@ -308,8 +308,8 @@ fn checked(program: &str, arguments: &[&str], output: &Output) -> Result<String,
     })
 }
 
-/// What apt calls errors, else the last lines of what was said: explanations follow an error
-/// and may be long.
+/// The lines that apt marks as errors, or else the last lines of the output. Explanations that
+/// follow an error may be long and are dropped.
 fn last_words(all: &str) -> String {
     const LINES: usize = 6;
     let lines: Vec<&str> = all.lines().filter(|line| !line.is_empty()).collect();
@@ -376,8 +376,7 @@ fn sources(listed: &[Vec<&str>], archives: &Archives) -> Vec<(String, String, St
     sources.into_iter().map(joined).collect()
 }
 
-/// A line of `--print-uris`: `'URI' file size HASH`. The hash is left out where it is none
-/// of SHA-256.
+/// A line of `--print-uris`: `'URI' file size HASH`. A hash other than SHA-256 is left out.
 fn planned(line: &str) -> Option<Package> {
     let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split_whitespace();
     let file = words.next()?.strip_suffix(".deb")?;

@@ -1,6 +1,6 @@
-//! `fstrial lab bench`: how long a trial takes to start, and how much virtual time a core
-//! gives. Each figure stands beside a reference of the same run: an emulator that is only
-//! resumed, and a guest that only counts.
+//! `fstrial lab bench`: how long a trial takes to start, and how much virtual time a core of the
+//! host yields. Each figure is compared with a reference from the same run: an emulator that is
+//! only resumed, and a guest that only counts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,26 +16,26 @@ use crate::lab::{Extras, Lab};
 use crate::session::Carried;
 use crate::vm::Spent;
 
-/// Processor time from the start of a trial to its first op, in starts of an emulator that is only
-/// resumed, that is good enough.
+/// Processor time from the start of a trial to its first op that is still good enough, as a
+/// multiple of what it takes to only resume an emulator.
 pub const START_MAX: f64 = 25.0;
-/// Virtual seconds that a second of the emulator's processor time gives of disk-bound work, at least,
-/// in those of a guest that only counts.
+/// The least virtual time of disk-bound work that a second of the emulator's processor time should
+/// yield, as a multiple of what it yields while a guest only counts.
 pub const RATE_MIN: f64 = 2.0;
-/// A phase whose machine computes for less than this share of its time is disk-bound.
+/// A phase in which the processor is busy for less than this share of the time is disk-bound.
 const DISK_BOUND: f64 = 0.5;
 /// Work that waits for its disk, with and without a pause for each write.
 const WORK: [(&str, &[(&str, &str)]); 2] = [
     ("fsync-append", &[("records", "1500")]),
     ("randomio", &[("size", "256M"), ("ops", "3000"), ("threads", "4")]),
 ];
-/// Ops of the loop that instructions are counted in: some seconds of the guest's time.
+/// Ops of the counting loop: some seconds of the guest's time.
 const COUNTED: &str = "40000000";
 
 /// The start of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// Until the guest went on from its checkpoint: the reference.
+    /// Until the guest resumed from its checkpoint: the reference.
     pub resumed: Spent,
     /// Until each step began, in order.
     pub steps: Vec<(String, Spent)>,
@@ -50,7 +50,7 @@ pub struct Work {
     pub phase: String,
     /// Virtual time.
     pub time: Nanos,
-    /// Share of it in which the guest's processor computed.
+    /// Share of it in which the guest's processor was busy.
     pub computing: f64,
     /// Requests its disk served.
     pub requests: u64,
@@ -84,16 +84,16 @@ pub struct Bench {
     pub work: Vec<Work>,
     /// A phase that only counts: the reference for instructions a second.
     pub counting: Work,
-    /// The same work and counting on the emulator as it was installed; none where the lab has
-    /// no quicker copy of it.
+    /// The same work and counting on the emulator as installed; empty if the lab has no quicker
+    /// copy of it.
     pub as_installed: Vec<Work>,
     /// What an instruction takes, in nanoseconds of the guest's time.
     pub instruction_ns: f64,
 }
 
 impl Bench {
-    /// Instructions that the guest executed in a phase for each request of its disk; `None` where it
-    /// made none.
+    /// Instructions that the guest executed in a phase for each disk request; `None` where there
+    /// were no requests.
     pub fn instructions_a_request(&self, work: &Work) -> Option<f64> {
         let instructions = work.computing * work.time.0 as f64 / self.instruction_ns;
         (work.requests > 0).then(|| instructions / work.requests as f64)
@@ -104,7 +104,7 @@ impl Bench {
         self.counting.rate() * 1e9 / self.instruction_ns
     }
 
-    /// Virtual seconds of disk-bound work in those that the counting loop gives, for the same
+    /// Virtual time of disk-bound work, as a multiple of what the counting loop yields for the same
     /// processor time; `None` where no work was disk-bound.
     pub fn disk_bound_ratio(&self) -> Option<f64> {
         let (time, spent) = self.disk_bound();
@@ -112,8 +112,8 @@ impl Bench {
         (time.0 > 0 && counting > 0.0).then(|| rate(time, spent.processor) / counting)
     }
 
-    /// Of all work and counting: how many times the processor's time the emulator takes as it
-    /// was installed, and whether the virtual times were the same. `None` where it is what runs.
+    /// For all work and counting: how many times as much processor time the emulator as installed
+    /// takes, and whether the virtual times were the same. `None` where the lab runs that one.
     pub fn installed(&self) -> Option<(f64, bool)> {
         let ours = || self.work.iter().chain([&self.counting]);
         let seconds = |work: &Work| work.spent.processor.as_secs_f64();
@@ -133,8 +133,8 @@ impl Bench {
     }
 }
 
-/// Measures: `starts` starts, and the work once; again with the emulator as it was installed,
-/// where the lab runs a quicker copy.
+/// Measures `starts` starts, and the work once. If the lab runs a quicker copy of the emulator,
+/// measures the work again with the emulator as installed.
 ///
 /// # Errors
 /// When a guest cannot be started or a trial does not end well.

@@ -1,4 +1,4 @@
-//! `fstrial lab build`: the software of a lab, from packages or from files of one's own.
+//! `fstrial lab build`: the software of a lab, from packages or from the user's own files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ const MANIFEST_VERSION: u32 = 1;
 /// What to build.
 #[derive(Debug, Clone, Default)]
 pub struct BuildOptions {
-    /// A kernel of one's own instead of Debian's: a bzImage, which needs `modules`, or a
-    /// kernel's Debian package. It is booted once before it becomes the lab.
+    /// The user's own kernel instead of Debian's: a bzImage, which needs `modules`, or a
+    /// kernel's Debian package. It is booted once before the lab is put in place.
     pub kernel: Option<PathBuf>,
     /// Its modules, `lib/modules/RELEASE`.
     pub modules: Option<PathBuf>,
@@ -41,11 +41,12 @@ pub struct BuildOptions {
     pub tools: Option<PathBuf>,
     /// Takes QEMU from packages even where the host has one.
     pub unpack_qemu: bool,
-    /// Builds anew though there is a lab.
+    /// Rebuilds even if there is a lab.
     pub refresh: bool,
     /// The lab's name; [`DEFAULT_LAB`] where `None`.
     pub name: Option<String>,
-    /// Optional parts to build, names of [`crate::OPTIONAL_PARTS`], beside those the lab has.
+    /// Names of optional parts ([`crate::OPTIONAL_PARTS`]) to build in addition to those the lab
+    /// has.
     pub with: Vec<String>,
 }
 
@@ -68,16 +69,16 @@ pub enum BuildProgress {
         /// What for.
         what: &'static str,
     },
-    /// A driver's package that this machine's archives do not have: the lab goes without.
+    /// A driver's package that this machine's archives do not have: the lab is built without it.
     Absent {
         /// Its name.
         package: String,
     },
-    /// A kernel of one's own came up.
+    /// The user's own kernel booted.
     Booted {
         /// How it reaches simulated disks.
         front_end: &'static str,
-        /// The filesystems for which the lab now has driver and tools.
+        /// The filesystems for which the lab now has both driver and tools.
         filesystems: Vec<&'static str>,
         /// Tools and modules that filesystems or layouts want and that it does not have.
         missing: Vec<String>,
@@ -91,13 +92,13 @@ pub enum BuildProgress {
     },
 }
 
-/// What a lab's software is, kept beside it.
+/// Describes a lab's software; kept beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Version of this file's form.
+    /// Version of this file's format.
     pub version: u32,
-    /// The kernel: a path below the lab's directory, or absolute where it is one's own.
+    /// The kernel: a path below the lab's directory, or absolute for the user's own kernel.
     pub kernel: PathBuf,
     /// Its modules, likewise.
     pub modules: PathBuf,
@@ -112,8 +113,8 @@ pub struct Manifest {
     /// The optional parts it has, in order.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub with: BTreeSet<String>,
-    /// What this program itself put into a part, as a key; missing where that is nothing. A
-    /// program that puts in something else builds the part anew.
+    /// A key for what this program itself put into each part; no entry where that is nothing. A
+    /// program whose key differs rebuilds the part.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<String, String>,
     /// The packages it was made of.
@@ -121,13 +122,13 @@ pub struct Manifest {
     pub packages: Vec<Package>,
 }
 
-/// A kernel that is of no package of the lab.
+/// A kernel that comes from none of the lab's packages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnKernel {
     /// What it was made of, one line.
     pub made_of: String,
-    /// Tells it from another of the same release.
+    /// Distinguishes it from another kernel of the same release.
     pub key: String,
 }
 
@@ -193,8 +194,8 @@ impl Software {
     }
 }
 
-/// Builds the lab's software in `cache`, or finds that it is there. Interrupted at any
-/// moment it leaves nothing that counts as a lab.
+/// Builds the lab's software in `cache`, unless it is there already. An interrupted build never
+/// leaves anything that counts as a lab.
 ///
 /// # Errors
 /// No network, no room, not Debian: each says what to do.
@@ -249,7 +250,7 @@ pub fn build(
             finish(built)?
         }
     };
-    // One at a time: a part takes minutes, and what is finished before it is not lost with it.
+    // One at a time: a part takes minutes, and if it fails, the parts before it are kept.
     for part in with {
         if !is_current(&software.manifest, &part) {
             let begun = extend(&work, &software);
@@ -265,7 +266,7 @@ fn is_current(manifest: &Manifest, name: &str) -> bool {
     manifest.with.contains(name) && manifest.own.get(name).cloned().unwrap_or_default() == own
 }
 
-/// Looks at what is asked for, before anything is made; returns the kernel to compile.
+/// Checks the options before anything is made; returns the kernel to compile, if any.
 fn check(options: &BuildOptions) -> Result<Option<Plan>, LabError> {
     let given = options.kernel.as_deref().map(own_kernel::look_at).transpose()?;
     if (given == Some(Given::Image)) != options.modules.is_some() {
@@ -284,11 +285,11 @@ fn check(options: &BuildOptions) -> Result<Option<Plan>, LabError> {
     options.kernel_source.as_ref().map(KernelSource::plan).transpose()
 }
 
-/// Begins a lab with what another one has: its files are linked, not copied.
+/// Begins a lab with the contents of another one: files are linked, not copied.
 fn extend(work: &Path, present: &Software) -> Result<Manifest, LabError> {
     link_tree(&present.directory, work)?;
     let path = work.join(MANIFEST);
-    // A link too, and the other lab's own must not be written to.
+    // The manifest is a link too, and the other lab's must not be written to.
     std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
     Ok(present.manifest.clone())
 }
@@ -358,7 +359,7 @@ pub(crate) fn adopt(
     if directory.join(MANIFEST).exists() && tree_digest(&directory)? == digest {
         std::fs::remove_dir_all(work).map_err(LabError::at("remove", work))?;
     } else {
-        // One of the same packages that was damaged since.
+        // A lab of the same packages that has been damaged since.
         let damaged = unfinished(&directory);
         let _ = std::fs::rename(&directory, &damaged);
         std::fs::rename(work, &directory).map_err(LabError::at("rename", work))?;

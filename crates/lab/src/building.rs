@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use crate::error::LabError;
 
-/// Runs a step of a build, its output passed on line by line. When this process is gone, the
-/// step ends with all that it has started.
+/// Runs a step of a build and passes its output on line by line. If this process ends, so does
+/// the step, with every process it has started.
 ///
 /// # Errors
 /// When it cannot be started, or fails: then with its last words.
@@ -26,7 +26,7 @@ pub(crate) fn run(command: &mut Command, mut line: impl FnMut(&str)) -> Result<(
         let _ = child.kill();
         failed(error.to_string())
     })?;
-    // Our own copies of the pipe's end, without which it never ends.
+    // Drops our own copies of the pipe's write end: reading would otherwise never reach its end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut tail: Vec<String> = Vec::new();
     for said in BufReader::new(reader).split(b'\n') {
@@ -54,11 +54,11 @@ pub(crate) fn last_lines(output: &[u8]) -> String {
     lines[lines.len().saturating_sub(LINES)..].join(" / ")
 }
 
-/// Ends a group of processes when this process does, whatever ends it. A signal at the parent's
-/// death reaches a program alone: `configure` and `make` would end and their compilers go on.
+/// Ends a process group when this process ends, for whatever reason. A parent death signal would
+/// not do: it reaches only the direct child, so `make` would end and its compilers would go on.
 struct Lifeline {
     shell: Child,
-    /// Held until the shell has been ended: when it closes by itself, we are gone.
+    /// Held until the shell has been killed. If the shell sees it close, this process is gone.
     held: Option<PipeWriter>,
 }
 
@@ -68,7 +68,7 @@ impl Lifeline {
         let (reader, held) = io::pipe()?;
         let shell = Command::new("sh")
             .args(["-c", "read -r _; kill -s KILL -- \"-$0\"", &leader.id().to_string()])
-            // A terminal's interrupt is for us.
+            // A terminal's interrupt is for this process alone.
             .process_group(0)
             .stdin(reader)
             .stdout(Stdio::null())

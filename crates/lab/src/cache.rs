@@ -1,4 +1,4 @@
-//! The cache directory: whole files or none, one writer at a time.
+//! The cache directory: files appear only when complete, and there is one writer at a time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ pub fn cache_directory() -> Result<PathBuf, LabError> {
         })
 }
 
-/// Holds a lock file until dropped, also across processes; a process that dies lets go.
+/// Holds a lock file until dropped. Works across processes; the lock of a process that dies is
+/// released.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
@@ -38,31 +39,32 @@ impl Lock {
     }
 }
 
-/// A name beside `path` for what is not yet whole: recognised and removed by
-/// [`sweep_unfinished`].
+/// A name beside `path` for an incomplete file. [`sweep_unfinished`] recognises and removes such
+/// files.
 pub(crate) fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.unfinished", std::process::id()));
     path.with_file_name(name)
 }
 
-/// Opens the cache: made if it is missing, and refused where another user could have put
-/// something into it, since what lies there is believed and run.
+/// Opens the cache and creates it if it is missing. Refuses a directory into which another user
+/// could have put something, since its contents are trusted and executed.
 ///
 /// # Errors
-/// When it cannot be made or is another's to change.
+/// When it cannot be made, or another user can change it.
 pub fn open_cache(directory: &Path) -> Result<PathBuf, LabError> {
     Ok(files::private_directory(directory)?)
 }
 
-/// Writes a file of the cache under another name and renames it when it is whole and on disk.
+/// Writes a file of the cache under a temporary name and renames it when it is complete and on
+/// disk.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&File) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let temporary = unfinished(path);
     let written = (|| {
-        // Of a process that had this number before us and was killed.
+        // Left by a killed process that had the same process id.
         let _ = std::fs::remove_file(&temporary);
         let file = File::options()
             .create_new(true)
@@ -80,8 +82,8 @@ pub(crate) fn write_whole(
     written
 }
 
-/// Removes what interrupted processes left half-written in `directory`. What belongs to a
-/// process that lives is left alone.
+/// Removes incomplete files that interrupted processes left in `directory`. Files of running
+/// processes are left alone.
 pub(crate) fn sweep_unfinished(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -98,21 +100,21 @@ pub(crate) fn sweep_unfinished(directory: &Path) {
     }
 }
 
-/// Notes that a file or a directory was used, for [`prune`]. Where that is not allowed, nothing is
-/// noted.
+/// Records that a file or a directory was used, for [`prune`]. Does nothing without the permission
+/// to.
 pub(crate) fn touch(path: &Path) {
     let now = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now());
-    // For reading, which a directory and a program that runs allow.
+    // Opened for reading: a directory or a running program cannot be opened for writing.
     if let Ok(file) = File::open(path) {
         let _ = file.set_times(now);
     }
 }
 
-/// What is pruned, by its last name: checkpoints, images, copies of emulators.
+/// What is pruned, by file name extension: checkpoints, images, copies of emulators.
 const KINDS: [&str; 3] = ["checkpoint", "cpio", "emulator"];
 
-/// Removes all but the `keep` of these used last. What another process has
-/// open stays readable for it.
+/// Removes all of [`KINDS`] but the `keep` most recently used. What another process has open
+/// stays readable for it.
 pub(crate) fn prune(directory: &Path, keep: usize) {
     let used = |path: &Path| {
         let dated = [path.join("digest"), path.to_owned()];

@@ -1,6 +1,6 @@
-//! Checkpoints: a guest that has booted and loaded its modules, kept in a directory, one for
-//! everything it depends on: its RAM, the state of its processor and devices, and a digest
-//! of both.
+//! Checkpoints: the saved state of a guest that has booted and loaded its modules. A checkpoint is
+//! a directory with the guest's RAM, the state of its processor and devices, and a digest of both.
+//! There is one for each key, a digest of everything the state depends on.
 
 use std::fs::File;
 use std::io::Read;
@@ -25,8 +25,8 @@ const DEVICES: &str = "devices";
 const DIGEST: &str = "digest";
 const PAGE: usize = 4096;
 
-/// Finds the checkpoint of `key`, or makes it. Several may ask at once; one makes it. With
-/// `check` its contents are compared with their digest; a damaged one is made again.
+/// Finds the checkpoint of `key`, or makes it. If several processes ask at once, one makes it.
+/// With `check`, its contents are compared with their digest; a damaged one is made again.
 ///
 /// # Errors
 /// When the guest does not come up, or there is no room.
@@ -39,13 +39,13 @@ pub(crate) fn obtain(
     stop: &Stop,
 ) -> Result<PathBuf, LabError> {
     let path = directory.join(format!("{key}.checkpoint"));
-    // Without the lock: whoever has the checkpoint does not wait for who makes one.
+    // Without the lock: a checkpoint that exists can be used while another one is being made.
     if path.is_dir() && (!check || is_whole(&path)) {
         touch(&path.join(DIGEST));
         return Ok(path);
     }
     std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;
-    // A few locks, not one: two machines can boot at once.
+    // One lock for each first digit of the key: two machines can boot at once.
     let _lock = Lock::take(&directory.join(format!("lock-{}", key.get(..1).unwrap_or_default())))?;
     if path.is_dir() {
         if is_whole(&path) {
@@ -69,7 +69,7 @@ fn is_whole(path: &Path) -> bool {
     digest(path).is_ok_and(|found| found == expected)
 }
 
-/// Removes a checkpoint; guests that run from it go on.
+/// Removes a checkpoint; guests that run from it are not affected.
 pub(crate) fn remove(path: &Path) {
     let _ = std::fs::remove_dir_all(path);
 }
@@ -96,7 +96,7 @@ fn make(
     std::fs::write(&path, digest(work)?).map_err(LabError::at("write", &path))
 }
 
-/// RAM of a machine that boots: memory of the host.
+/// The RAM of a machine that is about to boot: memory of the host.
 pub(crate) fn empty_ram(machine: &Machine) -> Result<File, LabError> {
     let name = Path::new("memory for a guest");
     let file = memfd_create(c"fstrial ram", MemfdFlags::CLOEXEC)
@@ -148,7 +148,7 @@ fn digest(directory: &Path) -> Result<String, LabError> {
         while at < hole {
             let count = buffer.len().min((hole - at) as usize);
             ram.read_exact_at(&mut buffer[..count], at).map_err(LabError::at("read", &path))?;
-            // By page and without zeroes: where a filesystem puts holes is its own affair.
+            // Page by page, skipping zeros: filesystems differ in where they put holes.
             for (nth, page) in buffer[..count].chunks(PAGE).enumerate() {
                 if page.iter().any(|&byte| byte != 0) {
                     sum.update((at + (nth * PAGE) as u64).to_le_bytes());
@@ -200,24 +200,24 @@ fn boot(
     }
 }
 
-/// How long a boot is waited for. The host's clock has no say in it: a busy host is not a boot
-/// that has gone wrong.
+/// Decides when to give up on a boot. Does not use the host's clock, since a slow boot on a busy
+/// host is no failure.
 #[derive(Debug, Default)]
 struct BootPatience {
     spent: Duration,
-    /// Looks in a row at an emulator that did nothing and waited for no processor.
+    /// Consecutive checks at which the emulator had done nothing and waited for no processor.
     still: u32,
 }
 
 impl BootPatience {
-    /// How often is looked.
+    /// Time between two checks.
     const LOOK: Duration = Duration::from_secs(2);
     /// Processor time of the emulator; a boot takes some seconds of it.
     const SPENT_MAX: Duration = Duration::from_secs(300);
-    /// A guest skips its idle time, so one that stands still waits for nothing that comes.
+    /// A guest skips its idle time, so one that does nothing waits for something that never comes.
     const STILL_MAX: u32 = 30;
 
-    /// Why it is waited for no longer, when the emulator has `spent` so much.
+    /// The reason to give up, if there is one now that the emulator has used `spent`.
     fn ends(&mut self, spent: Duration, sleeps: bool) -> Option<String> {
         let stands = spent == self.spent && sleeps;
         self.still = if stands { self.still + 1 } else { 0 };
@@ -231,8 +231,8 @@ impl BootPatience {
     }
 }
 
-/// Starts a guest from a checkpoint, stopped: the order can be written. What its disks will hold
-/// lies in `backing`, a file beside the checkpoint's.
+/// Starts a guest from a checkpoint and leaves it stopped, so that its order can be written. The
+/// contents of its disks are kept in `backing`, where a file is made beside the checkpoint's.
 ///
 /// # Errors
 /// When it does not load. A checkpoint that does not is removed, so that the next start makes

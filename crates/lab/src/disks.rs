@@ -1,4 +1,4 @@
-//! From a specification and a machine profile to the disks a guest is to have.
+//! Derives the disks of a guest from a trial's specification and a machine profile.
 
 use std::path::Path;
 
@@ -71,7 +71,7 @@ fn controller(
     let contender = &spec.contender;
     let named = array.controller.as_deref().map(ControllerProfile::named);
     let controller = match (&named, &profile.controller) {
-        // What the profile says of its own controller holds however it is asked for.
+        // A controller that is named, but is the profile's own, keeps the profile's settings.
         (Some(named), Some(own)) if own.model == named.model => own,
         (Some(named), _) => named,
         (None, Some(own)) => own,
@@ -97,9 +97,9 @@ fn controller(
         }
     };
     let mut options = profile.disk.options.clone();
-    // Of the disks' caches the controller's model decides.
+    // The controller's model decides whether its disks' caches are on.
     options.remove("write_cache");
-    // A contender may go without one; where it says nothing, the machine does.
+    // A contender may ask for a controller without a battery; otherwise the machine decides.
     if array.battery {
         options.entry("battery".to_owned()).or_insert_with(|| "on".to_owned());
     } else {
@@ -130,7 +130,7 @@ fn controller(
     checked(order)
 }
 
-/// A disk of the catalogue or a file, and its text.
+/// A disk from the catalogue or from a file, and its text.
 fn described(model: &str) -> Result<(DiskDescription, String), LabError> {
     let description = DiskDescription::find(model)
         .map_err(|error| LabError::value(format!("disk `{model}`"), error.to_string()))?;
