@@ -1,5 +1,5 @@
-//! What a shell completes: names of this very fstrial, of its labs and of the runs in its store,
-//! looked up when the key is pressed.
+//! Shell completion: names that this fstrial knows, its labs and the runs in its store, looked up
+//! when the completion key is pressed.
 
 use std::ffi::OsStr;
 
@@ -10,10 +10,10 @@ use clap_complete::env::Shells;
 use store::Store;
 use workload::catalogue;
 
-/// Asks fstrial itself for what may follow, in place of running it.
+/// When set, fstrial prints completions and does not run the command.
 pub(crate) const VARIABLE: &str = "FSTRIAL_COMPLETE";
 
-/// A script with which a shell asks.
+/// The script with which a shell asks for completions.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -24,14 +24,14 @@ pub(crate) fn script(shell: Shell) -> std::io::Result<Vec<u8>> {
     let known = shells.completer(&name).ok_or_else(|| std::io::Error::other(name.clone()))?;
     known.write_registration(VARIABLE, "fstrial", "fstrial", "fstrial", &mut script)?;
     if shell == Shell::Bash {
-        // Else maildir-write@dovecot is three words to it.
+        // Otherwise bash splits maildir-write@dovecot into three words.
         script.extend_from_slice(b"COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n");
     }
     Ok(script)
 }
 
-/// A command in which each value that names something knows what there is: by what the help calls
-/// it, so that no option can be forgotten.
+/// The command with completions for each value that names something. They are chosen by the value
+/// name that the help shows, so that no option can be forgotten.
 pub(crate) fn known(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let called = arg.get_value_names().and_then(|names| names.first().cloned());
@@ -65,7 +65,7 @@ fn workloads() -> ArgValueCandidates {
     })
 }
 
-/// Filesystems, the last of a list that is being typed.
+/// Filesystems, for the last entry of a comma-separated list that is being typed.
 fn filesystems() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let typed = typed.to_string_lossy();
@@ -126,7 +126,7 @@ fn runs() -> ArgValueCandidates {
     })
 }
 
-/// Names that begin as what is typed does, then the paths that do.
+/// Names that begin with what is typed, then paths that do.
 fn fitting<'n>(
     typed: &OsStr,
     known: impl Iterator<Item = (&'n str, String)>,

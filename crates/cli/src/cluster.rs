@@ -1,4 +1,4 @@
-//! Handing a prepared run to a cluster: what its nodes need is put where they see it.
+//! Handing a prepared run to a cluster: what the nodes need is copied to a directory they share.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,13 +17,13 @@ pub(crate) struct Spread {
     options: Options,
     /// Where the spools of the store's runs are, or links to them.
     beside: PathBuf,
-    /// Where this run's is to be, if elsewhere.
+    /// Where this run's spool is to be, if elsewhere.
     elsewhere: Option<PathBuf>,
     wanted: bool,
 }
 
 impl Spread {
-    /// Checks what was asked for before anything is begun.
+    /// Checks the options before anything is begun.
     pub(crate) fn new(arguments: &ClusterArguments, store: &Path) -> Result<Spread, Failure> {
         let options = arguments.options();
         options.check().map_err(Failure::from(Exit::Usage))?;
@@ -38,7 +38,7 @@ impl Spread {
         })
     }
 
-    /// Refuses what cannot be spread, before a run is created.
+    /// Refuses a testbed that a cluster cannot share, before a run is created.
     pub(crate) fn check(&self, testbed: &TestbedRequest) -> Result<(), Failure> {
         if self.wanted && !testbeds::describe(testbed)?.simulated {
             let message = format!(
@@ -60,7 +60,7 @@ impl Spread {
         }
     }
 
-    /// Hands a run to the cluster where that was asked for, now or when it was begun.
+    /// Hands a run to the cluster if that was asked for, now or when the run was begun.
     pub(crate) fn over(&self, mut prepared: Prepared, run: &str) -> Result<Prepared, Failure> {
         let spool = self.spool(run);
         if !self.wanted && !spool.exists() {
@@ -92,7 +92,7 @@ impl Spread {
 
     /// The order of a run that was submitted before; its options may be given anew.
     fn known(&self, spool: &Spool) -> Result<Order, Failure> {
-        // Nobody else may have made or changed what is believed here.
+        // The order is trusted, so nobody else may have been able to write it.
         spool.make().map_err(|error| Failure::new(Exit::Refused, error.to_string()))?;
         let mut order = spool.order().map_err(Failure::from(Exit::Input))?;
         if self.wanted {

@@ -1,4 +1,4 @@
-//! `fstrial bench`: what fstrial itself costs, on tmpfs, where nothing hides it.
+//! `fstrial bench`: fstrial's own overhead, measured on tmpfs, where no disk hides it.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use workload::overhead;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{print, say};
 
-/// Alternating rounds of engine and bare loop.
+/// Number of rounds in which engine and bare loop alternate.
 const ROUNDS: usize = 200;
 
-/// Rate of the engine that is still good enough, as a share of the bare loop's.
+/// The lowest acceptable rate of the engine, as a share of the bare loop's.
 const RATIO_MIN: f64 = 0.95;
 
 /// Measures and prints.
 pub(crate) fn bench() -> Ended {
     let mut lines: Vec<String> = Vec::new();
-    say!("measuring for some seconds");
+    say!("measuring for a few seconds");
     let costs =
         overhead::measure(Path::new("/dev/shm"), ROUNDS).map_err(Failure::from(Exit::Refused))?;
     lines.push(

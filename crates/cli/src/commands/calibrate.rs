@@ -1,6 +1,6 @@
-//! `fstrial calibrate`: comparisons with a known answer, decided as every report decides. A
-//! filesystem against itself must not differ more often than chance allows; a disk that is
-//! slower by a known share must be found out.
+//! `fstrial calibrate`: comparisons with a known answer, decided by the same statistics as every
+//! report. A filesystem compared with itself must not differ more often than chance allows; a disk
+//! that is slower by a known share must be detected.
 
 use runner::{Prepared, Request, Session, SessionError, parse_workload};
 use stack::Contender;
@@ -18,10 +18,10 @@ use crate::testbeds::lab;
 /// Error rate of a single comparison.
 const ALPHA: f64 = 0.05;
 
-/// The share of batches that have to find the slower disk.
+/// The share of batches that must detect the slower disk.
 const FOUND_MIN: f64 = 0.9;
 
-/// Runs what is asked for, or judges what was run.
+/// Runs the comparisons, or judges stored ones.
 pub(crate) fn calibrate(arguments: Calibrate) -> Ended {
     match arguments.action {
         CalibrateAction::Same { comparisons, task } => same(comparisons, &task),
@@ -43,7 +43,7 @@ fn same(comparisons: u32, task: &CalibrateTask) -> Ended {
     };
     let figures = figures(&session.store, &id, task)?;
     let answers = stats::compare_with_itself(&figures, task.seeds as usize, ALPHA);
-    told_if_few(&answers, comparisons)?;
+    note_if_few(&answers, comparisons)?;
     let most = stats::most_by_chance(answers.comparisons(), ALPHA);
     let well = answers.differ() <= most;
     print(&format!(
@@ -71,7 +71,7 @@ fn slower(share: &str, batches: u32, task: &CalibrateTask) -> Ended {
     let (plain, slowed) = match &task.from[..] {
         [plain, slowed] => (plain.clone(), slowed.clone()),
         _ => {
-            // Both before either runs: a share that is none is found out at once.
+            // Both requests before either runs: an invalid share is refused at once.
             let change = ("disk.options.slower".to_owned(), share.to_owned());
             let plain = session.prepare(request(task, repeats, &[])?)?;
             let slowed = session.prepare(request(task, repeats, &[change])?)?;
@@ -81,7 +81,7 @@ fn slower(share: &str, batches: u32, task: &CalibrateTask) -> Ended {
     let (first, second) =
         (figures(&session.store, &plain, task)?, figures(&session.store, &slowed, task)?);
     let answers = stats::compare_in_batches(&first, &second, task.seeds as usize, ALPHA);
-    told_if_few(&answers, batches)?;
+    note_if_few(&answers, batches)?;
     let least = (answers.comparisons() as f64 * FOUND_MIN).ceil() as usize;
     let well = answers.larger >= least && answers.smaller == 0;
     print(&format!(
@@ -104,20 +104,20 @@ fn subject(task: &CalibrateTask) -> String {
     format!("{}, phase {}, on {}", task.workload, task.phase, task.profile)
 }
 
-/// Refuses what could not be judged afterwards.
+/// Refuses arguments whose results could not be judged afterwards.
 fn may_be_judged(task: &CalibrateTask, wanted: usize) -> Result<(), Failure> {
     if !task.from.is_empty() && task.from.len() != wanted {
         let message = format!("--from takes {wanted} run(s) here, not {}", task.from.len());
         return Err(Failure::new(Exit::Usage, message));
     }
     if task.seeds < 2 {
-        let message = "--seeds: two figures a side are the least that can be compared";
+        let message = "--seeds: a comparison needs at least two figures per side";
         return Err(Failure::new(Exit::Usage, message.to_owned()));
     }
     Ok(())
 }
 
-/// One contender, many seeds: a run like any other.
+/// A request for one contender with many seeds: a run like any other.
 fn request(
     task: &CalibrateTask,
     repeats: u32,
@@ -134,7 +134,7 @@ fn request(
     Ok(Request { repeats, seed, timeout, ..Request::new(workloads, contenders, testbed) })
 }
 
-/// Runs it to its end; the run's id.
+/// Runs the request to its end; returns the run's id.
 fn measure(
     session: &mut Session<'_>,
     task: &CalibrateTask,
@@ -170,10 +170,10 @@ fn figures(store: &Store, id: &str, task: &CalibrateTask) -> Result<Vec<Observat
     Ok(figures)
 }
 
-/// Says when not all comparisons could be made: trials that failed leave some out.
-fn told_if_few(answers: &Answers, asked: u32) -> Result<(), Failure> {
+/// Notes when some comparisons could not be made because trials failed.
+fn note_if_few(answers: &Answers, asked: u32) -> Result<(), Failure> {
     if answers.comparisons() == 0 {
-        let message = "not one comparison could be made: see fstrial report";
+        let message = "no comparison could be made: see fstrial report";
         return Err(Failure::new(Exit::SomeFailed, message.to_owned()));
     }
     if answers.comparisons() < asked as usize {

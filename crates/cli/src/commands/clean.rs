@@ -17,8 +17,8 @@ pub(crate) fn clean() -> Ended {
     Ok(if report.left.is_empty() { Exit::Done } else { Exit::SomeFailed })
 }
 
-/// The same at every start; silent when there is nothing. What resists is told and does not
-/// stop a new run.
+/// The same at every start; silent when there is nothing to remove. Failures are reported and do
+/// not stop a new run.
 pub(crate) fn sweep_at_start(ledger: &Ledger) -> Result<(), Failure> {
     let report = testbed::sweep(ledger)
         .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;

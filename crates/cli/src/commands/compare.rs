@@ -1,4 +1,4 @@
-//! `fstrial compare`: a run held against an earlier one of the same work.
+//! `fstrial compare`: compares a run with an earlier one of the same work.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::exit::{Ended, Exit, Failure};
 use crate::files::write_whole;
 use crate::output::{print, print_document, tell};
 
-/// Shows what changed; with a limit, says whether it is beyond.
+/// Shows what changed; with a limit, also reports what exceeds it.
 pub(crate) fn compare(arguments: &Compare) -> Ended {
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     if !path.exists() {
@@ -37,7 +37,7 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
     }
     if changes.phases.is_empty() {
         let message = format!(
-            "{} and {} have no phase of a contender in common; `fstrial list runs` says what each is",
+            "{} and {} have no phase of a contender in common; see `fstrial list runs` for their work",
             before.header.id, after.header.id
         );
         return Err(Failure::new(Exit::Usage, message));

@@ -1,4 +1,4 @@
-//! `fstrial corpus`: making mails ready, and describing them.
+//! `fstrial corpus`: prepares mail corpora and source trees, and describes corpora.
 
 use std::path::{Path, PathBuf};
 
@@ -41,21 +41,21 @@ pub(crate) fn corpus(arguments: Corpus) -> Ended {
     Ok(Exit::Done)
 }
 
-/// The pack of the corpus named as on the command line, made first where it is not there.
+/// Opens the pack of the corpus that is named as on the command line; makes it first if missing.
 pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
     let choice: CorpusChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
     let cache = private_cache()?.join("mail");
     let began = std::time::Instant::now();
     let path = choice.ensure(&cache).map_err(Failure::from(Exit::Input))?;
     if began.elapsed().as_secs() >= 2 {
-        say!("mail corpus {choice} made ready in {}", path.display());
+        say!("mail corpus {choice} prepared in {}", path.display());
     }
     let mails = MailCorpus::open(&path).map_err(Failure::from(Exit::Input))?;
     check_once(&path, &mails)?;
     Ok((path, mails))
 }
 
-/// Refuses mails that no guest of the lab takes, before they are made or read.
+/// Refuses a corpus that is too large for the lab's guests, before it is made or read.
 pub(crate) fn fits_lab(name: &str) -> Result<(), Failure> {
     let choice: CorpusChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
     let most = lab::INPUTS_MAX;
@@ -63,7 +63,7 @@ pub(crate) fn fits_lab(name: &str) -> Result<(), Failure> {
         Some(size) if size > most => Err(Failure::new(
             Exit::Refused,
             format!(
-                "{choice}: {size} of mails, and a guest of the lab takes {most}; take fewer of \
+                "{choice}: {size} of mails, and a guest of the lab takes {most} at most; take fewer of \
                  them, or another testbed"
             ),
         )),
@@ -71,8 +71,8 @@ pub(crate) fn fits_lab(name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Compares a pack's contents with its identity, once for each version of the file: what it was
-/// when it was found right is noted beside it.
+/// Checks a pack's contents against its identity, once for each version of the file: the version
+/// that passed is noted in a file beside it.
 fn check_once(path: &Path, mails: &MailCorpus) -> Result<(), Failure> {
     use std::os::unix::fs::MetadataExt;
     let data = path.metadata().map_err(Failure::from(Exit::Input))?;
@@ -84,13 +84,13 @@ fn check_once(path: &Path, mails: &MailCorpus) -> Result<(), Failure> {
         return Ok(());
     }
     mails.check_contents().map_err(Failure::from(Exit::Input))?;
-    // Where it cannot be noted, the next run checks again.
+    // If the note cannot be written, the next run checks again.
     let _ = crate::files::write_whole(noted, version.as_bytes());
     Ok(())
 }
 
-/// The plain tar of the source tree named as on the command line, scaled, made first where it
-/// is not there; none for a synthetic one.
+/// The plain tar of the source tree that is named as on the command line, scaled; made first if
+/// missing. `None` for a synthetic tree.
 pub(crate) fn open_tree(name: &str, scale: f64) -> Result<Option<(PathBuf, TreeFacts)>, Failure> {
     let choice: TreeChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
     let cache = private_cache()?.join("trees");

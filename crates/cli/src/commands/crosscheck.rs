@@ -1,5 +1,5 @@
-//! `fstrial crosscheck`: a workload of ours and the program it follows, alternately on fresh
-//! filesystems, judged pair by pair.
+//! `fstrial crosscheck`: runs a workload and the original program that it follows, alternately on
+//! fresh filesystems, and judges the pairs.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::output::{print, print_document};
 use crate::places::Here;
 use crate::progress::Watch;
 
-/// Runs the pairs, or takes those of an earlier run, and judges.
+/// Runs the pairs, or takes those of an earlier run, and judges them.
 pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let ours = parse_workload(&arguments.workload).map_err(usage)?;
@@ -61,7 +61,7 @@ fn original_of(name: &str) -> Result<&'static str, Failure> {
     let known: Vec<&str> =
         workload::ORIGINALS.iter().filter_map(|original| original.counterpart()).collect();
     let message =
-        format!("{name} is held against no original; those that are: {}", known.join(", "));
+        format!("{name} has no original to compare with; these have: {}", known.join(", "));
     Err(Failure::new(Exit::Usage, message))
 }
 

@@ -1,4 +1,4 @@
-//! `fstrial disk`: simulated disks, measured from outside.
+//! `fstrial disk`: simulated disks, measured by the requests they answer, as a drive would be.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn check_model(arguments: &DiskCheck) -> Ended {
                 print(&format!("{head}{agreement}\n"))?;
                 Ok(Exit::Done)
             }
-            None => Err(failed("it holds no request".to_owned())),
+            None => Err(failed("the trace holds no request".to_owned())),
         };
     }
     let found =

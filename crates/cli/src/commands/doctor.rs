@@ -12,14 +12,14 @@ use crate::files::{cache_directory, find_program};
 use crate::output::print;
 use crate::testbeds::{self, Finding, TESTBEDS};
 
-/// Looks and says; changes nothing.
+/// Reports what works; changes nothing.
 pub(crate) fn doctor() -> Ended {
     let mut lines: Vec<String> = Vec::new();
     let mut findings: Vec<_> = TESTBEDS.iter().flat_map(|kind| kind.findings()).collect();
     findings.push(program(
         "blkid",
         "util-linux",
-        "recognises what a device carries; without it no device is touched",
+        "recognises what is on a device; without it no device is touched",
     ));
     findings.push(program(
         "npm",
@@ -79,7 +79,7 @@ fn filesystems() -> Vec<String> {
     lines
 }
 
-/// Why this machine cannot run it, if so.
+/// Why this machine cannot run the filesystem, if it cannot.
 fn not_here(description: &Description) -> Option<String> {
     let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let registered = in_kernel
@@ -134,10 +134,10 @@ fn missing_packages() -> Vec<&'static str> {
         .iter()
         .map(|filesystem| filesystem.describe())
         .filter(|description| description.programs.iter().any(|name| find_program(name).is_none()))
-        // A stand-in is for those who ask for it: it cannot be installed beside the original.
+        // No FUSE implementation is suggested: it cannot be installed beside the original.
         .filter(|description| !description.in_user_space())
         .filter_map(|description| description.package)
-        // Those take more than an installation.
+        // What the lab builds as an optional part takes more than installing a package.
         .filter(|package| {
             !lab::OPTIONAL_PARTS.iter().any(|part| part.describe().packages.contains(package))
         })

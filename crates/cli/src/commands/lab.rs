@@ -1,4 +1,4 @@
-//! `fstrial lab`: building the lab, saying what it is, and checking what it promises.
+//! `fstrial lab`: builds the lab, describes it, and checks what it promises.
 
 mod agreement;
 mod bench;
@@ -110,7 +110,8 @@ fn show(name: Option<&str>) -> Ended {
     Ok(Exit::Done)
 }
 
-/// Says whether real time is to be had. Emulation in real time never is a measurement.
+/// Reports whether KVM, and with it real time, is available. Emulation in real time is never a
+/// measurement.
 fn kvm(name: Option<&str>) -> Ended {
     let lab = open(name, DEFAULT_PROFILE, None, &BTreeMap::new(), &InputFiles::default())?;
     match lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused))? {

@@ -1,5 +1,5 @@
 //! `fstrial lab agreement`: do a run of the lab and one of a real device agree, and if not,
-//! which parameter of the lab makes them?
+//! a change of which parameter of the lab makes them agree?
 
 use std::collections::BTreeSet;
 
@@ -63,8 +63,8 @@ fn stored(
     Ok(([read(one)?, read(other)?], varied))
 }
 
-/// How near the workloads are that took no part in fitting the lab's machine to this one; `None`
-/// where it was not fitted, or nothing else was run.
+/// How close the two runs are on workloads that were not used to fit the lab's machine to this
+/// one; `None` if the machine was not fitted, or no other workload was run.
 fn of_held_out(lab: &StoredRun, times: &[TwoTimes], found: &[Agreement]) -> Option<String> {
     let profile = lab.header.environment.0.get("lab_profile")?;
     let fitted = |name: &String| FITTED.contains(&name.as_str());
@@ -75,8 +75,8 @@ fn of_held_out(lab: &StoredRun, times: &[TwoTimes], found: &[Agreement]) -> Opti
     some.then(|| format!("Of workloads that took no part in fitting: {}\n", near.words()))
 }
 
-/// What is different in a run of the lab, by the changes of its profile; its testbed and id
-/// where nothing is, or where it is another profile.
+/// How a run of the lab differs from `base`, as the list of profile changes; its testbed and id if
+/// nothing differs, or if the profile is another one.
 fn difference(base: &StoredRun, run: &StoredRun) -> String {
     let profile = |run: &StoredRun| -> Option<(String, BTreeSet<String>)> {
         let name = run.header.environment.0.get("lab_profile")?;

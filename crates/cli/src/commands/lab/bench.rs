@@ -1,4 +1,5 @@
-//! `fstrial lab bench`: what the lab's two targets come to on this machine.
+//! `fstrial lab bench`: measures the lab's two targets on this machine: how fast a trial starts
+//! and how fast virtual time passes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -85,8 +86,7 @@ fn describe(bench: &Bench) -> (String, bool) {
     ));
     let rate_met = bench.disk_bound_ratio().is_none_or(|ratio| ratio >= RATE_MIN);
     lines.push(match bench.disk_bound_ratio() {
-        None => "  no work waited for its disk for most of its time: nothing to be said of it"
-            .to_owned(),
+        None => "  no figure for disk-bound work: none of the work waited mostly for its disk".to_owned(),
         Some(ratio) => format!(
             "  {ratio:.1} times what a loop gets; at least {RATE_MIN:.0} times: {}",
             yes(rate_met)
@@ -99,15 +99,15 @@ fn describe(bench: &Bench) -> (String, bool) {
     let same = match bench.installed() {
         None => {
             lines.push(
-                "not compared with QEMU as it was installed: it cannot tell this profile's time, or \
-                 how it counts instructions was not found in it"
+                "not compared with QEMU as installed: it cannot keep this profile's time, or the \
+                 lab did not find how it counts instructions"
                     .to_owned(),
             );
             true
         }
         Some((ratio, same)) => {
             lines.push(format!(
-                "QEMU as it was installed takes {ratio:.2} times the processor's time for the \
+                "QEMU as installed takes {ratio:.2} times the processor time for the \
                  same work; same figures: {}",
                 yes(same)
             ));
@@ -121,7 +121,7 @@ fn yes(met: bool) -> &'static str {
     if met { "yes" } else { "no" }
 }
 
-/// The median, each of the two by itself.
+/// The medians of wall time and of processor time, each taken separately.
 fn median(of: impl Iterator<Item = Spent>) -> Spent {
     let (mut wall, mut processor): (Vec<Duration>, Vec<Duration>) =
         of.map(|spent| (spent.wall, spent.processor)).unzip();

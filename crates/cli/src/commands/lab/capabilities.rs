@@ -1,4 +1,4 @@
-//! `fstrial lab capabilities`: tries what each filesystem can do.
+//! `fstrial lab capabilities`: tests what each filesystem can do.
 
 use std::collections::BTreeMap;
 

@@ -12,15 +12,15 @@ use crate::exit::{Ended, Exit, Failure};
 use crate::output::{print, say};
 use crate::places::Here;
 
-/// What a fit has to come to on requests that it has not seen.
+/// The largest error of a good fit on requests that were held out of it.
 const WITHIN: f64 = 0.05;
-/// From here on the model stands for another disk.
+/// With a larger error than this the model does not represent the disk.
 const POOR: f64 = 0.25;
-/// Where the processor is not measured.
+/// Nanoseconds per instruction if the processor is not measured.
 const ASSUMED_NS: f64 = 0.25;
 const NO_PROCESSOR: &str =
     "The processor was not measured: an instruction takes 0.25 ns as in the profile today-ssd.";
-/// Decides what is asked and what the search tries.
+/// Seed of the requests that are sent and of the search.
 const SEED: u64 = 1;
 
 /// Measures and writes, or looks for hidden models.
@@ -85,19 +85,19 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     let here = Here::open()?;
     let mut disk = ThisDisk::open(&place, here.ledger()).map_err(failed)?;
     if disk.kind() == Kind::Drive && disk.writes() {
-        let problem = "this disk turns, and a file of 512 MiB says nothing of its seeks: measure all \
-                       of it with --device, by reading alone";
+        let problem = "this disk is rotational, and a file of 512 MiB shows nothing of its seeks: \
+                       measure the whole disk with --device, by reads only";
         return Err(Failure::new(Exit::Refused, problem.to_owned()));
     }
-    say!("the disk: five minutes at most; anything else that uses it spoils what is measured");
+    say!("measuring the disk: five minutes at most; other use of it spoils the measurement");
     let plan = Plan::new(disk.kind(), disk.span(), disk.writes(), SEED);
     let measured = disk.serve(&plan, |session| say!("  {session}")).map_err(failed)?;
     let processor = processor(lab, arguments)?;
-    say!("fitting: some minutes of processor time");
+    say!("fitting: a few minutes of processor time");
     let models =
         DISKS.iter().filter_map(|shipped| Description::parse(shipped.name, shipped.text).ok());
     let nearest = fit::nearest(&plan, &measured, models.collect()).map_err(failed)?;
-    say!("  beginning with {}", nearest.name());
+    say!("  starting from {}", nearest.name());
     let fitted =
         fit::fit(&plan, &measured, nearest, SEED, |what| say!("  {what}")).map_err(failed)?;
     let model = fitted.description.disk().map_err(failed)?;
@@ -109,7 +109,7 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     write(&disk_path, &text)?;
     let machine = profile(&disk, &absolute(&disk_path)?, &source, processor.as_ref());
     write(&profile_path, &machine)?;
-    // What was written is what `run` reads.
+    // Check that `run` can read what was written.
     let path = profile_path.display().to_string();
     let read = files::read_text(&profile_path).map_err(Failure::from(Exit::Output))?;
     MachineProfile::parse(&path, &read).map_err(Failure::from(Exit::Output))?;
@@ -120,13 +120,13 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     Ok(Exit::Done)
 }
 
-/// What an instruction takes here; `None` where there is no lab to compare with.
+/// The time of an instruction on this machine; `None` if it could not be measured.
 fn processor(lab: Option<&str>, arguments: &LabFit) -> Result<Option<Processor>, Failure> {
     match super::processor::measure(lab, &arguments.store) {
         Ok(found) => Ok(Some(found)),
         Err(failure) if failure.exit == Exit::Stopped => Err(failure),
         Err(failure) => {
-            say!("the processor is not measured: {}", failure.message);
+            say!("the processor cannot be measured: {}", failure.message);
             Ok(None)
         }
     }

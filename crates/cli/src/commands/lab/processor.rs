@@ -1,5 +1,5 @@
-//! What an instruction takes on this machine, as far as filesystems care: the same work on memory
-//! alone, here and in the lab.
+//! How long an instruction takes on this machine, as far as it matters to filesystems: the same
+//! work on tmpfs is timed here and in the lab.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,26 +16,27 @@ use crate::testbeds;
 
 /// Half of what `lab agreement --here` compares: the other half is held out of any fitting.
 pub(super) const WORKLOADS: [&str; 3] = ["maildir-write", "tree", "postmark"];
-/// Phases that are shorter in seconds, here or there, say more of the clock than of the processor.
+/// Phases shorter than this (in seconds) on either side are left out: they show the clock's
+/// resolution more than the processor's speed.
 const SHORTEST: f64 = 0.002;
 /// The filesystem that has no disk.
 const MEMORY: &str = "tmpfs";
-/// Where every user has it.
+/// A tmpfs that every user can write to.
 const IN_MEMORY: &str = "/dev/shm";
-/// Here, where times scatter; in the lab one is enough.
+/// Repeats on this machine, where times vary; in the lab one is enough.
 const REPEATS: u32 = 5;
 /// Long enough to be timed, short enough to be waited for.
 const SCALE: f64 = 0.05;
-/// The machine in the lab that the comparison is made with.
+/// The lab's machine profile for the comparison.
 const PROFILE: &str = "ideal";
-/// What that machine's instructions take, here where they are slowest: the lab's own clock.
+/// Nanoseconds per instruction that the lab's machine is given for the comparison.
 const UNIT_NS: f64 = 0.25;
 
 /// What was found.
 pub(super) struct Processor {
-    /// Nanoseconds an instruction, on the geometric mean over the phases.
+    /// Nanoseconds per instruction, the geometric mean over the phases.
     pub(super) instruction_ns: f64,
-    /// The same of the phase where it is least, and where it is most.
+    /// The lowest and the highest value of a single phase.
     pub(super) range: [f64; 2],
     /// How many phases were compared.
     pub(super) phases: usize,
@@ -50,7 +51,8 @@ pub(super) struct Processor {
 pub(super) fn measure(lab: Option<&str>, store: &StoreArgument) -> Result<Processor, Failure> {
     let here = Here::open()?;
     let mut session = here.session(store)?;
-    // Gone with this value, with all that is in it; noted, in case this process is killed.
+    // The directory is removed when this value is dropped; the ledger removes it should this
+    // process be killed.
     let directory = here.ledger().make_directory(Path::new(IN_MEMORY));
     let directory = directory.map_err(Failure::from(Exit::Refused))?;
     let real = testbeds::dir::of(directory.path(), MEMORY)?;
@@ -61,7 +63,7 @@ pub(super) fn measure(lab: Option<&str>, store: &StoreArgument) -> Result<Proces
         let prepared = session.prepare(request(testbed, repeats)?)?;
         Ok(session.measure(&prepared, &mut |event| watch.show(event))?)
     };
-    // The lab first: without one nothing is measured in vain.
+    // The lab first: if there is none, no time is spent on measuring here.
     let twin = run(twin, 1)?;
     let real = run(real, REPEATS)?;
     watch.finish();
@@ -81,7 +83,7 @@ fn found(each: &[f64], runs: [String; 2]) -> Option<Processor> {
     let low = each.iter().copied().reduce(f64::min)?;
     let high = each.iter().copied().reduce(f64::max)?;
     let logarithm = each.iter().map(|ns| ns.ln()).sum::<f64>() / each.len() as f64;
-    // What the lab's clock can have of it.
+    // Kept within the range that the lab's clock can represent.
     let instruction_ns = Price::of(logarithm.exp())?.ns();
     Some(Processor { instruction_ns, range: [low, high], phases: each.len(), runs })
 }

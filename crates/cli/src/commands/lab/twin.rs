@@ -15,9 +15,9 @@ use crate::places::Here;
 use crate::progress::Watch;
 use crate::testbeds;
 
-/// Runs both, a repeat of the one and then a repeat of the other, so that what changes on this
-/// machine with time, and what the one leaves behind, is not the difference between the two.
-/// The run of this machine comes first.
+/// Runs both, alternating one repeat of each, so that neither drift of this machine over time nor
+/// what one run leaves behind shows as a difference between the two. Returns the run of this
+/// machine first.
 ///
 /// # Errors
 /// When one of the two cannot be prepared or run, or it was stopped.
@@ -31,7 +31,7 @@ pub(super) fn measure(
     let twin = testbeds::lab::Settings::of(&arguments.profile, BTreeMap::new()).in_lab(lab);
     let mut asked = request(arguments, real)?;
     let mut real = session.prepare(asked.clone())?;
-    // Both on devices of one size: how full a filesystem is matters.
+    // Both on devices of the same size, since it matters how full a filesystem is.
     asked.size = real.request.size;
     asked.testbed = twin.request()?;
     let mut twin = session.prepare(asked)?;
@@ -79,7 +79,7 @@ fn one_repeat(
     Ok(ended == RunEnd::Complete || !session.stopped())
 }
 
-/// Leaves out what one of the two refuses, from both.
+/// Leaves out of both what one of the two refuses.
 fn keep_what_both_have(real: &mut Prepared, twin: &mut Prepared) {
     let mut refused: Vec<String> = Vec::new();
     for prepared in [&*real, &*twin] {

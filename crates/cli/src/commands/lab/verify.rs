@@ -34,7 +34,7 @@ pub(super) fn verify(name: Option<&str>, arguments: &LabVerify) -> Ended {
     let inputs = InputFiles { mail: Some(mail), program, ..InputFiles::default() };
     let changes = arguments.changes.iter().cloned().collect();
     let lab = super::open(name, &arguments.profile, None, &changes, &inputs)?;
-    // What the lab lacks is no difference.
+    // A filesystem that the lab does not support is not a difference.
     for contender in &contenders {
         let filesystem = stack::filesystems::find(&contender.filesystem);
         let refusal = filesystem.and_then(|it| lab.offer().refusal(&contender.name, it.describe()));
@@ -59,7 +59,7 @@ pub(super) fn verify(name: Option<&str>, arguments: &LabVerify) -> Ended {
     Ok(if all_hold { Exit::Done } else { Exit::SomeFailed })
 }
 
-/// What is run, and the archive of a program of the user's own.
+/// The workload to run, and the archive of a program of the user's own, if it is one.
 fn choice(arguments: &LabVerify) -> Result<(WorkloadChoice, Option<PathBuf>), Failure> {
     let asked = runner::parse_workload(&arguments.workload)
         .map_err(|message| Failure::new(Exit::Usage, message))?;
@@ -106,7 +106,7 @@ fn verify_one(
             same.repeats.first().map_or(0, |(_, repeat)| repeat.requests),
         ))?,
     }
-    // A program of the user's own need not ask for the seed.
+    // A program of the user's own need not depend on the seed.
     let own = spec(0).workloads.iter().any(|choice| {
         workload::find(&choice.name)
             .is_some_and(|known| known.describe().inputs.contains(&InputKind::OwnProgram))
