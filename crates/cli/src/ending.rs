@@ -1,4 +1,4 @@
-//! What is told while fstrial ends: signals, and what is still being removed.
+//! Ending fstrial: signals, and messages about what is still being removed.
 
 use std::sync::{Mutex, OnceLock};
 use std::thread;
@@ -11,16 +11,16 @@ use testbed::Stop;
 use crate::exit::{Exit, Failure};
 use crate::progress::aside;
 
-/// A removal that takes longer is told.
+/// A removal that takes longer than this is reported.
 const TOLD_AFTER: Duration = Duration::from_secs(2);
-/// How often it is told.
+/// How often it is reported.
 const TELL_EVERY: Duration = Duration::from_secs(5);
-/// How often is looked.
+/// How often removals are checked for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Asked to stop by Ctrl-C, a termination signal, or a terminal that was closed. The first asks,
-/// the second is told what is waited for, the third leaves the rest of a removal to the next
-/// start. One for the whole process.
+/// The process's request to stop, made by Ctrl-C, a termination signal or a closed terminal. The
+/// first signal requests it, the second reports what fstrial is waiting for, the third leaves the
+/// rest of a removal to the next start.
 pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
     static STOP: Mutex<Option<Stop>> = Mutex::new(None);
     let mut known = STOP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -47,7 +47,7 @@ pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
     Ok(stop)
 }
 
-/// What an end that was asked for still waits for.
+/// What fstrial is still waiting for before it can stop.
 fn still() -> String {
     let what = removal().unwrap_or_else(|| "still ending what runs".to_owned());
     format!("{what}; once more leaves what remains to be removed to the next start")
@@ -59,7 +59,7 @@ fn removal() -> Option<String> {
     Some(format!("still removing {}: {gone} gone so far", now.path.display()))
 }
 
-/// Tells of removals that take long, from now on.
+/// From now on, reports removals that take long.
 pub(crate) fn tell_of_removals() {
     static WATCH: OnceLock<thread::JoinHandle<()>> = OnceLock::new();
     WATCH.get_or_init(|| {

@@ -85,7 +85,7 @@ impl From<SessionError> for Failure {
     }
 }
 
-/// A place that could not be opened, told to the session.
+/// Converts the failure of a place (an input or a testbed) to open, for the session.
 impl From<Failure> for SessionError {
     fn from(failure: Failure) -> SessionError {
         match failure.exit {

@@ -16,25 +16,25 @@ fn user_directory(variable: &str, below_home: &str, fallback: &str) -> PathBuf {
         .join("fstrial")
 }
 
-/// Corpora, loop files, lab images: what can be made again.
+/// For what can be made again: corpora, loop files, lab images.
 pub(crate) fn cache_directory() -> PathBuf {
     user_directory("XDG_CACHE_HOME", ".cache", "/var/cache")
 }
 
-/// The same, made if it is missing, and refused where another user could have put something
-/// into it: what lies there is believed.
+/// The same, made if missing. Its contents are trusted, so it is refused if another user could
+/// have put something into it.
 pub(crate) fn private_cache() -> Result<PathBuf, Failure> {
     ::files::private_directory(&cache_directory()).map_err(Failure::from(Exit::Refused))
 }
 
-/// Opens a store where nobody could have led it elsewhere.
+/// Opens a store, after checking that nobody could have redirected its path.
 pub(crate) fn open_store(path: &Path) -> Result<Store, Failure> {
     check_store(path)?;
     Store::open(path).map_err(Failure::from(Exit::Store))
 }
 
-/// Refuses root a store in a directory that another user can change: its database makes
-/// files beside the store by their names.
+/// Refuses root a store in a directory that another user can change: SQLite creates files beside
+/// the store under predictable names.
 pub(crate) fn check_store(path: &Path) -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -42,7 +42,7 @@ pub(crate) fn check_store(path: &Path) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::new(Exit::Store, format!("the store {}: {error}", path.display()))
     };
-    // A directory that is missing will be made by root, in the nearest one that is there.
+    // A missing directory will be made by root in the nearest existing parent, so that is checked.
     let absolute = std::path::absolute(path).map_err(failed)?;
     let there = absolute.ancestors().skip(1).find(|above| above.exists());
     ::files::beyond_others(there.unwrap_or(Path::new("/"))).map_err(|error| {
@@ -55,8 +55,8 @@ pub(crate) fn check_store(path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Directories in which tools are looked up: `FSTRIAL_TOOL_PATH` and nothing else where it
-/// is set; else the user's path and the `sbin` directories, which it often lacks.
+/// Directories in which tools are looked up: only `FSTRIAL_TOOL_PATH` if it is set, else the
+/// user's path and the `sbin` directories, which are often missing from it.
 pub(crate) fn tool_path() -> Vec<PathBuf> {
     if let Some(only) = std::env::var_os("FSTRIAL_TOOL_PATH") {
         return std::env::split_paths(&only).filter(|path| path.is_absolute()).collect();
@@ -69,7 +69,7 @@ pub(crate) fn tool_path() -> Vec<PathBuf> {
         }
     }
     directories.retain(|directory| directory.is_absolute());
-    // Debian keeps PostgreSQL's programs apart, a directory for each version: the newest.
+    // Debian keeps PostgreSQL's programs in one directory per version: take the newest.
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let newest = versions
         .filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())))

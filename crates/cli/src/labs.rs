@@ -1,4 +1,4 @@
-//! The labs of this machine: found by name, built where one is missing, opened.
+//! The labs of this machine: finds them by name, builds a missing one, opens them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +13,12 @@ use trial::InputFiles;
 use crate::exit::{Exit, Failure};
 use crate::output::say;
 
-/// The machine that is simulated when none is named.
+/// The default machine profile.
 pub(crate) const DEFAULT_PROFILE: &str = "server-ssd";
 
 /// Reads a change of a value in a profile's file, `KEY=VALUE`.
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("not of the form KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn system(name: Option<&str>) -> Result<Option<std::path::PathBuf>, F
     }
 }
 
-/// Writes the lab to a file for other machines; the name of its software by content.
+/// Writes the lab to a file for other machines; returns the digest that names its software.
 pub(crate) fn export_to(name: Option<&str>, file: &Path) -> Result<String, Failure> {
     let software = software(name)?;
     if !file.exists() {
@@ -86,8 +86,8 @@ pub(crate) fn lacking<'a>(
     Ok(offer.parts_for(contenders, workloads).into_values().collect())
 }
 
-/// Builds optional parts into the lab. Without one that cannot be built, what needs it is
-/// refused with its reason when its turn comes, and the rest runs.
+/// Builds optional parts into the lab. If one cannot be built, the trials that need it are refused
+/// with the reason when their turn comes, and the others run.
 pub(crate) fn complete(
     name: Option<&str>,
     parts: &[&'static PartDescription],
@@ -137,7 +137,7 @@ pub(crate) fn open(
     Lab::open(parts, &cache, profile, inputs).map_err(Failure::from(Exit::Refused))
 }
 
-/// Tells how a build goes on.
+/// Reports the progress of a build.
 pub(crate) fn tell(progress: BuildProgress) {
     match progress {
         BuildProgress::Lists => say!("lab: fetching the lists of packages"),
@@ -146,13 +146,13 @@ pub(crate) fn tell(progress: BuildProgress) {
         }
         BuildProgress::Unpack { what } => say!("lab: unpacking the {what}"),
         BuildProgress::Absent { package } => {
-            say!("lab: this machine's archives have no {package}; going without");
+            say!("lab: this machine's package archives have no {package}; continuing without it");
         }
         BuildProgress::Booted { front_end, filesystems, missing } => {
-            say!("lab: the kernel boots, and reaches its disks by {front_end}");
-            say!("lab: it has {}", filesystems.join(", "));
+            say!("lab: the kernel boots and accesses its disks through {front_end}");
+            say!("lab: it supports {}", filesystems.join(", "));
             if !missing.is_empty() {
-                say!("lab: it goes without {}", missing.join(", "));
+                say!("lab: it does not support {}", missing.join(", "));
             }
         }
         BuildProgress::Part { part, doing } => say!("lab: {part}: {doing}"),

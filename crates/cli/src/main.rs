@@ -1,5 +1,5 @@
-//! The fstrial command: reads arguments, calls the rooms behind it, shows progress on
-//! standard error and one document on standard output, ends with a documented exit code.
+//! The fstrial command: reads arguments, calls the other crates, shows progress on standard
+//! error and one document on standard output, ends with a documented exit code.
 
 mod arguments;
 mod candidates;

@@ -9,12 +9,12 @@ use crate::exit::Exit;
 #[global_allocator]
 static ALLOCATOR: TellsWhenNoneIsLeft = TellsWhenNoneIsLeft;
 
-/// The system's allocator. Where it has no memory left the program says so and ends: the standard
-/// library would abort, which looks like a defect. What was made by then the next start removes.
+/// The system's allocator. If no memory is left, the program says so and exits: the standard
+/// library would abort, which looks like a bug. The next start removes what is left behind.
 struct TellsWhenNoneIsLeft;
 
-// SAFETY: every call goes to the system's allocator as it came; its answer is handed on unless
-// it is none, after which nothing runs any more.
+// SAFETY: every call is passed to the system's allocator unchanged, and its answer is returned; if
+// that is null, the process ends.
 unsafe impl GlobalAlloc for TellsWhenNoneIsLeft {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: what the caller promises is what the system's allocator asks.
@@ -44,8 +44,8 @@ fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// Has threads that cannot be started told like memory that is not there: the standard library
-/// panics, and a thread is mostly memory.
+/// Reports a thread that cannot be started in the same way, where the standard library would
+/// panic: what is missing is mostly memory for its stack.
 pub(crate) fn tell_of_threads() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -57,7 +57,7 @@ pub(crate) fn tell_of_threads() {
     }));
 }
 
-/// Says so without any memory, and ends at once: what would run otherwise may want some.
+/// Writes the message without allocating and ends at once: exit handlers might need memory.
 #[cold]
 fn end(asked: Arguments<'_>) -> ! {
     let mut line = [0u8; 240];

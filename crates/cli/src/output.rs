@@ -1,11 +1,11 @@
-//! What is told the user: lines on standard error, one document on standard output.
+//! Output to the user: lines on standard error, one document on standard output.
 
 use std::io::Write;
 
 use crate::exit::{Exit, Failure};
 
-/// Tells the user something on standard error, whatever others put into it. A closed terminal
-/// takes no more lines, and that stops nothing.
+/// Writes a line for the user to standard error; control characters in it are made harmless. If
+/// the terminal was closed the line is lost, and the program goes on.
 macro_rules! say {
     ($($words:tt)*) => {
         $crate::output::tell(&format!($($words)*))
@@ -18,12 +18,12 @@ pub(crate) fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", text::lines(line));
 }
 
-/// Writes text to standard output, whatever others put into it.
+/// Writes text to standard output; control characters in it are made harmless.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_document(&text::lines(text))
 }
 
-/// Writes a document to standard output as it is: its format has escaped what others wrote.
+/// Writes a document to standard output unchanged: its format has escaped text from outside.
 pub(crate) fn print_document(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -31,7 +31,7 @@ impl Here {
         Ok(Here { ledger })
     }
 
-    /// Where what is made on this machine is noted.
+    /// The ledger, which records what is made on this machine.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -105,7 +105,7 @@ impl Places for Here {
     }
 }
 
-/// Looks at the programs of the user's own; in the lab, the archive with what they need.
+/// Checks the user's own programs; for the lab, returns the archive with what they need.
 fn own_program(request: &Request, in_guest: bool) -> Result<Option<PathBuf>, SessionError> {
     use crate::commands::run::program::{archive, jobs, look};
     let jobs = jobs(&request.workloads)?;
@@ -115,7 +115,7 @@ fn own_program(request: &Request, in_guest: bool) -> Result<Option<PathBuf>, Ses
     match &jobs[..] {
         [job] if in_guest => Ok(Some(archive(job)?)),
         [_, _, ..] if in_guest => Err(SessionError::Request(
-            "the lab takes one program of your own a run; run the others apart".to_owned(),
+            "the lab takes one program of your own per run; run the others separately".to_owned(),
         )),
         _ => Ok(None),
     }

@@ -12,7 +12,7 @@ use workload::PhaseEvent;
 
 use crate::output::say;
 
-/// Shows what a session tells, run after run.
+/// Shows the events of a session, run after run.
 pub(crate) struct Watch {
     quiet: bool,
     progress: Option<Progress>,
@@ -73,7 +73,8 @@ struct Progress {
     lines: bool,
     durations: Durations,
     remaining: Remaining,
-    /// What remains in all, of what runs now the whole time; `None` without a basis.
+    /// Estimated time of all that remains, with trials that run now counted in full; `None`
+    /// without a basis.
     left: Option<Duration>,
     /// The trials that run now, by their place in the order.
     running: BTreeMap<u32, Running>,
@@ -87,11 +88,11 @@ struct Running {
     title: String,
     /// Of its phase.
     ops_planned: u64,
-    /// What it is at.
+    /// What it is doing now.
     at: String,
 }
 
-/// How often what is shown changes at most.
+/// The shortest time between two updates of the display.
 const SHOW_EVERY: Duration = Duration::from_millis(250);
 
 impl Progress {
@@ -110,7 +111,7 @@ impl Progress {
         .unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
         bar.set_prefix("time left unknown");
-        // The time that is gone moves on while a trial says nothing.
+        // The elapsed time advances while a trial reports nothing.
         bar.enable_steady_tick(Duration::from_secs(1));
         *shown_bar() = Some(bar.clone());
         let remaining = Remaining::of(&specs);
@@ -204,7 +205,7 @@ impl Progress {
         self.left = self.remaining.estimate(&self.durations).map(|estimate| estimate.total);
     }
 
-    /// A trial's end: always told when it did not end well.
+    /// A trial's end: always reported if it did not end well.
     fn say(&self, spec: &TrialSpec, outcome: &Outcome, took: Duration) {
         let took = rounded(took);
         let line = format!("{}: {outcome} ({took})", title(spec));

@@ -37,7 +37,7 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
     }
     if changes.phases.is_empty() {
         let message = format!(
-            "{} and {} have no phase of a contender in common; see `fstrial list runs` for their work",
+            "{} and {} have no phase of a contender in common; `fstrial list runs` shows both",
             before.header.id, after.header.id
         );
         return Err(Failure::new(Exit::Usage, message));

@@ -63,8 +63,8 @@ pub(crate) fn fits_lab(name: &str) -> Result<(), Failure> {
         Some(size) if size > most => Err(Failure::new(
             Exit::Refused,
             format!(
-                "{choice}: {size} of mails, and a guest of the lab takes {most} at most; take fewer of \
-                 them, or another testbed"
+                "{choice}: {size} of mails, and a guest of the lab takes {most} at most; take \
+                 fewer mails, or another testbed"
             ),
         )),
         _ => Ok(()),

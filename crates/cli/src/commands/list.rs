@@ -39,7 +39,7 @@ pub(crate) fn list(arguments: &List) -> Ended {
     Ok(Exit::Done)
 }
 
-/// A line each, and the presets.
+/// All workloads and their presets, one line each.
 fn workloads() -> String {
     let mut text = String::new();
     for workload in catalogue() {
@@ -50,10 +50,10 @@ fn workloads() -> String {
             text += &described(&format!("  {name}"), preset.question);
         }
     }
-    text + "\nall of one: fstrial list workload NAME\n"
+    text + "\neverything about one: fstrial list workload NAME\n"
 }
 
-/// All of one workload.
+/// Everything about one workload.
 fn workload(name: &str) -> Result<String, Failure> {
     let name = name.split(['@', ':']).next().unwrap_or(name);
     let found = catalogue().find(|known| known.describe().name.eq_ignore_ascii_case(name));
@@ -107,7 +107,7 @@ fn values(kind: Kind) -> String {
     }
 }
 
-/// What each lab has, by what it is called here.
+/// What each lab offers, with the lab's name in these tables.
 pub(crate) fn lab_offers() -> Vec<(String, lab::Offer)> {
     let Ok(cache) = lab::cache_directory() else { return Vec::new() };
     let offer = |name: String| {
@@ -241,7 +241,7 @@ fn runs(arguments: &List) -> Result<String, Failure> {
             RunState::Open => "open",
         };
         let created = run.created.get(..16).unwrap_or(&run.created).replace('T', " ");
-        // A run of another version of fstrial may have been asked for in other words.
+        // Another version of fstrial may have stored its request in another form.
         let asked = store.request(&run.id).map_err(Failure::from(Exit::Store))?;
         let asked = serde_json::from_str(&asked).ok().and_then(compared);
         let asked = asked.unwrap_or_else(|| run.testbed.clone());

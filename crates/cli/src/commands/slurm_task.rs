@@ -18,8 +18,8 @@ use crate::testbeds;
 /// Set once the node has the run's lab, in a cache of its own.
 const PREPARED: &str = "FSTRIAL_SLURM_LAB";
 
-/// Runs the trial; its events go into the spool. What went wrong before it began does too:
-/// another attempt on this node would end likewise.
+/// Runs the trial and writes its events to the spool. An error before the trial began is written
+/// there too: another attempt on this node would fail in the same way.
 pub(crate) fn run(arguments: &SlurmTask) -> Ended {
     let task = Task::read(&arguments.spool, arguments.first).map_err(Failure::from(Exit::Input))?;
     if task.is_done() {
@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &SlurmTask) -> Ended {
     Ok(if stop.asked() { Exit::Stopped } else { Exit::Done })
 }
 
-/// Imports the lab into a cache of its own, by the name that the run knows it by, once on a node,
-/// and starts this program again with that cache. Returns only what went wrong.
+/// Imports the lab, once per node, into a cache of its own under the name that the run uses, and
+/// restarts this program with that cache. Returns only if this fails.
 fn with_lab(software: &str, name: &str, archive: &Path) -> Failure {
     let prepare = || -> Result<std::path::PathBuf, Failure> {
         let failed = Failure::from::<std::io::Error>(Exit::Refused);

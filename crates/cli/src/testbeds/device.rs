@@ -51,7 +51,7 @@ struct DeviceOptions {
     #[arg(long, value_name = "DEV", help_heading = WHERE)]
     device: Vec<PathBuf>,
 
-    /// Allow the contents of this very device to be destroyed
+    /// Allow the contents of this device, and no other, to be destroyed
     #[arg(long, value_name = "DEV", help_heading = WHERE)]
     destroy: Vec<PathBuf>,
 

@@ -19,7 +19,7 @@ pub(super) struct Dir;
 static DESCRIPTION: Description = Description {
     name: "dir",
     summary: "A directory as it is: no root, no mkfs",
-    in_study: "a directory each",
+    in_study: "one directory per contender",
     makes_filesystems: false,
     simulated: false,
     in_guest: false,

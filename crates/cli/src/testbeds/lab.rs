@@ -60,15 +60,15 @@ const HEADING: &str = "The lab";
 
 #[derive(Args)]
 struct LabOptions {
-    /// Which lab, a name of `lab list` [default: default]
+    /// Which lab, a name from `lab list` [default: default]
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     lab: Option<String>,
 
-    /// The machine, a name of `list profiles` or a TOML file [default: server-ssd]
+    /// The machine, a name from `list profiles` or a TOML file [default: server-ssd]
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     profile: Option<String>,
 
-    /// The disk, a name of `list disks` or a TOML file [default: the profile's]
+    /// The disk, a name from `list disks` or a TOML file [default: the profile's]
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     disk: Option<String>,
 
@@ -76,7 +76,7 @@ struct LabOptions {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = HEADING, hide_short_help = true)]
     changes: Vec<(String, String)>,
 
-    /// The guest's clock; real needs a KVM that truly works
+    /// The guest's clock; real needs KVM that really works
     #[arg(long, value_enum, default_value_t = Clock::Virtual, help_heading = HEADING, hide_short_help = true)]
     clock: Clock,
 
@@ -88,7 +88,7 @@ struct LabOptions {
 
 #[derive(Args)]
 struct LabStudyOptions {
-    /// With lab: which one, a name of `lab list` [default: default]
+    /// With lab: which one, a name from `lab list` [default: default]
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
 }
@@ -188,7 +188,8 @@ impl TestbedKind for Lab {
         }))
     }
 
-    /// The lab that it was, but for what is given. Another machine has its own disk.
+    /// The lab of the earlier run, with the given options changed. Another machine profile brings
+    /// its own disk.
     fn again(&self, ran: TestbedRequest, given: &Given) -> Result<TestbedRequest, Failure> {
         let ran: Settings = ran.settings().map_err(Failure::from(Exit::Input))?;
         let options: LabOptions = given.read()?;

@@ -1,6 +1,6 @@
 //! Where trials run, as the command line knows it. All knowledge of one testbed is one file;
 //! [`TESTBEDS`] is the only list of them: its options, its settings in the store, how it is
-//! opened, and what lists, `doctor`, a dry run and a cluster say of it or ask of it.
+//! opened, and what lists, `doctor`, dry runs and clusters need to know about it.
 
 pub(crate) mod device;
 pub(crate) mod dir;
@@ -30,7 +30,7 @@ pub(crate) static TESTBEDS: &[&dyn TestbedKind] = &[
     &lab::Lab,
 ];
 
-/// The one that is meant where nothing says which.
+/// The default testbed.
 static DEFAULT: &dyn TestbedKind = &lab::Lab;
 
 /// What is fixed about a testbed.
@@ -48,13 +48,13 @@ pub(crate) struct Description {
     pub(crate) simulated: bool,
     /// Trials run in a guest with the kernel and the programs of a lab, not with this machine's.
     pub(crate) in_guest: bool,
-    /// It takes so long that a tenth of a workload's size is enough where none is asked for.
+    /// It is so slow that a tenth of a workload's size is the default.
     pub(crate) slow: bool,
     /// The option that chooses it where `--testbed` is not given.
     pub(crate) chosen_by: Option<&'static str>,
     /// Options that `run` refuses for any other testbed.
     pub(crate) own_options: &'static [OwnOptions],
-    /// Options of others that it refuses in words of its own.
+    /// Options of other testbeds that it refuses with a message of its own.
     pub(crate) refuses: &'static [(&'static [&'static str], &'static str)],
     /// Options of `study run` that are refused for any other testbed.
     pub(crate) own_in_study: &'static [&'static str],
@@ -66,7 +66,7 @@ pub(crate) struct OwnOptions {
     pub(crate) ids: &'static [&'static str],
     /// Whether they say where trials run: `--like` then goes there.
     pub(crate) places: bool,
-    /// What is said where they are given to another.
+    /// The message if they are given to another testbed.
     pub(crate) in_vain: &'static str,
 }
 
@@ -200,7 +200,7 @@ impl Finding {
     }
 }
 
-/// The names of those testbeds that are so, as one would list them in a sentence.
+/// The names of the testbeds that satisfy `are`, joined by "or".
 pub(crate) fn names(are: impl Fn(&Description) -> bool) -> String {
     let known = TESTBEDS.iter().map(|kind| kind.describe()).filter(|known| are(known));
     known.map(|known| known.name).collect::<Vec<_>>().join(" or ")
@@ -225,7 +225,7 @@ pub(crate) fn asked_for_study(given: &Given, study: &Study) -> Result<(OfPart, b
     Ok((kind.asked_for_study(given, study)?, kind.describe().simulated))
 }
 
-/// What `run --like` asks for: where it ran, but for what these options say of it.
+/// What `run --like` asks for: the testbed of the earlier run, changed by these options.
 pub(crate) fn again(ran: TestbedRequest, given: &Given) -> Result<TestbedRequest, Failure> {
     let kind = find(&ran)?;
     let others = TESTBEDS.iter().map(|kind| kind.describe());

@@ -83,7 +83,7 @@ impl Given {
             None => Ok(()),
             Some(id) => {
                 let option = id.replace('_', "-");
-                let message = format!("--{option} is of another testbed than the one asked for");
+                let message = format!("--{option} belongs to another testbed than the one chosen");
                 Err(Failure::new(Exit::Usage, message))
             }
         }

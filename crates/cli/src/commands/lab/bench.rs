@@ -86,7 +86,7 @@ fn describe(bench: &Bench) -> (String, bool) {
     ));
     let rate_met = bench.disk_bound_ratio().is_none_or(|ratio| ratio >= RATE_MIN);
     lines.push(match bench.disk_bound_ratio() {
-        None => "  no figure for disk-bound work: none of the work waited mostly for its disk".to_owned(),
+        None => "  no work waited mostly for its disk, so there is no ratio".to_owned(),
         Some(ratio) => format!(
             "  {ratio:.1} times what a loop gets; at least {RATE_MIN:.0} times: {}",
             yes(rate_met)

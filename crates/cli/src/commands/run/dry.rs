@@ -1,4 +1,4 @@
-//! `--dry-run`, and what is said of a plan before it runs.
+//! `--dry-run`, and notes on a plan before it runs.
 
 use report::counted;
 use runner::{Durations, Prepared};
@@ -11,10 +11,10 @@ use crate::testbeds;
 /// Relative spread of a phase's time on a quiet machine, where nothing better is known.
 const TYPICAL_SPREAD: f64 = 0.05;
 
-/// A plan that sees nothing below this (9: ten times as long) decides nothing.
+/// A plan that cannot detect differences below this (9: ten times as long) decides nothing.
 const HOPELESS_DIFFERENCE: f64 = 9.0;
 
-/// A plan that only sees larger differences than this is worth a remark.
+/// A plan that detects only differences larger than this gets a note.
 const TELLING_DIFFERENCE: f64 = 0.1;
 
 /// The plan, the room it needs and the time it will take.
@@ -74,7 +74,7 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
     Ok(text)
 }
 
-/// Says beforehand when the repeats cannot decide anything.
+/// Warns beforehand if the repeats are too few to decide anything.
 pub(super) fn warn_about_power(prepared: &Prepared) {
     let contenders = prepared.request.contenders.len();
     if contenders < 2 {

@@ -39,7 +39,7 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
     spread.check(&prepared.request.testbed)?;
     dry::warn_about_power(&prepared);
     if arguments.dry_run {
-        // A store that is not there is not made for it.
+        // A dry run does not create a missing store.
         let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
         let known = match store.exists() {
             true => here.session(&arguments.store)?.durations(prepared.testbed.as_ref()),
@@ -93,7 +93,7 @@ fn execute(
     let ended = session.execute(id, testbed, Limit::NONE, &mut |event| watch.show(event))?;
     watch.finish();
     let run = session.store.run(id).map_err(Failure::from(Exit::Store))?;
-    // Of a run that was stopped before anything had ended there is nothing to report.
+    // A run that was stopped before any trial ended has nothing to report.
     if ended != RunEnd::Stopped || run.trials.iter().any(|trial| trial.outcome.is_some()) {
         documents.write(&run)?;
     }

@@ -46,7 +46,7 @@ pub(crate) fn jobs(workloads: &[WorkloadRequest]) -> Result<Vec<Job>, Failure> {
         .collect()
 }
 
-/// Looks whether what a job names is there and can run on this machine.
+/// Checks that the programs a job names exist and can run on this machine.
 pub(crate) fn look(job: &Job) -> Result<(), Failure> {
     let refused = |problem: lab::LabError| Failure::new(Exit::Input, problem.to_string());
     let search = tool_path();

@@ -61,8 +61,8 @@ pub(super) fn check_tree(written: &str) -> Result<(), Failure> {
     tree.map(drop).map_err(Failure::from(Exit::Usage))
 }
 
-/// The scale where none is given. On a slow testbed a tenth, so that an answer comes within minutes:
-/// the workloads' own sizes are those of the originals. Numbers that were given are meant as they are.
+/// The default scale. On a slow testbed it is a tenth, so that an answer comes within minutes: the
+/// workloads' own sizes are those of the originals. Numbers given by the user are not scaled.
 fn default_scale(is_slow: bool, workloads: &[WorkloadRequest]) -> f64 {
     let has_own_size = |asked: &WorkloadRequest| {
         let known = workload::find(&asked.name).map_or(&[][..], |it| it.describe().parameters);
@@ -98,7 +98,7 @@ pub(crate) fn testbed_and_contenders(
     Ok((testbed, contenders))
 }
 
-/// Puts the text of a file in the place of its path, where a parameter is one.
+/// Replaces the path in each parameter that names a file by the text of that file.
 pub(crate) fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure> {
     let Some(workload) = workload::find(&asked.name) else { return Ok(asked) };
     for parameter in workload.describe().parameters {

@@ -1,4 +1,4 @@
-//! `fstrial study`: old pages run again.
+//! `fstrial study`: repeats published benchmarks.
 
 mod group;
 mod run;

@@ -23,7 +23,7 @@ use crate::testbeds;
 /// Runs, resumes, or shows what would be run.
 pub(super) fn run(arguments: &StudyRun) -> Ended {
     let documents = Documents::of_study(&arguments.outputs)?;
-    // What goes on has its testbed from the store.
+    // A resumed study takes its testbed from the store.
     if arguments.resume.is_none() {
         testbeds::refuse_in_vain_in_study(&arguments.testbed.0)?;
     }
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     asked.finish(&session.store, &documents, ended)
 }
 
-/// Options that would do nothing, above all where a study only goes on with what was begun.
+/// Refuses options that would have no effect, above all when a study is only resumed.
 fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
     let chooses = !arguments.only.is_empty() || arguments.no_assumptions;
     let why = match (goes_on, chooses, arguments.dry_run) {
@@ -81,7 +81,7 @@ fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, why))
 }
 
-/// What is shown while it goes on.
+/// Progress shown while the study runs.
 struct Shown {
     quiet: bool,
     watch: Watch,
@@ -162,7 +162,7 @@ impl Asked<'_> {
             let Some(contenders) = testbeds::read(&one.request.testbed)?.contenders()? else {
                 continue;
             };
-            // A directory stands for the contender of its name; the others have none.
+            // With --dir only the contenders that were given a directory can run.
             one.request.contenders.retain_mut(|known| {
                 let own = contenders.iter().find(|own| own.name == known.name);
                 own.map(|own| *known = own.clone()).is_some()
