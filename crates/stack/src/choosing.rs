@@ -1,4 +1,4 @@
-//! How a contender is written on the command line, and which of them there can be.
+//! How a contender is written on the command line, and which contenders are possible.
 //!
 //! ```text
 //! ext4                                    the filesystem with today's defaults
@@ -14,8 +14,8 @@
 //! parameter; `+journal` is short for `+journal=external`.
 //!
 //! Contenders are separated by commas; a comma inside raw options is written `\,` and a
-//! colon `\:`. Whatever is more complicated goes into TOML, where the same fields have the
-//! same names.
+//! colon `\:`. Anything more complicated goes into TOML, where the same fields have the same
+//! names.
 
 use std::path::PathBuf;
 
@@ -63,8 +63,8 @@ impl Contender {
     /// Reads a comma-separated list.
     ///
     /// # Errors
-    /// On anything malformed, an unknown filesystem or a name given twice. Whether a
-    /// filesystem takes the options is for its driver to say.
+    /// On anything malformed, an unknown filesystem or a name given twice. The driver checks later
+    /// whether the filesystem takes the options.
     pub fn parse_list(text: &str) -> Result<Vec<Contender>, ContenderError> {
         let mut contenders: Vec<Contender> = Vec::new();
         for part in split_unescaped(text, ',') {
@@ -80,9 +80,9 @@ impl Contender {
         Ok(contenders)
     }
 
-    /// Checks every rule of the filesystem and the layout, with devices that stand for real
-    /// ones: what is refused here needs no device to be found impossible. Only the size of
-    /// the devices is left for later.
+    /// Checks every rule of the filesystem and the layout with placeholder devices, so that an
+    /// impossible request is refused before any device is touched. Only the size of the devices is
+    /// checked later.
     ///
     /// # Errors
     /// The first rule broken, with the next step.

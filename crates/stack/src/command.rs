@@ -20,8 +20,8 @@ pub struct Command {
     /// found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prints: Option<String>,
-    /// Whether it is run again and again until it succeeds: it asks for something that takes
-    /// its time. The trial's own limit ends that.
+    /// Whether it is repeated until it succeeds: it asks about something that takes a while. The
+    /// trial's own time limit ends the attempts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awaited: bool,
     /// Whether it overwrites a device: then the guard checks the device once more

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Contenders of unequal durability are not compared in silence: a table that mixes them
-/// says so.
+/// Contenders of unequal durability are never compared silently: a table that mixes them says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {

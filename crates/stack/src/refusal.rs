@@ -1,4 +1,4 @@
-//! Why something is not made: found before anything is touched.
+//! Why a request is refused, before anything is touched.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! bcachefs: copy on write in B-trees of large nodes, checksums of everything. Linux 6.12 has
 //! its module; Debian 12 has no package of its tools, without which it is refused.
 //!
-//! Programs have the names and options of bcachefs-tools 1.9, as its manual states them; where
-//! there are no tools nothing of it was run.
+//! Programs have the names and options of bcachefs-tools 1.9, as its manual states them; none of
+//! it was run, since there were no tools.
 
 use units::Bytes;
 
@@ -35,8 +35,8 @@ static DESCRIPTION: Description = Description {
     needs_device: true,
 };
 
-/// Not known from its tools, which were not there to be asked: its journal and its trees take
-/// whole buckets, and on less than this they leave little.
+/// An estimate, since its tools were not available: its journal and its trees take whole buckets,
+/// and on a smaller device they leave little room.
 const DEVICE_MIN: Bytes = Bytes::from_mib(128);
 
 impl Filesystem for Bcachefs {
@@ -50,7 +50,7 @@ impl Filesystem for Bcachefs {
     }
 
     fn read_ahead(&self, _: &str) -> ReadAhead {
-        ReadAhead::Own("it has a figure of its own, and the kernel does not say under which name")
+        ReadAhead::Own("it has its own setting, and the kernel does not say under which name")
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {

@@ -28,7 +28,7 @@ static DESCRIPTION: Description = Description {
         BARRIER.here("default on"),
         COMMIT_INTERVAL.here("seconds, 1 to 300; default 30"),
         NODE_SIZE.here("4K to 64K; default 16K"),
-        METADATA_COPIES.here("default 2 (`dup`), as mkfs.btrfs has had it since 5.15"),
+        METADATA_COPIES.here("default 2 (`dup`), as in mkfs.btrfs since 5.15"),
         CHECKSUM.only("crc32c|xxhash|sha256|blake2|off", "default crc32c; off: nodatasum"),
         COPY_ON_WRITE.here("default on"),
         COMPRESSION.only("off|lzo|zlib|zstd", "default off"),
@@ -112,7 +112,7 @@ fn mount_options(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
             };
             let level = options.number_within(&COMPRESSION_LEVEL, 1, most)?;
             let level = level.map(|level| format!(":{level}")).unwrap_or_default();
-            // Forced: the heuristic that gives up on a file looks at how its first write went.
+            // Forced, since the heuristic that gives up on a file judges it by its first write.
             mount.push(format!("compress-force={algorithm}{level}"));
         }
     }
@@ -128,8 +128,8 @@ impl Filesystem for Btrfs {
         minimum(&Options::of(&DESCRIPTION, contender)?)
     }
 
-    /// Its own for all devices it is spread over, 4 MiB at least unless said (`open_ctree`,
-    /// fs/btrfs/disk-io.c); the devices' figures have no effect.
+    /// btrfs has one setting for all devices it is spread over, by default at least 4 MiB
+    /// (`open_ctree`, fs/btrfs/disk-io.c); the devices' own settings have no effect.
     fn read_ahead(&self, uuid: &str) -> ReadAhead {
         ReadAhead::Mounted(format!("/sys/fs/btrfs/{uuid}/bdi/read_ahead_kb"))
     }
@@ -175,7 +175,7 @@ impl Filesystem for Btrfs {
         args.push(device.to_owned());
         args.extend(members.iter().map(|member| (*member).to_owned()));
 
-        // The kernel knows of the other members only what it is told.
+        // The kernel knows the other members only if it is told of them.
         let mut own: Vec<String> =
             members.iter().map(|member| format!("device={member}")).collect();
         own.extend(mount_options(&options)?);
@@ -227,7 +227,7 @@ impl Filesystem for Btrfs {
         let copy = format!("{at}/{}", request.snapshot);
         let remove = Command::new("btrfs", ["subvolume", "delete", &copy]);
         let freed = Command::new("btrfs", ["subvolume", "sync", at]);
-        // It ends with 2 when it has brought one back.
+        // It exits with 2 when it has restored a superblock.
         let recover = Command::new("btrfs", ["rescue", "super-recover", "-y", request.device])
             .succeeding_with(&[0, 2]);
         let take = Command::new("btrfs", ["subvolume", "snapshot", "-r", at, &copy]);

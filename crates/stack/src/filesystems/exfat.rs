@@ -11,7 +11,7 @@ pub(super) struct Exfat;
 
 static DESCRIPTION: Description = Description {
     name: "exfat",
-    summary: "memory cards; no journal, no permissions",
+    summary: "the format of memory cards; no journal, no permissions",
     kernel_type: "exfat",
     module: "exfat",
     package: Some("exfatprogs"),
@@ -65,7 +65,7 @@ impl Filesystem for Exfat {
             make: vec![
                 Command::new("mkfs.exfat", args).destructive(),
                 Command::new("tune.exfat", ["-I", &serial, device]).destructive(),
-                // Here, for the record: it opens a mounted device no more.
+                // Run here, for the record: it cannot open the device once it is mounted.
                 Command::new("dump.exfat", [device]),
             ],
             durability: options.durability(&mount),

@@ -14,7 +14,7 @@ pub(super) struct Ext2;
 
 static DESCRIPTION: Description = Description {
     name: "ext2",
-    summary: "no journal; what everything else was measured against",
+    summary: "no journal; the baseline that everything else was measured against",
     kernel_type: "ext2",
     module: "ext4",
     package: Some("e2fsprogs"),
@@ -25,8 +25,8 @@ static DESCRIPTION: Description = Description {
         BARRIER.here("flushes on fsync"),
         BLOCK_SIZE.here("1K, 2K or 4K (default), at every device size"),
         INODE_SIZE.here("128 up to the block size; default 256"),
-        INODE_RATIO.here("one inode for so many bytes; default 16K, `-T news` was 4K"),
-        DIR_INDEX.here("default on, as mke2fs has had it since 2006"),
+        INODE_RATIO.here("one inode per this many bytes; default 16K, `-T news` used 4K"),
+        DIR_INDEX.here("default on, as in mke2fs since 2006"),
         DIRECTORY_HASH.only("half_md4|tea|legacy", "default half_md4"),
         RESIZE_INODE.here("default on"),
         RESERVED_PERCENT.here("0 to 50; default 5"),
@@ -36,8 +36,8 @@ static DESCRIPTION: Description = Description {
     ],
     presets: &[Preset {
         name: "2004",
-        help: "mke2fs 1.35 (Fedora Core 2, the Maildir study of 2004): no dir_index, no room \
-               for resizing, inodes of 128 bytes, one for 8 KiB",
+        help: "mke2fs 1.35 (Fedora Core 2, the Maildir study of 2004): no dir_index, no room for \
+               resizing, inodes of 128 bytes, one per 8 KiB",
         options: &[("feature_set", "2004"), ("inode_size", "128"), ("inode_ratio", "8K")],
         mkfs: &[],
     }],

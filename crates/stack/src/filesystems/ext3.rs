@@ -24,14 +24,14 @@ static DESCRIPTION: Description = Description {
         ATIME.here("when reading updates the access time"),
         SYNC.here("synchronous writing"),
         BARRIER.here("default on; kernels before 3.1 had it off"),
-        JOURNAL.only("internal|external", "default: where the layout has room for it"),
+        JOURNAL.only("internal|external", "default: external if the layout has a journal disk"),
         JOURNAL_SIZE.here("whole MiB, 1024 blocks at least; default by device size"),
         DATA.here("default ordered"),
         COMMIT_INTERVAL.here("seconds, 1 to 900; default 5"),
         BLOCK_SIZE.here("1K, 2K or 4K (default), at every device size"),
         INODE_SIZE.here("128 up to the block size; default 256"),
-        INODE_RATIO.here("one inode for so many bytes; default 16K, `-T news` was 4K"),
-        DIR_INDEX.here("default on, as mke2fs has had it since 2006"),
+        INODE_RATIO.here("one inode per this many bytes; default 16K, `-T news` used 4K"),
+        DIR_INDEX.here("default on, as in mke2fs since 2006"),
         DIRECTORY_HASH.only("half_md4|tea|legacy", "default half_md4"),
         RESIZE_INODE.here("default on"),
         RESERVED_PERCENT.here("0 to 50; default 5"),
@@ -41,10 +41,10 @@ static DESCRIPTION: Description = Description {
     ],
     presets: &[Preset {
         name: "2004",
-        help: "mke2fs 1.35 (Fedora Core 2, the Maildir study of 2004): no dir_index, no room \
-               for resizing, inodes of 128 bytes, one for 8 KiB, a journal of 32 MiB. The study \
-               itself adds journal_size=256M:inode_ratio=4K (its `-J size=256 -T news`). \
-               Barriers stay on, unlike then: durability is levelled",
+        help: "mke2fs 1.35 (Fedora Core 2, the Maildir study of 2004): no dir_index, no room for \
+               resizing, inodes of 128 bytes, one per 8 KiB, a journal of 32 MiB. The study itself \
+               adds journal_size=256M:inode_ratio=4K (its `-J size=256 -T news`). Barriers stay \
+               on, unlike then: all contenders get the same durability",
         options: &[
             ("feature_set", "2004"),
             ("inode_size", "128"),

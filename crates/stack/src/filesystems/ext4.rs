@@ -24,13 +24,13 @@ static DESCRIPTION: Description = Description {
         ATIME.here("when reading updates the access time"),
         SYNC.here("synchronous writing"),
         BARRIER.here("default on"),
-        JOURNAL.here("default: where the layout has room for it; none: no journal at all"),
+        JOURNAL.here("default: external if the layout has a journal disk; none: no journal at all"),
         JOURNAL_SIZE.here("whole MiB, 1024 blocks at least; default by device size"),
         DATA.here("default ordered; journal excludes delayed allocation"),
         COMMIT_INTERVAL.here("seconds, 1 to 900; default 5"),
         BLOCK_SIZE.here("1K, 2K or 4K (default), at every device size"),
         INODE_SIZE.here("128 up to the block size; default 256"),
-        INODE_RATIO.here("one inode for so many bytes; default 16K"),
+        INODE_RATIO.here("one inode per this many bytes; default 16K"),
         DIR_INDEX.here("default on"),
         DIRECTORY_HASH.only("half_md4|tea|legacy", "default half_md4"),
         EXTENTS.here("default on"),
@@ -39,8 +39,8 @@ static DESCRIPTION: Description = Description {
         RESIZE_INODE.here("default on"),
         METADATA_CHECKSUM.here("default on"),
         LAZY_INIT.here(
-            "default off: nothing is left to do behind the measurement. What lies on the device \
-             once the kernel thread has ended is the same, and fstrial waits for that end",
+            "default off, so that no work is left to run during the measurement. With on, fstrial \
+             waits until the kernel thread has ended; what lies on the device then is the same",
         ),
         RESERVED_PERCENT.here("0 to 50; default 5"),
         STRIPE_UNIT.here("default: what the device reports"),
@@ -50,9 +50,9 @@ static DESCRIPTION: Description = Description {
     presets: &[
         Preset {
             name: "2007",
-            help: "the ext4 in development of Linux 2.6.22 (the study of August 2007): what \
-                   mke2fs 1.40 made for ext3, mounted with extents; inodes of 128 bytes, one for \
-                   8 KiB, no delayed allocation. Its block allocator is not to be had any more",
+            help: "the development version of ext4 in Linux 2.6.22 (the study of August 2007): \
+                   what mke2fs 1.40 made for ext3, mounted with extents; inodes of 128 bytes, one \
+                   per 8 KiB, no delayed allocation. Its block allocator no longer exists",
             options: &[
                 ("feature_set", "2007"),
                 ("inode_size", "128"),

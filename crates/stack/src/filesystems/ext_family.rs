@@ -24,7 +24,7 @@ pub(super) struct Member {
     pub(super) description: &'static Description,
     /// The feature flags of each time, by the values of `feature_set`.
     pub(super) feature_sets: &'static [(&'static str, &'static [&'static str])],
-    /// Whether it has a journal unless told otherwise.
+    /// Whether it has a journal by default.
     pub(super) journal: bool,
 }
 
@@ -44,12 +44,12 @@ const JOURNAL_BLOCKS_MIN: u64 = 1024;
 const JOURNAL_BLOCKS_MAX: u64 = 10_240_000;
 /// Without a journal mke2fs takes less, but nothing can be measured on it.
 const DEVICE_MIN: u64 = 1 << 20;
-/// The moment that superblocks carry as their time of making, the first of 2020: otherwise
-/// two filesystems made from one request would differ in it. It is the lab's first moment
-/// too, so that no mount lies before it.
+/// The creation time that superblocks carry, the first of 2020: otherwise two filesystems made
+/// from one request would differ in it. The lab's clock starts at the same time, so no mount is
+/// earlier.
 const MADE_AT: &str = "1577836800";
 
-/// The numbers a request comes down to.
+/// The numbers that a request resolves to.
 struct Geometry {
     block: Bytes,
     inode: Bytes,
@@ -157,7 +157,7 @@ impl Member {
         }
         make.push(self.make(&options, &geometry, request, &features, device, journal)?);
         if let Some(hash) = options.text(&DIRECTORY_HASH) {
-            // mke2fs takes the hash from its configuration file alone.
+            // mke2fs takes the hash only from its configuration file.
             let hash = format!("hash_alg={hash}");
             make.push(outside_configuration(Command::new("tune2fs", ["-E", &hash, device])));
         }
@@ -202,7 +202,8 @@ impl Member {
             ["-q", "-F", "-O", "journal_dev", "-b"].map(str::to_owned).to_vec();
         args.push(geometry.block.0.to_string());
         args.extend(["-U".to_owned(), derived_uuid(&request.uuid, 1)]);
-        // It has no directories, and mke2fs would draw a seed for them all the same.
+        // A journal device has no directories, but mke2fs would draw a hash seed for it all the
+        // same.
         args.extend(["-E".to_owned(), format!("nodiscard,hash_seed={}", request.hash_seed)]);
         args.push(journal.to_owned());
         if let Some(size) = options.size(&JOURNAL_SIZE) {
@@ -324,8 +325,8 @@ fn stripe(options: &Options<'_>, block: Bytes) -> Result<Vec<String>, Refusal> {
     Ok(extended)
 }
 
-/// Raw arguments. Of `-E` and `-O` mke2fs heeds only the last, so what is given there joins
-/// what the driver says; the rest stands behind the driver's own, where it wins.
+/// Raw arguments. mke2fs honours only the last `-E` and the last `-O`, so what is given there is
+/// merged into the driver's own; the other arguments follow the driver's own and override them.
 struct Raw {
     extended: Vec<String>,
     features: Vec<String>,
@@ -363,8 +364,8 @@ impl Raw {
             let name = &options.contender().name;
             return Err(Refusal::new(
                 format!("{name}: mkfs=-E discard"),
-                "a discard punches holes into what was allocated, and later work fills them \
-                 inside the clock",
+                "a discard punches holes into the allocated backing file, and later work fills \
+                 them inside the clock",
             )
             .with_next("leave it out"));
         }
@@ -380,8 +381,8 @@ fn outside_configuration(command: Command) -> Command {
         .with_env("E2FSPROGS_FAKE_TIME", MADE_AT)
 }
 
-/// The feature flags in the output of `dumpe2fs -h`, without those that say how it is at the
-/// moment (mounted, that is) rather than what it is.
+/// The feature flags in the output of `dumpe2fs -h`, without those that describe its present state
+/// (mounted) rather than its format.
 pub(super) fn features_in(inspected: &[(String, String)]) -> Vec<String> {
     let dumps = inspected.iter().filter(|(command, _)| command.starts_with("dumpe2fs"));
     let mut lines = dumps.flat_map(|(_, output)| output.lines());
@@ -393,10 +394,10 @@ pub(super) fn features_in(inspected: &[(String, String)]) -> Vec<String> {
         })
         .unwrap_or_default()
 }
-/// What changes the size of all of them.
+/// The command that resizes all of them.
 pub(super) const UPKEEP_PROGRAMS: &[&str] = &["resize2fs"];
 
-/// resize2fs, which wants a check before it touches what is not mounted.
+/// resize2fs, which requires a check before it resizes an unmounted filesystem.
 pub(super) fn upkeep_of(request: &UpkeepRequest<'_>) -> Upkeep {
     let sectors = format!("{}s", request.size.0 / 512);
     let resize = upkeep::run("resize2fs", &[request.device, &sectors]);
@@ -412,8 +413,8 @@ pub(super) fn upkeep_of(request: &UpkeepRequest<'_>) -> Upkeep {
     }
 }
 
-/// What goes on after mounting. Where mkfs has written every inode table too: since 5.13 the same
-/// thread reads the block bitmaps ahead after each mount.
+/// Background work after mounting. It happens even where mkfs has written every inode table: since
+/// 5.13 the same thread prefetches the block bitmaps after each mount.
 fn settle(options: &Options<'_>) -> Settle {
     let thread = "ext4lazyinit".to_owned();
     if options.switch(&LAZY_INIT) == Some(true) {

@@ -23,7 +23,7 @@ static DESCRIPTION: Description = Description {
         SYNC.here("synchronous writing"),
         BARRIER.here("default on"),
         INLINE_DATA.here("default on"),
-        METADATA_CHECKSUM.here("default off: of inodes and the superblock"),
+        METADATA_CHECKSUM.here("default off; on: of inodes and the superblock"),
         COMPRESSION.only("off|lzo|lz4|zstd", "default off; of every file"),
         COMPRESSION_LEVEL.here("lz4 3 to 12, zstd 1 to 22"),
     ],
@@ -34,7 +34,7 @@ static DESCRIPTION: Description = Description {
 
 /// What mkfs.f2fs 1.15 takes at least.
 const DEVICE_MIN: Bytes = Bytes::from_mib(52);
-/// A time of making that does not depend on the clock, the first of 2020.
+/// A fixed creation time that does not depend on the clock, the first of 2020.
 const MADE_AT: &str = "1577836800";
 
 fn compression(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
@@ -73,7 +73,7 @@ impl Filesystem for F2fs {
         options.no_journal_disk(request)?;
         let device = options.device(request, DEVICE_MIN)?;
 
-        // -t 0: no discard. -r: the checkpoint's first version does not come from a draw.
+        // -t 0: no discard. -r: the checkpoint's first version is not random.
         let mut args: Vec<String> =
             ["-q", "-f", "-t", "0", "-r", "-T", MADE_AT, "-U", &request.uuid]
                 .map(str::to_owned)

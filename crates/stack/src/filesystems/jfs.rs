@@ -1,7 +1,7 @@
 //! JFS: extents and B+trees with a small journal of metadata, from IBM's OS/2 and AIX.
 //!
-//! It sends no cache flush on fsync (none was seen at the device), so what it promises is
-//! what others promise with barriers off, and it is levelled there.
+//! It sends no cache flush on fsync (none was seen at the device), so its durability counts as
+//! that of other filesystems with barriers off.
 
 use units::Bytes;
 
@@ -25,13 +25,12 @@ static DESCRIPTION: Description = Description {
     options: &[
         ATIME.here("when reading updates the access time"),
         SYNC.here("synchronous writing"),
-        JOURNAL.only("internal|external", "default: where the layout has room for it"),
+        JOURNAL.only("internal|external", "default: external if the layout has a journal disk"),
         JOURNAL_SIZE.here("whole MiB, 1M to 128M and a tenth of the device at most; default 0.4 %"),
     ],
     presets: &[],
     varies: Some(
-        "time stamps, and the room for fsck's own log, where mkfs.jfs leaves what was in its \
-         memory",
+        "time stamps, and the room for fsck's own log, where mkfs.jfs writes uninitialised memory",
     ),
     needs_device: true,
 };

@@ -60,7 +60,7 @@ pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
     FILESYSTEMS.iter().copied().find(|filesystem| filesystem.describe().name == name)
 }
 
-/// A filesystem driver: returns what is to be done and does nothing.
+/// A filesystem driver: it returns what is to be done and does nothing itself.
 pub trait Filesystem: Sync {
     /// What is fixed about it.
     fn describe(&self) -> &'static Description;
@@ -101,13 +101,13 @@ pub trait Filesystem: Sync {
         &[]
     }
 
-    /// Files in which the kernel says how it serves the filesystem, and how the lines begin that
-    /// are kept with its geometry.
+    /// Files in which the kernel reports how it serves the filesystem, each with the beginnings of
+    /// the lines that are recorded with its geometry.
     fn kernel_files(&self) -> &'static [(&'static str, &'static [&'static str])] {
         &[]
     }
 
-    /// Who says how far the kernel reads ahead in files of the one made with this UUID.
+    /// Where the kernel's read-ahead is set for files of the filesystem with this UUID.
     fn read_ahead(&self, uuid: &str) -> ReadAhead {
         let _ = uuid;
         ReadAhead::Device
@@ -138,7 +138,7 @@ pub struct Description {
     pub programs: &'static [&'static str],
     /// Options by meaning.
     pub options: &'static [OptionDescription],
-    /// Named sets of options: the feature set of a time.
+    /// Named sets of options, such as the feature set of a given year.
     pub presets: &'static [Preset],
     /// What two filesystems made from one request still differ in, on a machine with a
     /// running clock; `None` where they are identical byte by byte. (In the lab clock and
@@ -171,7 +171,7 @@ pub struct OptionDescription {
 pub struct Preset {
     /// Name after the `@`: `2004`.
     pub name: &'static str,
-    /// What it stands for and where that is known from.
+    /// What it stands for, and the source of that knowledge.
     pub help: &'static str,
     /// Options by meaning.
     pub options: &'static [(&'static str, &'static str)],
@@ -208,8 +208,7 @@ pub struct Plan {
     pub mount: Mount,
     /// What to wait for after mounting, before any clock starts.
     pub settle: Vec<Settle>,
-    /// How the kernel is told of it before it can be mounted, where a mount alone does not do
-    /// (a pool).
+    /// How it is attached before it can be mounted, where a mount alone is not enough (a pool).
     pub attachment: Option<Attachment>,
     /// How it is checked after unmounting, without repairing.
     pub check: Vec<Command>,
@@ -221,22 +220,22 @@ pub struct Plan {
     pub served_by: String,
 }
 
-/// What stands between devices and mount. Making it attaches it; each cold cache empties it,
-/// or detaches and attaches it again; the check finds it attached, and at the end it is taken
-/// away.
+/// A layer between the devices and the mount (a pool). Making it attaches it; to begin cold its
+/// cache is emptied, or it is detached and attached again; the check finds it attached, and at the
+/// end it is removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Lets go of the devices. The filesystem is unmounted.
     pub detach: Command,
     /// Takes them up again.
     pub attach: Command,
-    /// Empties its cache while the filesystem is unmounted, and with it the cache of every
-    /// other one of its kind: only where no other can be.
+    /// Empties its cache while the filesystem is unmounted. This empties the cache of every other
+    /// pool too, so it is used only where there can be no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<Command>,
-    /// Takes it away for good, after the check.
+    /// Removes it for good, after the check.
     pub remove: Command,
-    /// Has everything written counted in statfs, where a sync alone only makes it durable.
+    /// Makes statfs count everything written, where a sync alone only makes it durable.
     pub commit: Command,
     /// The program that serves it, where that is not the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -278,15 +277,15 @@ pub struct Mount {
     pub options: Vec<String>,
 }
 
-/// Something that goes on after mkfs and mount and must end before a clock starts.
+/// Background work that continues after mkfs and mount and must end before a clock starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settle {
     /// Until no kernel thread of this name is left (`ext4lazyinit`).
     KernelThreadGone(String),
-    /// What a kernel thread reads ahead after every mount, and begins with at random: on a
-    /// simulated disk, where waiting costs nothing, until it is gone; elsewhere by reading a file
-    /// of the kernel that has it read the same at once.
+    /// Read-ahead by a kernel thread after every mount, which begins after a random delay. On a
+    /// simulated disk, where waiting costs nothing, wait until the thread is gone; elsewhere read
+    /// a kernel file that makes the kernel read the same data at once.
     ReadAhead {
         /// The thread's name.
         thread: String,

@@ -1,8 +1,8 @@
 //! NILFS2: a log-structured filesystem with continuous snapshots.
 //!
-//! Its cleaner is a program of user space that mount(8) starts through a helper. fstrial
-//! mounts without it, so that nothing works behind the measurement: a trial that writes more
-//! than the device holds runs out of space.
+//! Its cleaner is a user-space program that mount(8) starts through a helper. fstrial mounts
+//! without it, so that nothing runs in the background of a measurement. A trial that writes more
+//! than the device holds therefore runs out of space.
 
 use units::Bytes;
 
@@ -82,7 +82,7 @@ impl Filesystem for Nilfs2 {
                 options: mount,
             },
             settle: Vec::new(),
-            // There is no checker. Reading the superblock shows that there still is one.
+            // There is no checker. Reading the superblock at least shows that it is still there.
             check: vec![Command::new("nilfs-tune", ["-l", device])],
             inspect: vec![Command::new("nilfs-tune", ["-l", device])],
             attachment: None,

@@ -12,12 +12,12 @@ use crate::{Contender, Durability, Refusal};
 
 /// Options of every filesystem that sits on a disk, beside its own.
 pub static QUEUE_OPTIONS: &[OptionDescription] = &[
-    SCHEDULER.here("of each disk of the layout; default: what the machine has chosen"),
-    READ_AHEAD.here("whole pages of 4 KiB up to 1 GiB, 0 for none; default: what the machine has"),
+    SCHEDULER.here("of each disk of the layout; default: the machine's setting"),
+    READ_AHEAD.here("whole pages of 4 KiB up to 1 GiB, 0 for none; default: the machine's setting"),
 ];
 
-/// Options by meaning and raw ones, checked for their names and the syntax of their values.
-/// Which combinations a filesystem can do is for its driver to say.
+/// Options by meaning and raw ones, checked for their names and the syntax of their values. The
+/// driver checks which combinations the filesystem supports.
 #[derive(Debug)]
 pub(super) struct Options<'a> {
     description: &'static Description,
@@ -91,7 +91,7 @@ impl<'a> Options<'a> {
                 None => "no filesystem has such an option".to_owned(),
             };
             let alike = text::alike(name, known.clone());
-            // A word of other filesystems is no slip of the pen.
+            // An option of another filesystem is not a typing error.
             let next = alike
                 .filter(|_| super::vocabulary::word(name).is_none())
                 .unwrap_or_else(|| listed("it takes", known));
@@ -135,7 +135,7 @@ impl<'a> Options<'a> {
         Some(self.text(word)? == "on")
     }
 
-    /// Why the value given for `word` cannot be had.
+    /// The refusal of the value given for `word`.
     pub(super) fn refuse(&self, word: &Word, rule: impl Into<String>) -> Refusal {
         let name = self.description.name;
         let what = match self.text(word) {
@@ -176,8 +176,8 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Where the journal lies. `disk` says whether the layout has a disk for it: then an
-    /// external journal is what is asked for, and one that stayed unused would be an error.
+    /// Where the journal lies. `disk` says whether the layout has a disk for it: if so, an
+    /// external journal is meant, and leaving the disk unused is an error.
     pub(super) fn placement(
         &self,
         word: &Word,
@@ -229,7 +229,7 @@ impl<'a> Options<'a> {
         options
     }
 
-    /// What is promised with these mount options, raw ones included.
+    /// The durability that these mount options promise, raw ones included.
     pub(super) fn durability(&self, mount: &[String]) -> Durability {
         Durability::of_mount_options(self.description.kernel_type, &mount.join(","))
     }

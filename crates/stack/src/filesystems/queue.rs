@@ -1,6 +1,6 @@
 //! Between a filesystem and its disks: the I/O scheduler of each disk, and how far the kernel
-//! reads ahead in files. These are the block layer's, so that every filesystem on disks takes
-//! the same words, and no driver maps them.
+//! reads ahead in files. Both belong to the block layer, so every filesystem on disks takes the
+//! same options, and no driver translates them.
 
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -12,10 +12,10 @@ use crate::{Contender, Refusal};
 
 /// The kernel counts read-ahead in pages.
 const PAGE: Bytes = Bytes::from_kib(4);
-/// More is a slip of the pen.
+/// A larger value is a typing error.
 const READ_AHEAD_MAX: Bytes = Bytes::from_gib(1);
 
-/// What a contender wants of the queues of its disks; `None` is as it is found.
+/// The queue settings that a contender asks for; `None` leaves a setting unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
     /// The I/O scheduler of each disk, by the kernel's name.
@@ -24,19 +24,19 @@ pub struct Queue {
     pub read_ahead: Option<Bytes>,
 }
 
-/// Who says how far is read ahead in the files of a filesystem.
+/// Where the read-ahead of a filesystem's files is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadAhead {
     /// The device it sits on, in `queue/read_ahead_kb`.
     Device,
     /// The mounted filesystem, in this file of sysfs, which comes with each mount.
     Mounted(String),
-    /// Its own rules, as given here; the kernel's figure says nothing.
+    /// The filesystem has its own rules, described here; the kernel's setting has no effect.
     Own(&'static str),
 }
 
-/// The scheduler in use, of what `queue/scheduler` of a disk says: the word in brackets of
-/// `none [mq-deadline] bfq`, or the one word `none` of a disk that can have no other.
+/// The scheduler in use, from the text of a disk's `queue/scheduler`: the word in brackets of
+/// `none [mq-deadline] bfq`, or the single word `none` of a disk that supports no other.
 pub fn scheduler_in_use(offered: &str) -> Option<&str> {
     offered
         .split_whitespace()
@@ -64,7 +64,7 @@ impl Queue {
         Ok(Queue { scheduler: options.text(&SCHEDULER).map(str::to_owned), read_ahead })
     }
 
-    /// Whether everything is to stay as it is found.
+    /// Whether every setting is to be left unchanged.
     pub fn is_untouched(&self) -> bool {
         *self == Queue::default()
     }

@@ -1,5 +1,5 @@
 //! Reiser4: everything in one tree, changes in atoms. In no kernel of kernel.org or Debian: it
-//! takes a patched one of one's own.
+//! needs a kernel that you have patched yourself.
 
 use units::Bytes;
 
@@ -12,7 +12,7 @@ pub(super) struct Reiser4;
 
 static DESCRIPTION: Description = Description {
     name: "reiser4",
-    summary: "everything in one tree; needs a kernel of your own that has it",
+    summary: "everything in one tree; needs a kernel of your own that is patched for it",
     kernel_type: "reiser4",
     module: "reiser4",
     package: Some("reiser4progs"),
@@ -24,8 +24,8 @@ static DESCRIPTION: Description = Description {
         DIRECTORY_HASH.only("tea|r5|rupasov", "default r5"),
         COMPRESSION.only(
             "off|lzo|zlib|zstd",
-            "default off, the plain files that were all it had in 2004; mkfs.reiser4 itself \
-             would take lzo",
+            "default off: plain files, all that it had in 2004; the default of mkfs.reiser4 itself \
+             is lzo",
         ),
     ],
     presets: &[],

@@ -26,7 +26,7 @@ static DESCRIPTION: Description = Description {
         ATIME.here("when reading updates the access time"),
         SYNC.here("synchronous writing"),
         BARRIER.here("default on (barrier=flush)"),
-        JOURNAL.only("internal|external", "default: where the layout has room for it"),
+        JOURNAL.only("internal|external", "default: external if the layout has a journal disk"),
         JOURNAL_SIZE.here("513 to 32749 blocks; default 8193, which is 32 MiB"),
         DATA.here("default ordered"),
         COMMIT_INTERVAL.here("seconds, 1 to 900; default 30"),
@@ -36,9 +36,9 @@ static DESCRIPTION: Description = Description {
     ],
     presets: &[Preset {
         name: "2004",
-        help: "reiserfsprogs 3.6 (the Maildir study of 2004, the boot study of 2005): format \
-               3.6, r5, a journal of 8193 blocks. The defaults have not changed since; written \
-               out here so that they stay",
+        help: "reiserfsprogs 3.6 (the Maildir study of 2004, the boot study of 2005): format 3.6, \
+               r5, a journal of 8193 blocks. The defaults have not changed since; they are spelled \
+               out here so that they stay fixed",
         options: &[("directory_hash", "r5"), ("block_size", "4K")],
         mkfs: &["-s", "8193"],
     }],
@@ -97,13 +97,13 @@ impl Filesystem for Reiserfs {
         let device = options.device(request, geometry.minimum())?;
         let journal = options.journal(request)?;
 
-        // Said twice, -f also answers the question about the journal's device.
+        // Given twice, -f also answers the question about the journal's device.
         let mut args: Vec<String> = ["-q", "-f", "-f"].map(str::to_owned).to_vec();
         let mut option = |flag: &str, value: &str| args.extend([flag.to_owned(), value.to_owned()]);
         option("-u", &request.uuid);
         option("-b", &geometry.block.0.to_string());
         option("-h", options.text(&DIRECTORY_HASH).unwrap_or("r5"));
-        // What mkfs.reiserfs 3.6.27 makes as format 3.5 Linux 6.12 does not mount (tried).
+        // Linux 6.12 does not mount the format 3.5 that mkfs.reiserfs 3.6.27 makes (tried).
         option("--format", "3.6");
         if let Some(blocks) = geometry.journal_blocks {
             option("-s", &blocks.to_string());

@@ -11,14 +11,14 @@ pub(super) struct Tmpfs;
 
 static DESCRIPTION: Description = Description {
     name: "tmpfs",
-    summary: "memory: what the VFS and fstrial themselves cost",
+    summary: "memory: the overhead of the VFS and of fstrial itself",
     kernel_type: "tmpfs",
     module: "built in",
     package: None,
     programs: &[],
     options: &[
         ATIME.here("when reading updates the access time"),
-        SYNC.here("taken and without effect"),
+        SYNC.here("accepted, without effect"),
     ],
     presets: &[],
     varies: None,

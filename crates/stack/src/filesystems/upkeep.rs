@@ -24,7 +24,7 @@ pub struct UpkeepRequest<'a> {
     pub snapshot: &'a str,
 }
 
-/// The ways a filesystem's own tools or kernel have. Where a list is empty there is none.
+/// What the filesystem's own tools or the kernel can do. An empty list means that there is no way.
 #[derive(Debug, Clone, Default)]
 pub struct Upkeep {
     /// Another size while it is not mounted.
@@ -39,15 +39,15 @@ pub struct Upkeep {
     pub repair: Option<Repair>,
 }
 
-/// How a filesystem comes back whose first superblock is lost: the one damage that every format
-/// keeps a copy against, so that repairs of different filesystems can be compared.
+/// How to restore a filesystem whose first superblock is lost. Every format keeps a copy of the
+/// superblock, so repairs of different filesystems can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// The superblock's first byte on the device.
     pub offset: u64,
     /// Its length in bytes.
     pub length: u64,
-    /// What brings it back, unmounted and without a question.
+    /// The commands that restore it, unmounted and without asking a question.
     pub commands: Vec<Command>,
 }
 
@@ -68,15 +68,16 @@ pub struct Snapshot {
     /// Prints its number, the first word of the last line, which takes the place of `%` in the
     /// mount options that show it.
     pub number: Option<Command>,
-    /// Where it shows.
+    /// Where its contents appear.
     pub shown: Shown,
     /// Removes it, while mounted; `None` where that takes more than its name.
     pub remove: Option<Command>,
-    /// Ends when the room of removed snapshots is free again, where removing does not wait for it.
+    /// Returns when the room of removed snapshots is free again, where removing does not wait for
+    /// that.
     pub freed: Option<Command>,
 }
 
-/// Where a snapshot shows.
+/// Where the contents of a snapshot appear.
 #[derive(Debug, Clone)]
 pub enum Shown {
     /// In a directory of the filesystem.
@@ -104,8 +105,8 @@ impl Repair {
         Some(Repair { offset, length, commands: vec![command.destructive()] })
     }
 
-    /// The plan's own check with other words for those that keep it from writing; it ends with
-    /// one of these codes when it has put everything right.
+    /// The plan's own check, with other arguments in place of those that keep it from writing; it
+    /// exits with one of these codes when it has repaired everything.
     pub(super) fn by_check(
         plan: &Plan,
         (offset, length): (u64, u64),

@@ -45,13 +45,13 @@ macro_rules! vocabulary {
 
 vocabulary! {
     ATIME "atime" "noatime|relatime|strict"
-        "whether reading updates the access time; noatime unless said, for everyone alike";
+        "whether reading updates the access time; default noatime for every filesystem";
     SYNC "sync" "on|off"
         "on: every write is synchronous, as with `mount -o sync`";
     FSYNC "fsync" "honoured|ignored"
-        "ignored: fsync returns at once and promises nothing; the filesystem stays whole";
+        "ignored: fsync returns at once and promises nothing; the filesystem stays consistent";
     BARRIER "barrier" "on|off"
-        "off: no cache flush is sent to the disk, and what was synced can be lost";
+        "off: no cache flush is sent to the disk, and synced data can be lost";
     JOURNAL "journal" "internal|external|none"
         "where the journal or log lies; external needs a layout with a journal disk";
     JOURNAL_SIZE "journal_size" "SIZE"
@@ -59,23 +59,23 @@ vocabulary! {
     DATA "data" "journal|ordered|writeback"
         "how file content relates to the journal";
     COMMIT_INTERVAL "commit_interval" "NUMBER"
-        "seconds after which what is not synced is written anyway";
+        "seconds after which unsynced data is written anyway";
     BLOCK_SIZE "block_size" "SIZE"
         "unit of allocation";
     RECORD_SIZE "record_size" "SIZE"
-        "the largest piece of a file that is written, checksummed and compressed as one";
+        "the largest piece of a file that is written, checksummed and compressed as a unit";
     SECTOR_SIZE "sector_size" "SIZE"
         "the smallest piece that is ever written to a disk";
     INODE_SIZE "inode_size" "SIZE"
         "size of an inode on disk";
     INODE_RATIO "inode_ratio" "SIZE"
-        "one inode for so many bytes of the device";
+        "one inode per this many bytes of the device";
     NODE_SIZE "node_size" "SIZE"
         "size of a node of the metadata trees";
     RESERVED_PERCENT "reserved_percent" "NUMBER"
         "share of the blocks kept for root, in percent";
     FEATURE_SET "feature_set" "today|2004|2007|2011"
-        "the feature flags that mkfs gave by default at a time";
+        "the feature flags that mkfs set by default at a given time";
     FORMAT "format" "v4|v5"
         "version of the format on disk";
     DIR_INDEX "dir_index" "on|off"
@@ -101,7 +101,7 @@ vocabulary! {
     READ_AHEAD "read_ahead" "SIZE"
         "how far the kernel reads ahead in a file that is read in sequence";
     STRIPE_UNIT "stripe_unit" "SIZE"
-        "bytes on one disk of an array before the next disk's turn";
+        "bytes written to one disk of an array before the next disk";
     STRIPE_WIDTH "stripe_width" "NUMBER"
         "disks of an array that hold data in one stripe";
     ALLOCATION_GROUPS "allocation_groups" "NUMBER"

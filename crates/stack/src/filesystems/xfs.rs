@@ -24,17 +24,16 @@ static DESCRIPTION: Description = Description {
     options: &[
         ATIME.here("when reading updates the access time"),
         SYNC.here("synchronous writing"),
-        JOURNAL.only("internal|external", "default: where the layout has room for it"),
+        JOURNAL.only("internal|external", "default: external if the layout has a journal disk"),
         JOURNAL_SIZE.here(
-            "64M (the least mkfs makes) up to 2047M; default by device size, 64M on a disk of \
-             its own",
+            "64M (the smallest that mkfs makes) up to 2047M; default by device size, 64M on a disk \
+             of its own",
         ),
         BLOCK_SIZE.here("1K to 4K, the kernel's page size; default 4K"),
         INODE_SIZE.here("512 (256 in v4) to 2K; default 512"),
         FORMAT.only("v4|v5", "default v5; some kernels refuse to mount v4"),
         REFLINK.here("default on in v5; v4 has none"),
-        STRIPE_UNIT
-            .here("default: what the device reports, which mkfs.xfs asks from 1 GiB up only"),
+        STRIPE_UNIT.here("default: what the device reports; mkfs.xfs asks it only from 1 GiB up"),
         STRIPE_WIDTH.here("disks that hold data; needs stripe_unit"),
         ALLOCATION_GROUPS.here("default by device size, 4 or more"),
     ],
@@ -192,7 +191,7 @@ impl Filesystem for Xfs {
             },
             settle: Vec::new(),
             check: vec![Command::new("xfs_repair", check)],
-            // What the script xfs_info runs, without its need for a shell.
+            // The command that the script xfs_info runs, called directly: no shell is needed.
             inspect: vec![Command::new(
                 "xfs_db",
                 ["-r", "-c", "info", "-c", "version", "-c", "uuid", device],

@@ -32,7 +32,7 @@ static DESCRIPTION: Description = Description {
         JOURNAL.only("internal|external", "the intent log; external: a log device"),
         RECORD_SIZE.here("512 to 16M, a power of two; default 128K"),
         SECTOR_SIZE.here("512 to 64K (`ashift`); default what the disk reports"),
-        CHECKSUM.only("sha256|off", "default fletcher4, for which there is no word here"),
+        CHECKSUM.only("sha256|off", "default fletcher4, which is not among these values"),
         COMPRESSION.only("off|lz4|zlib|zstd|on", "default on, which is lz4; zlib: gzip"),
         COMPRESSION_LEVEL.here("zlib 1 to 9, default 6; zstd 1 to 19, default 3"),
     ],
@@ -71,7 +71,11 @@ fn properties(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
     });
     match (options.switch(&SYNC), options.text(&FSYNC)) {
         (Some(true), Some("ignored")) => {
-            return Err(options.refuse(&FSYNC, "every write was asked to be synchronous"));
+            return Err(options.refuse(
+                &FSYNC,
+                "it contradicts sync=on, which makes every write \
+                                               synchronous",
+            ));
         }
         (Some(true), _) => properties.push("sync=always".to_owned()),
         (_, Some("ignored")) => properties.push("sync=disabled".to_owned()),
@@ -136,7 +140,7 @@ impl Filesystem for Zfs {
     }
 
     fn read_ahead(&self, _: &str) -> ReadAhead {
-        ReadAhead::Own("zfs prefetches by rules of its own and tells the kernel to read ahead by 0")
+        ReadAhead::Own("zfs prefetches by its own rules and sets the kernel's read-ahead to 0")
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
@@ -151,7 +155,7 @@ impl Filesystem for Zfs {
             })?);
         }
 
-        // A name that no pool of the machine's own has, and the same in each repeat.
+        // A name that no pool of the machine has, and that is the same in each repeat.
         let pool = format!("fstrial-{}", super::serial_digits(&request.uuid, 12));
         let mut create: Vec<String> =
             ["create", "-f", "-o", "cachefile=none"].map(str::to_owned).to_vec();
@@ -165,7 +169,7 @@ impl Filesystem for Zfs {
         create.push(pool.clone());
         create.extend(devices(request, &all, journal));
 
-        // Asked for by name: looking through all of /dev takes longer than most trials.
+        // The devices are named: searching all of /dev takes longer than most trials.
         let mut import: Vec<String> =
             ["import", "-N", "-o", "cachefile=none"].map(str::to_owned).to_vec();
         for device in all.iter().copied().chain(journal) {
@@ -196,7 +200,7 @@ impl Filesystem for Zfs {
             }),
             check: vec![
                 zpool(&["scrub", "-w"]),
-                // Ends with 0 whatever the scrub has found.
+                // Exits with 0 whatever the scrub has found.
                 zpool(&["status", "-x"]).printing("is healthy"),
             ],
             inspect: vec![

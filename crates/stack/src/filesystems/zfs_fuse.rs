@@ -1,4 +1,4 @@
-//! zfs-fuse: the ZFS of 2011 (pool version 23) in user space. A lesser stand-in for OpenZFS on
+//! zfs-fuse: the ZFS of 2011 (pool version 23) in user space. A limited substitute for OpenZFS on
 //! machines without its modules: its pool ends with the process that serves it.
 //!
 //! An fsync reaches it and flushes the device (seen: 51 flushes for 50 synchronous writes). A
@@ -19,16 +19,16 @@ pub(super) struct ZfsFuse;
 
 static DESCRIPTION: Description = Description {
     name: "zfs-fuse",
-    summary: "ZFS of 2011 served in user space by FUSE, a lesser stand-in for OpenZFS; testbed \
+    summary: "ZFS of 2011 served in user space by FUSE, a limited substitute for OpenZFS; testbed \
               device only",
     kernel_type: "fuse",
     module: "fuse",
     package: Some("zfs-fuse"),
     programs: &["zfs-fuse", "zpool", "zfs"],
     options: &[
-        ATIME.here("when reading updates the access time; relatime is updated as strict is"),
+        ATIME.here("when reading updates the access time; relatime behaves like strict"),
         RECORD_SIZE.here("512 to 128K, a power of two; default 128K"),
-        CHECKSUM.only("sha256|off", "default fletcher4, for which there is no word here"),
+        CHECKSUM.only("sha256|off", "default fletcher4, which is not among these values"),
         COMPRESSION.only("off|zlib|on", "default off; zlib: gzip; on: lzjb"),
     ],
     presets: &[],
@@ -77,7 +77,7 @@ impl Filesystem for ZfsFuse {
     }
 
     fn read_ahead(&self, _: &str) -> ReadAhead {
-        ReadAhead::Own("zfs-fuse prefetches by rules of its own, in its own process")
+        ReadAhead::Own("zfs-fuse prefetches by its own rules, in its own process")
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Plan, Refusal> {
@@ -108,7 +108,8 @@ impl Filesystem for ZfsFuse {
             private: PRIVATE.map(str::to_owned).to_vec(),
             device_directory: DEVICES.to_owned(),
             devices: vec![device.to_owned()],
-            // The daemon mounts by itself as soon as there is a place, and unmounts likewise.
+            // The daemon mounts the filesystem by itself as soon as the mount point exists, and
+            // unmounts it likewise.
             mount: zfs(&["set", &format!("mountpoint={MOUNT_POINT}")]),
             unmount: zfs(&["set", "mountpoint=none"]),
         };

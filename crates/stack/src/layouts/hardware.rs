@@ -77,7 +77,7 @@ macro_rules! levels {
 levels! {
     RAID0 "hw-raid0" level "raid0" "RAID controller (lab): striped, no redundancy"
         parameters PLAIN disks 2 at_least 2 "striping takes two disks";
-    RAID1 "hw-raid1" level "raid1" "RAID controller (lab): the same on every disk"
+    RAID1 "hw-raid1" level "raid1" "RAID controller (lab): mirrored, the same data on every disk"
         parameters MIRRORED disks 2 at_least 2 "a mirror takes two disks";
     RAID5 "hw-raid5" level "raid5" "RAID controller (lab): striped, one disk's worth of parity"
         parameters STRIPED disks 3 at_least 3 "with parity beside two disks' data it takes three";

@@ -1,9 +1,9 @@
 //! Linux software RAID (md), by mdadm.
 //!
-//! Arrays are made without a first synchronisation: it would go on behind the measurement.
-//! On disks full of zeros parity is right from the start; on others it becomes right stripe
-//! by stripe as they are written, and only a lost disk would show the difference. Nor is
-//! there a bitmap of writes under way, whose updates are a cost of its own.
+//! Arrays are made without the initial resync, which would run in the background of the
+//! measurement. On disks full of zeros parity is right from the start; on others it becomes right
+//! stripe by stripe as they are written, and only a lost disk would show the difference. There is
+//! no write-intent bitmap either, since its updates would cost extra.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(super) struct Md {
     arrangement: Option<&'static str>,
 }
 
-/// More is possible and nothing that anyone compares.
+/// md supports more disks, but nobody compares such arrays.
 const DISKS_MAX: usize = 64;
 /// mdadm's default, spelled out.
 const CHUNK_DEFAULT: Bytes = Bytes::from_kib(512);
@@ -78,7 +78,7 @@ macro_rules! levels {
 levels! {
     RAID0 "raid0" level "0" "md: striped over all disks, no redundancy" module "raid0"
         parameters PLAIN disks 2 at_least 2 "striping takes two disks" arrangement None;
-    RAID1 "raid1" level "1" "md: the same on every disk" module "raid1"
+    RAID1 "raid1" level "1" "md: mirrored, the same data on every disk" module "raid1"
         parameters MIRRORED disks 2 at_least 2 "a mirror takes two disks" arrangement None;
     RAID5 "raid5" level "5" "md: striped, one disk's worth of parity" module "raid456"
         parameters STRIPED disks 3 at_least 3 "with parity beside two disks' data it takes three"
@@ -166,8 +166,8 @@ impl Layout for Md {
         assemble.push(Command::new("mdadm", create).destructive());
         let mut set_off = Vec::new();
         if let Some(last) = last.filter(|_| state == "rebuilding") {
-            // Held back until the filesystem is there: otherwise a small disk would be full
-            // before the first workload begins.
+            // Delayed until the filesystem is made: otherwise a small disk would be rebuilt before
+            // the first workload begins.
             assemble.push(Command::new("mdadm", ["--action=frozen", &array]));
             assemble
                 .push(Command::new("mdadm", ["--manage", &array, "--add", &last]).destructive());

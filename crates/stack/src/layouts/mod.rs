@@ -144,13 +144,13 @@ pub struct Parameter {
 static DISKS: Parameter = Parameter {
     name: "disks",
     values: "NUMBER",
-    help: "disks that hold data; written behind the name: raid10x6",
+    help: "number of disks that hold data; written after the name: raid10x6",
 };
 
 static CHUNK: Parameter = Parameter {
     name: "chunk",
     values: "SIZE",
-    help: "bytes on one disk before the next disk's turn",
+    help: "bytes written to one disk before the next disk",
 };
 
 static JOURNAL: Parameter = Parameter {
@@ -202,13 +202,13 @@ pub struct Array {
     pub level: &'static str,
     /// How many disks, all alike.
     pub members: usize,
-    /// Bytes on one disk before the next disk's turn; the controller's own where `None`.
+    /// Bytes written to one disk before the next disk; the controller's default where `None`.
     pub chunk: Option<Bytes>,
-    /// Whether a battery keeps its memory alive, so that it answers before the disks have it.
+    /// Whether a battery protects its memory, so that a write completes before the disks have it.
     pub battery: bool,
     /// Name of the controller; the machine's own where `None`.
     pub controller: Option<String>,
-    /// What has become of its last disk: `clean`, `degraded` or `rebuilding`.
+    /// The state of the array: `clean`, `degraded` or `rebuilding` (its last disk).
     pub state: String,
 }
 
@@ -227,10 +227,10 @@ pub struct Plan {
     pub dismantle: Vec<Command>,
     /// Commands that print what was made, for the record.
     pub inspect: Vec<Command>,
-    /// Commands that set off what is to go on beside the workloads; run once, before the
+    /// Commands that start background work beside the workloads (a rebuild); run once, before the
     /// first clock.
     pub set_off: Vec<Command>,
-    /// Commands that print how things stand after the workloads.
+    /// Commands that print the state of the layout after the workloads.
     pub observe: Vec<Command>,
 }
 

@@ -1,5 +1,5 @@
-//! LVM thin provisioning: a pool on one disk, and a volume in it that says it is larger or
-//! smaller than the disk and takes blocks when they are first written.
+//! LVM thin provisioning: a pool on one disk, and a volume in it whose nominal size may be larger
+//! or smaller than the disk. The volume allocates blocks when they are first written.
 
 use std::path::PathBuf;
 
@@ -13,11 +13,8 @@ use crate::{Command, LayoutChoice, Refusal};
 
 pub(super) struct Thin;
 
-static SIZE: Parameter = Parameter {
-    name: "size",
-    values: "SIZE",
-    help: "how large the volume says it is; must be given",
-};
+static SIZE: Parameter =
+    Parameter { name: "size", values: "SIZE", help: "nominal size of the volume; required" };
 
 static PARAMETERS: &[&Parameter] = &[&SIZE, &CHUNK, &JOURNAL];
 
@@ -36,7 +33,7 @@ fn size(choice: &LayoutChoice) -> Result<Bytes, Refusal> {
     let Some(text) = choice.value(&SIZE) else {
         return Err(choice
             .refuse("a thin volume needs a size of its own")
-            .with_next(format!("say how large it is to look: {choice}+size=10G")));
+            .with_next(format!("give the nominal size of the volume: {choice}+size=10G")));
     };
     let size: Bytes = text.parse().map_err(|error| choice.refuse(format!("size: {error}")))?;
     if size < Bytes::from_mib(4) || !size.0.is_multiple_of(512) {

@@ -178,7 +178,7 @@ fn refusals_name_the_rule_and_what_is_taken_instead() {
         ("ext4:layout=btrfs-raid1", &["only btrfs can"]),
         ("xfs:layout=zfs-mirror", &["only zfs can"]),
         ("zfs:compression=lz4:compression_level=3", &["only zlib and zstd have levels"]),
-        ("zfs:sync=on:fsync=ignored", &["asked to be synchronous"]),
+        ("zfs:sync=on:fsync=ignored", &["contradicts sync=on"]),
         ("tmpfs:layout=raid0", &["it sits on no disk"]),
         ("tmpfs:mkfs=-x", &["tmpfs has no mkfs"]),
         ("ext4:scheduler=cfq", &["no such value", "scheduler takes none|mq-deadline|bfq|kyber"]),
