@@ -231,12 +231,12 @@ impl BootPatience {
     }
 }
 
-/// Starts a guest from a checkpoint and leaves it stopped, so that its order can be written. The
-/// contents of its disks are kept in `backing`, where a file is made beside the checkpoint's.
+/// Starts a guest from a checkpoint and leaves it stopped, so that its order can be written.
+/// `backing` says where the contents of its disks are kept: in memory, or in a file made in the
+/// checkpoint's directory.
 ///
 /// # Errors
-/// When it does not load. A checkpoint that does not is removed, so that the next start makes
-/// a new one.
+/// When the checkpoint does not load. It is removed then, so that the next start makes a new one.
 pub(crate) fn resume(
     path: &Path,
     machine: &Machine,

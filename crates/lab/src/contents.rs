@@ -1,4 +1,4 @@
-//! What a lab's directory holds, and whether that is still what was built or imported.
+//! The contents of a lab's directory, and whether they are still what was built or imported.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -27,7 +27,7 @@ impl Manifest {
 }
 
 impl Software {
-    /// Where the digest of its files is kept: in the cache, apart from the labs themselves.
+    /// Where the digest of its files is kept: in the cache, outside the labs' own directories.
     pub(crate) fn digest_file(directory: &Path) -> PathBuf {
         let cache = directory.parent().and_then(Path::parent).unwrap_or(Path::new(""));
         cache.join("digests").join(directory.file_name().unwrap_or(OsStr::new("lab")))

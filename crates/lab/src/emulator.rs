@@ -1,8 +1,12 @@
-//! The emulator that runs: a copy of the installed QEMU with a few instructions changed, so
-//! that it counts without stalling the host's processor ([`quick_count`]) and takes checksums as
-//! the host does ([`quick_crc`]), which change no figure, and, for profiles with a processor of today, tells the time in fractions of a
-//! nanosecond ([`fine_clock`], without which such a profile is refused). Into every emulator a
-//! library is loaded that keeps the host's clock out of it ([`flush_clock`]).
+//! The emulator that runs trials: a copy of the installed QEMU with a few instructions changed.
+//!
+//! * [`quick_count`]: it counts instructions without stalling the host's processor.
+//! * [`quick_crc`]: it computes checksums with the host's instruction.
+//! * [`fine_clock`]: its clock counts fractions of a nanosecond, for profiles with a current
+//!   processor. Such a profile is refused if this change is not possible.
+//!
+//! The first two change no figure. Every emulator also loads a library that keeps the host's clock
+//! out of it ([`flush_clock`]).
 
 mod fine_clock;
 pub(crate) mod flush_clock;
@@ -20,17 +24,17 @@ use crate::elf::Elf;
 use crate::error::LabError;
 use crate::machine::Qemu;
 
-/// Bytes of the program to be replaced: from where, and by what.
+/// Bytes of the program to be replaced: the offset, and the new bytes.
 type Change = (usize, Vec<u8>);
 
-/// Changes with what is changed in the copies.
+/// To be increased whenever the changes made in copies differ, so that old copies are not used.
 const FORM: &[u8] = b"4";
 /// The directory of copies in the lab's cache.
 const COPIES: &str = "emulators";
 /// What QEMU looks for beside its `bin`: modules, firmware, helpers.
 const BESIDE: [&str; 4] = ["lib", "lib64", "libexec", "share"];
-/// Copies kept when another is made, those used last: each lab has two, of 18 MB each, and a run
-/// that began before the installed QEMU was replaced still starts its own.
+/// Copies kept when another is made, the most recently used ones. Each lab has two, of 18 MB each,
+/// and a run that began before the installed QEMU was replaced still has to find its own.
 const KEPT: usize = 16;
 
 /// What the clock of a copy counts.
@@ -38,13 +42,13 @@ const KEPT: usize = 16;
 pub(crate) enum Clock {
     /// Whole nanoseconds an instruction, as QEMU does.
     Whole,
-    /// So many fractions of a nanosecond an instruction, 1 to 127, see [`fine_clock`].
+    /// This many fractions of a nanosecond an instruction, 1 to 127; see [`fine_clock`].
     Fine(u8),
 }
 
-/// The same QEMU from a changed copy in `cache`: one that counts without waiting where that is
-/// known, with a fine clock where one is asked for. `None` when there is nothing to change, the
-/// places are not found, or the copy cannot be made or does not run.
+/// The same QEMU as a changed copy in `cache`: with the quicker counting where the place to change
+/// is found, and with a fine clock if `clock` asks for one. `None` when there is nothing to change,
+/// the places are not found, or the copy cannot be made or does not run.
 pub(crate) fn copy_of(qemu: &Qemu, cache: &Path, clock: Clock) -> Option<Qemu> {
     let program = qemu.program().canonicalize().ok()?;
     let data = program.metadata().ok()?;
@@ -78,7 +82,7 @@ pub(crate) fn copy_of(qemu: &Qemu, cache: &Path, clock: Clock) -> Option<Qemu> {
     tree.is_dir().then_some(copy)
 }
 
-/// Notes that this emulator was started, so that its copy is not pruned while others are made.
+/// Records that this emulator was started, so that its copy is not pruned while others are made.
 pub(crate) fn used(qemu: &Qemu) {
     let trees = qemu.program().ancestors();
     for tree in trees.filter(|path| path.extension().is_some_and(|kind| kind == "emulator")) {
@@ -86,9 +90,9 @@ pub(crate) fn used(qemu: &Qemu) {
     }
 }
 
-/// A tree at `work` like the one `program` was installed in, with the changed copy in its
-/// `bin`: QEMU finds its modules and firmware from where it lies itself. Whether there was
-/// something to change.
+/// Makes a tree at `work` like the one `program` is installed in, with the changed copy in its
+/// `bin`: QEMU finds its modules and firmware relative to its own path. Returns whether there was
+/// anything to change.
 fn make(program: &Path, work: &Path, clock: Clock) -> Result<bool, LabError> {
     let contents = std::fs::read(program).map_err(LabError::at("read", program))?;
     let Some(changed) = changes(&contents, clock).and_then(|all| changed(&contents, &all)) else {
@@ -118,7 +122,7 @@ fn make(program: &Path, work: &Path, clock: Clock) -> Result<bool, LabError> {
     Ok(true)
 }
 
-/// What is to be changed; `None` where that is nothing, or what must be changed is not found.
+/// The changes to make; `None` if there are none, or if a required one is not possible.
 fn changes(program: &[u8], clock: Clock) -> Option<Vec<Change>> {
     let elf = Elf::parse(program)?;
     let mut all = match clock {

@@ -75,7 +75,7 @@ pub enum LabError {
         /// What the kernel said.
         kernel_log: String,
     },
-    /// A wrong value in a profile or option.
+    /// An invalid value in a profile or option.
     #[error("{what}: {problem}")]
     Value {
         /// What it is about.

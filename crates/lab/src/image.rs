@@ -1,4 +1,4 @@
-//! The guest's initramfs: its program, modules, tools.
+//! The guest's initramfs: the guest program, kernel modules and tools.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -17,13 +17,13 @@ use crate::lab::Parts;
 use crate::modules::ModuleTree;
 use crate::tools;
 
-/// Loaded before anything else: checksums and encodings that filesystems ask for by names
-/// only modprobe would understand, schedulers, and the block device of simulated disks.
+/// Modules loaded before all others: checksums and encodings that filesystems request by aliases
+/// which only modprobe would resolve, I/O schedulers, and the block driver of simulated disks.
 const FIRST: &[&str] = &[
     "crc32c_generic",
     "crc32c_intel",
     "crc32_generic",
-    // Their names in Linux 6.18, which has no others.
+    // The names in Linux 6.18, which no longer has the others.
     "crc32c_cryptoapi",
     "crc32_cryptoapi",
     "xxhash_generic",
@@ -39,25 +39,25 @@ const FIRST: &[&str] = &[
     "ramoops",
 ];
 
-/// nbd devices there are: as many as a layout may have disks.
+/// Number of nbd devices: as many as a layout may have disks.
 const NBD_DEVICES: usize = 16;
 /// The first kernel whose ublk copies data for its server.
 const UBLK_SINCE: (u32, u32) = (6, 5);
 
-/// What a guest needs to come up beside twice its image, once as the emulator loads it and
-/// once unpacked. Measured: with an image of 80.1 MiB it came up in 225 MiB and not in 223.
+/// Memory that a guest needs to boot, in addition to twice its image: once as the emulator loads
+/// it and once unpacked. Measured: with an image of 80.1 MiB it booted in 225 MiB, not in 223.
 const KERNEL: Bytes = Bytes::from_mib(66);
 
-/// An initramfs and what is known of it.
+/// An initramfs and facts about it.
 #[derive(Debug)]
 pub(crate) struct Initramfs {
     pub(crate) bytes: Vec<u8>,
     /// Bytes that stay in the guest's memory: all but the modules' files.
     pub(crate) resident: u64,
-    /// RAM in which a guest comes up.
+    /// The least RAM in which a guest boots.
     pub(crate) starts_in: Bytes,
-    /// Tools that filesystems or layouts want and modules that layouts want, and that the trees
-    /// do not have.
+    /// Tools that filesystems or layouts need, and modules that layouts need, which the trees do
+    /// not have.
     pub(crate) missing: Vec<String>,
     /// How the kernel reaches simulated disks.
     pub(crate) front_end: FrontEndKind,
@@ -78,7 +78,7 @@ pub(crate) fn initramfs(
         archive.directory(directory);
     }
     archive.directory("lib/x86_64-linux-gnu");
-    // mkfs.nilfs2 looks there for what is mounted.
+    // mkfs.nilfs2 reads it to find out what is mounted.
     archive.link("etc/mtab", "/proc/self/mounts");
     archive.character_device("dev/console", 5, 1);
     archive.character_device("dev/null", 1, 3);
@@ -157,7 +157,7 @@ pub(crate) fn initramfs(
             missing.push((*module).to_owned());
         }
     }
-    // The last of all: where it is, everything is.
+    // The last entry: if the guest finds this file, the whole archive was unpacked.
     archive.file(WHOLE_FILE.trim_start_matches('/'), false, b"");
     let bytes = archive.finish();
     let starts_in = Bytes(2 * bytes.len() as u64 + KERNEL.0 + beside);
@@ -171,8 +171,8 @@ fn module_of(front_end: FrontEndKind) -> &'static str {
     }
 }
 
-/// What is asked for if there is its module; else ublk where the kernel has one that does,
-/// else nbd.
+/// The requested front end if there is a module for it. Without a request: ublk if the kernel's
+/// version supports what the lab needs, otherwise nbd.
 fn choose(
     asked: Option<FrontEndKind>,
     modules: &Path,
@@ -196,7 +196,7 @@ fn choose(
     })
 }
 
-/// First two numbers of a modules directory's name: `6.12.117+deb12-amd64`.
+/// The first two numbers in the name of a modules directory such as `6.12.117+deb12-amd64`.
 fn release(modules: &Path) -> Option<(u32, u32)> {
     let mut numbers = modules.file_name()?.to_str()?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -228,7 +228,7 @@ fn add_tree(archive: &mut Archive, directory: &Path, place: &str) -> Result<u64,
     Ok(added)
 }
 
-/// Where the kernel leaves its log at an oops or panic.
+/// Module options that tell the kernel where to leave its log at an oops or panic.
 fn kernel_log_options(region_base: u64) -> String {
     let base = region_base + KERNEL_LOG_AT;
     let record = KERNEL_LOG_BYTES / 2;

@@ -1,5 +1,5 @@
-//! Input files on their way into a guest: put into the shared region, copied by the guest
-//! into memory that its machine has for them beside the profile's.
+//! Passes input files to a guest: they are put into the shared region, and the guest copies them
+//! into memory that its machine has for them in addition to the profile's.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,12 +15,12 @@ use workload::corpora::MailCorpus;
 
 use crate::error::LabError;
 
-/// RAM is added for inputs in steps of this, so that packs of about one size share a
+/// RAM is added for inputs in steps of this size, so that pack files of similar size share a
 /// checkpoint.
 const RAM_STEP: u64 = 64 << 20;
 const PAGE: u64 = 4096;
 
-/// What the input files of a guest may have together.
+/// The largest total size of a guest's input files.
 pub const INPUTS_MAX: Bytes = Bytes(INPUTS_BYTES);
 
 /// The inputs of a lab's trials.
@@ -86,7 +86,7 @@ impl Inputs {
         Bytes(self.placed.iter().map(|(_, input)| input.len).sum())
     }
 
-    /// What is known of them.
+    /// Facts about them.
     pub(crate) fn facts(&self) -> &InputFacts {
         &self.facts
     }
@@ -101,7 +101,7 @@ impl Inputs {
         self.files.system.is_some()
     }
 
-    /// What the guest is told of them.
+    /// The inputs as the guest's order describes them.
     pub(crate) fn orders(&self) -> Vec<Input> {
         self.placed.iter().map(|(_, input)| input.clone()).collect()
     }
@@ -111,7 +111,7 @@ impl Inputs {
         self.in_guest.clone()
     }
 
-    /// Copies them into a region.
+    /// Copies the files into a region.
     ///
     /// # Errors
     /// When one cannot be read or has changed its length.

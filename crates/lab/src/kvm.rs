@@ -1,5 +1,5 @@
-//! Does KVM truly work here? Only a guest that boots answers that: the device exists on many
-//! cloud and CI machines where it does not.
+//! Tests whether KVM works here. Only booting a guest can tell: on many cloud and CI machines the
+//! device exists but does not work.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,18 +14,18 @@ use crate::machine::Use;
 use crate::memory::Backing;
 use crate::vm::{Happening, Vm};
 
-/// A guest that does not come up within this, does not come up.
+/// How long a guest may take to boot.
 const BOOT_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the probe found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kvm {
-    /// A guest booted under it, in this much wall time.
+    /// A guest booted under KVM.
     Works {
-        /// From start to its checkpoint.
+        /// Wall time from the start to the guest's checkpoint.
         boot: Duration,
     },
-    /// It is not to be had; real time in the lab is refused with this reason.
+    /// KVM is not usable. Trials in real time in the lab are refused with this reason.
     Unusable {
         /// Why.
         reason: String,
@@ -36,7 +36,7 @@ impl Lab {
     /// Boots this lab's guest under KVM.
     ///
     /// # Errors
-    /// When it was asked to stop; that KVM does not work is no error.
+    /// When it was asked to stop. A KVM that does not work is not an error.
     pub fn probe_kvm(&self, stop: &Stop) -> Result<Kvm, LabError> {
         let unusable = |reason: String| Ok(Kvm::Unusable { reason });
         let device = Path::new("/dev/kvm");

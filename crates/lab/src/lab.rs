@@ -25,15 +25,15 @@ use crate::profile::MachineProfile;
 use crate::session::{self, Carried};
 use crate::vm::Software;
 
-/// Virtual time after which a trial is given up, whatever it does: idle time costs nothing,
-/// so a trial that waits for ever would otherwise only end with its wall time.
+/// Virtual time after which a trial is always ended. Idle virtual time costs no wall time, so
+/// without this limit a trial that waits forever would end only at its wall time limit.
 const VIRTUAL_LIMIT: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
-/// Images and checkpoints kept, latest use first: one set for each of a few machines, with
-/// and without inputs.
+/// Images and checkpoints kept, the most recently used ones: enough for a few machines, with and
+/// without inputs.
 const KEPT: usize = 12;
 
-/// Where the software of a lab lies.
+/// The paths of a lab's software.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     /// The kernel, a bzImage.
@@ -66,7 +66,7 @@ impl Parts {
 #[derive(Debug)]
 pub struct Lab {
     parts: Parts,
-    /// The emulator that runs: a copy of the one in `parts`, where there can be one.
+    /// The emulator that runs trials: a copy of the one in `parts`, if a copy can be made.
     emulator: Qemu,
     /// The emulator that boots guests: the same with a clock of whole nanoseconds.
     boots: Qemu,
@@ -85,26 +85,26 @@ pub struct Lab {
     request_logs: Option<PathBuf>,
 }
 
-/// What may be asked of a single trial beside its specification.
+/// Options of a single trial in addition to its specification.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extras {
-    /// How much its disks may hold together; all the region has room for where `None`.
+    /// How much its disks may hold together; where `None`, as much as the region has room for.
     pub store_limit: Option<Bytes>,
-    /// Where that lies.
+    /// Where the contents of its disks are kept.
     pub backing: Backing,
-    /// Virtual time after which it is given up; a week where `None`.
+    /// Virtual time after which the trial is ended; a week where `None`.
     pub virtual_limit: Option<Nanos>,
-    /// Instructions that its kernel may execute without scheduling before it is taken for hung,
-    /// beside those of two virtual seconds; 2 × 10¹⁰ where `None`.
+    /// Instructions that its kernel may execute without scheduling before it counts as hung, in
+    /// addition to those of two virtual seconds; 2 × 10¹⁰ where `None`.
     pub patience: Option<u64>,
     /// Returns the request log of each disk.
     pub keep_requests: bool,
-    /// Instead of the trial: makes a system that can be booted of the packages that are the
-    /// input, and writes its archive here.
+    /// Instead of the trial: makes a bootable system from the packages given as input, and writes
+    /// its archive to this file.
     pub prepare_system: Option<PathBuf>,
     /// Instead of the trial: tries what its filesystem can do.
     pub capabilities: bool,
-    /// Makes it fail, to see what happens then.
+    /// Makes the trial fail on purpose, for tests.
     pub sabotage: Option<Sabotage>,
 }
 
@@ -113,7 +113,7 @@ impl Lab {
     /// workloads read.
     ///
     /// # Errors
-    /// When a part or an input cannot be read or does not do.
+    /// When a part or an input cannot be read or is not usable.
     pub fn open(
         parts: Parts,
         cache: &Path,
@@ -131,8 +131,8 @@ impl Lab {
             fine => copy_of(&parts.qemu, cache, fine)
                 .ok_or_else(|| profile.needs_fine_clock(&qemu_version))?,
         };
-        // The image's size decides the RAM and the RAM where the region lies, which the
-        // image has to name: with the region's place first assumed, at most two rounds.
+        // The image contains the region's address, which depends on the RAM, which depends on the
+        // image's size. Starting with an assumed address, this settles in at most two rounds.
         let mut machine = profile.machine(inputs.resident());
         let image = loop {
             let place = machine.region_base();
@@ -163,7 +163,7 @@ impl Lab {
         let machine_text = serde_json::to_vec(&machine)
             .map_err(|error| LabError::value("the machine", error.to_string()))?;
         let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
-        // Where an emulator lies is no part of the key: an exported lab is the same elsewhere.
+        // The emulator's path is not part of the key: an exported lab has the same key elsewhere.
         let placeless = Qemu::Host { path: PathBuf::from("emulator") };
         let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
             let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6, flush_clock: 7 };
@@ -201,22 +201,21 @@ impl Lab {
         })
     }
 
-    /// Runs the emulator as it was installed and not the quicker copy of it: to compare the two,
-    /// whose figures are the same.
+    /// Runs the emulator as installed instead of its quicker copy, to compare the two. Both give
+    /// the same figures.
     pub fn emulate_as_installed(&mut self) {
         self.emulator = self.parts.qemu.clone();
         self.boots = self.parts.qemu.clone();
     }
 
-    /// Whether the emulator that runs is a quicker copy of one that would do: the installed one
-    /// knows no fractions of a nanosecond.
+    /// Whether the lab runs a quicker copy that could be replaced with the installed emulator. A
+    /// copy with a fine clock cannot: the installed one knows no fractions of a nanosecond.
     #[must_use]
     pub fn counts_quickly(&self) -> bool {
         self.emulator != self.parts.qemu && self.profile.clock() == Clock::Whole
     }
 
-    /// Has every trial's request logs written into `directory`; they take part in nothing
-    /// else.
+    /// Makes every trial write its request logs into `directory`. This affects nothing else.
     pub fn keep_request_logs(&mut self, directory: PathBuf) {
         self.request_logs = Some(directory);
     }
@@ -226,8 +225,8 @@ impl Lab {
         self.request_logs.as_deref()
     }
 
-    /// The lab's id: equal only where kernel, emulator, guest's program, tools, machine and disks
-    /// are. Figures of different ids are not compared exactly.
+    /// The lab's id: equal only if kernel, emulator, guest program, tools, machine and disks are
+    /// equal. Figures of labs with different ids are not compared exactly.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -247,7 +246,7 @@ impl Lab {
         self.inputs.size()
     }
 
-    /// The mean size of a mail, 0 without a corpus.
+    /// Facts about its inputs, such as the mean size of a mail (0 without a corpus).
     pub(crate) fn input_facts(&self) -> &workload::InputFacts {
         self.inputs.facts()
     }
@@ -262,7 +261,7 @@ impl Lab {
         self.inputs.has_system()
     }
 
-    /// What it has of what filesystems need.
+    /// Which of the programs and modules that filesystems need this lab has.
     pub fn offer(&self) -> &Offer {
         &self.offer
     }
@@ -272,7 +271,7 @@ impl Lab {
         self.missing.iter().any(|missing| missing == program)
     }
 
-    /// Tools that filesystems or layouts want and this lab does not have.
+    /// Tools that filesystems or layouts need and this lab does not have.
     pub fn missing_tools(&self) -> &[String] {
         &self.missing
     }
@@ -287,7 +286,7 @@ impl Lab {
         &self.qemu_version
     }
 
-    /// Where its software lies.
+    /// The paths of its software.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
@@ -328,7 +327,7 @@ impl Lab {
         let order = self.order(spec, extras)?;
         let software = self.software();
         [&self.emulator, &self.boots].into_iter().for_each(emulator::used);
-        // A trial's time does not include making the checkpoint, which only the first may have to.
+        // A trial's time does not include making the checkpoint, which only the first trial does.
         let mut began = std::time::Instant::now();
         let mut resume = || {
             // Its digest is compared once for each lab that is opened.

@@ -1,9 +1,9 @@
 //! The lab: trials in a guest whose clock is virtual and whose disks are models.
 //!
-//! [`build`] gets kernel, tools and, where the host has none, QEMU; [`Lab`] is the testbed
-//! made of them. It needs no root and no KVM. It promises that equal spec, seed and lab give
-//! equal nanoseconds; it refuses to run what does not fit the machine's memory, and to
-//! offer emulation in real time as a measurement.
+//! [`build`] gets kernel, tools and, if the host has none, QEMU. [`Lab`] is the testbed made of
+//! them. It needs neither root nor KVM. Equal specification, seed and lab give figures that are
+//! equal to the nanosecond. The lab refuses trials that do not fit into the host's memory, and
+//! never reports emulation in real time as a measurement.
 
 mod apt;
 mod bench;

@@ -1,4 +1,4 @@
-//! The emulated machine: QEMU's and the kernel's options, and why each is there.
+//! The emulated machine: the options of QEMU and of the kernel, and the reason for each.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,9 +12,9 @@ use crate::error::LabError;
 use crate::tools;
 
 const GIB: u64 = 1 << 30;
-/// RAM above this lies beyond 4 GiB, where the shared region follows it.
+/// RAM beyond this size is mapped above 4 GiB, and the shared region follows it.
 const BELOW_4G_MAX: u64 = 2 * GIB;
-/// What QEMU itself takes beside the guest's RAM: translated code, its tables for the region.
+/// Memory that QEMU itself needs beside the guest's RAM: translated code, its tables for the region.
 pub(crate) const QEMU_OVERHEAD: Bytes = Bytes::from_mib(352);
 
 /// A program on the host, and what it needs to run.
@@ -36,7 +36,7 @@ pub enum Qemu {
 }
 
 impl Qemu {
-    /// The one of the packages unpacked at `root`.
+    /// The QEMU of the packages unpacked at `root`.
     pub(crate) fn unpacked(root: PathBuf) -> Qemu {
         let program = root.join("usr/bin/qemu-system-x86_64");
         Qemu::Unpacked { root, program }
@@ -118,27 +118,27 @@ pub(crate) struct Inherited {
 /// What a machine is started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// To boot and be saved; what it writes to its RAM goes to the file.
+    /// To boot and be saved: writes to its RAM go to the file.
     Checkpoint,
-    /// To be loaded, stopped at first, and run a trial; its RAM's file stays as it is.
+    /// To load a checkpoint, stopped at first, and run a trial: the file of its RAM is not changed.
     Trial,
     /// To boot under KVM, by the host's clock.
     RealTime,
 }
 
-/// What an instruction takes while a guest boots, as a power of two of nanoseconds, where it is not
-/// more by the machine itself. At a quarter of a nanosecond a boot took 45 s of the host's
-/// processor, 30 of them in loops that wait for time to pass; see
+/// The time of an instruction while a guest boots, as a power of two of nanoseconds, unless the
+/// machine's own is longer. With a quarter of a nanosecond, a boot took 45 s of the host's
+/// processor time, 30 of them in loops that wait for time to pass; see
 /// [`saved_clock`](crate::saved_clock).
 const BOOT_SHIFT: i8 = 3;
 
-/// What determines the emulated machine beside its software. All of it is part of a
-/// checkpoint's key.
+/// Everything that determines the emulated machine, apart from its software. All of it is part of
+/// a checkpoint's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// RAM.
     pub ram: Bytes,
-    /// What an instruction takes.
+    /// The virtual time of an instruction.
     #[serde(flatten)]
     pub price: Price,
 }
@@ -170,8 +170,8 @@ impl Default for Price {
 }
 
 impl Price {
-    /// Of `ns` nanoseconds, rounded to seven bits: less than 0.8 % off. `None` below 0.0625, and
-    /// above 63 where it is no power of two up to 1024.
+    /// The price of `ns` nanoseconds, rounded to seven bits: less than 0.8 % off. `None` below
+    /// 0.0625, and above 63 unless it is a power of two up to 1024.
     pub fn of(ns: f64) -> Option<Price> {
         let power = (-4..=10).find(|shift| 2f64.powi(i32::from(*shift)) == ns);
         if let Some(shift) = power {
@@ -180,7 +180,7 @@ impl Price {
         if !(0.0625..=63.0).contains(&ns) {
             return None;
         }
-        // Seven bits before the point, and so from 1/2 ns on at least one behind it.
+        // Seven bits for `times`, and a shift below 0, since a fine clock shifts to the right.
         let shift = ns.log2().floor() as i8 - 6;
         let shift = shift.min(-1);
         let mut price = Price { times: (ns * 2f64.powi(i32::from(-shift))).round() as u8, shift };
@@ -207,10 +207,10 @@ impl Machine {
         4 * GIB + (self.ram.0 - self.below_4g())
     }
 
-    /// What an instruction takes in an emulator that runs it for this.
+    /// The price of an instruction in an emulator that is started for this purpose.
     pub(crate) fn price_for(&self, purpose: Use) -> Price {
         match purpose {
-            // By an emulator that counts whole nanoseconds.
+            // The emulator that boots guests counts whole nanoseconds.
             Use::Checkpoint => {
                 let least = self.price.ns().log2().ceil() as i8;
                 Price { times: 1, shift: least.max(BOOT_SHIFT) }
@@ -237,30 +237,30 @@ impl Machine {
         let mut option = |name: &str, value: String| {
             command.arg(name).arg(value);
         };
-        // Of an emulator with a fine clock the shift goes the other way.
+        // An emulator with a fine clock shifts to the right, so the sign is the opposite.
         let shift = self.price_for(purpose).shift;
         let icount = format!("shift={},sleep=off", shift.unsigned_abs());
-        // One instruction takes what the emulator's copy says and idle time is skipped: no clock of the host is
-        // left. TCG with one thread keeps everything in one order.
+        // An instruction takes a fixed time and idle time is skipped, so no clock of the host plays
+        // a part. TCG with one thread keeps everything in one order.
         match purpose {
             Use::Checkpoint | Use::Trial => {
                 preload = Some(format!("/proc/self/fd/{}", inherited.flush_clock));
-                // Room for all the code of a system that boots: with 64 MiB it was thrown away and
-                // translated again, which took a boot 38.9 s of the host's processor, not 33.3.
+                // Room for all the translated code of a booting system. With 64 MiB, code was
+                // dropped and translated again: a boot took 38.9 s of processor time, not 33.3.
                 option("-accel", "tcg,thread=single,tb-size=256".to_owned());
-                // Recording (to nowhere) is for its lock: without it QEMU's main thread may
-                // look at a processor that is about to halt before its last instructions
-                // were counted, and skip idle time from the wrong moment. Seen as a few
-                // nanoseconds of difference in one of three runs on a busy host.
+                // Recording (to /dev/null) is on for the sake of its lock. Without the lock, QEMU's
+                // main thread may look at a processor that is about to halt before its last
+                // instructions were counted, and skip idle time from the wrong moment. That made a
+                // few nanoseconds of difference in one of three runs on a busy host.
                 option("-icount", format!("{icount},rr=record,rrfile=/dev/null"));
             }
             Use::RealTime => option("-accel", "kvm".to_owned()),
         }
-        // Whatever QEMU draws at random.
+        // The seed of QEMU's own random numbers.
         option("-seed", "1".to_owned());
         option("-rtc", "base=2020-01-01,clock=vm".to_owned());
-        // `rep movsb` counts an instruction a byte: without ERMS and FSRM the kernel copies
-        // in words. Without RDRAND the kernel's random numbers come from the trial's seed.
+        // `rep movsb` counts as one instruction per byte. Without ERMS and FSRM the kernel copies
+        // whole words instead. Without RDRAND its random numbers come from the trial's seed.
         let processor = match purpose {
             Use::Checkpoint | Use::Trial => "max,-erms,-fsrm,-rdrand,-rdseed",
             Use::RealTime => "host",
@@ -269,7 +269,7 @@ impl Machine {
         option("-smp", "1".to_owned());
         option("-machine", format!("q35,max-ram-below-4g={}", self.below_4g()));
         option("-m", format!("{}M", total >> 20));
-        // The second node is the shared region, behind all RAM and cut off by `mem=`.
+        // The second NUMA node is the shared region: behind all RAM, and hidden by `mem=`.
         let share = if purpose == Use::Trial { "off" } else { "on" };
         option(
             "-object",
@@ -292,19 +292,19 @@ impl Machine {
         option("-chardev", "stdio,id=debug,signal=off".to_owned());
         option("-chardev", format!("socket,id=monitor,fd={}", inherited.monitor));
         option("-mon", "chardev=monitor,mode=control".to_owned());
-        // The guest asks for a checkpoint by way of this device.
+        // The guest requests a checkpoint through this watchdog device.
         option("-device", "ib700".to_owned());
         option("-action", "watchdog=pause".to_owned());
         option("-kernel", kernel.display().to_string());
         option("-initrd", initramfs.display().to_string());
         option("-append", self.kernel_options());
         if purpose == Use::Trial {
-            // The state of devices alone comes without the head a whole machine's has.
+            // The saved state of the devices lacks the header that a whole machine's state has.
             command.args(["-S", "-global", "migration.send-configuration=off"]);
             command.arg("-incoming").arg(format!("fd:{}", inherited.devices));
         }
         command.args(["-nodefaults", "-no-user-config", "-no-reboot"]);
-        // A user's own would take part in what the emulator does.
+        // A preloaded library of the user's would change what the emulator does.
         match preload {
             Some(library) => command.env("LD_PRELOAD", library),
             None => command.env_remove("LD_PRELOAD"),
@@ -315,8 +315,8 @@ impl Machine {
     fn kernel_options(&self) -> String {
         let base = self.region_base();
         let mut options = format!("{REGION_OPTION}{base}:{REGION_BYTES} mem={base}");
-        // On a tmpfs, the kernel's default, the initramfs would have half of the memory and
-        // what does not fit would be missing without a word.
+        // On a tmpfs, the kernel's default, the initramfs could use only half of the memory, and
+        // files that do not fit would be missing without an error.
         options.push_str(" rootfstype=ramfs");
         options.push_str(
             " numa=off console=null quiet panic=-1 oops=panic unknown_nmi_panic nokaslr \

@@ -1,25 +1,25 @@
-//! A clock in which an instruction takes any time.
+//! A clock in which an instruction may take a fraction of a nanosecond.
 //!
-//! With `-icount shift=N` an instruction takes 2^N ns, one at least: QEMU shifts its count of
-//! instructions to the left. A processor of today executes several in a nanosecond, and no power of
-//! two of them. In the copy the count is multiplied by a number that is written into the code, and
-//! the shift goes to the right: `shift=N` means `times` × 2^-N ns. Three functions know of it:
+//! With `-icount shift=N` an instruction takes 2^N ns, at least 1 ns: QEMU shifts its instruction
+//! count to the left. A current processor executes several instructions in a nanosecond, and not
+//! exactly a power of two. In the copy, the count is multiplied by a constant in the code and then
+//! shifted to the right: `shift=N` means `times` × 2^-N ns. Three functions are changed:
 //!
 //! * `icount_get` and `icount_to_ns` turn a count into time.
-//! * `icount_round` turns the time until the next timer into a count of instructions. It also has to
-//!   know how much of a nanosecond has passed: with the time alone a timer would come up to a
-//!   nanosecond late whenever something asynchronous ended a budget, at moments that depend on the
-//!   host. Seen: two values of the workload `tree` on btrfs. With the count it is exact: with
-//!   `now = count × times >> N` the timer is due at the least count whose time is `now + time`.
-//!   That takes more room than its old code has: it lies where a command of the human monitor was,
-//!   which nothing here talks to.
+//! * `icount_round` turns the time until the next timer into a number of instructions. It also has
+//!   to know which fraction of a nanosecond has passed. From the time alone, a timer would come up
+//!   to a nanosecond late whenever something asynchronous ended a budget, at moments that depend on
+//!   the host: the workload `tree` on btrfs gave two different values. The count makes it exact:
+//!   with `now = count × times >> N` the timer is due at the least count whose time is
+//!   `now + time`. The new code is longer than the old, so it is placed in the function of a
+//!   command of QEMU's human monitor, which the lab never uses.
 //!
-//! Nothing is divided by anything afterwards: timers of kernel and disks are in nanoseconds as
-//! before. Where a place is not found exactly as it is known, there is no such copy.
+//! Kernel and disk timers stay in nanoseconds; nothing has to be converted back. If one of these
+//! places does not look exactly as expected, no copy is made.
 //!
-//! A limit of QEMU stays: it lets a guest run for 2^31 ns without any timer at most, which are
-//! now more instructions than its record of them has bits for. A guest that schedules has a timer
-//! every 4 ms; one that does not for two seconds of virtual time is ended as hung.
+//! A limit of QEMU remains: it lets a guest run for at most 2^31 ns without any timer, and that is
+//! now more instructions than its counter has bits for. A guest that schedules has a timer every
+//! 4 ms; a guest that does not schedule for two seconds of virtual time is ended as hung.
 
 use super::Change;
 use crate::elf::{Elf, Function};
@@ -34,11 +34,11 @@ const BRANCH_TARGET: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
 /// What clears registers before a function returns, since Debian 13.
 const CLEARED: [&[u8]; 2] = [&[0x31, 0xd2, 0x31, 0xc9, 0x31, 0xf6], &[0x31, 0xc9, 0x31, 0xff]];
 const RETURN: u8 = 0xc3;
-/// In whose place the new `icount_round` lies: `info mem` of the human monitor.
+/// The function that the new `icount_round` overwrites: `info mem` of the human monitor.
 const UNUSED: &str = "hmp_info_mem";
 
-/// What makes the clock of this price, `times` × 2^-shift ns an instruction; `None` where a place is
-/// not found exactly once. `times` is from 1 to 127.
+/// The changes that make an instruction take `times` × 2^-shift ns; `None` where a place is not
+/// found exactly once. `times` is from 1 to 127.
 pub(super) fn finer(program: &[u8], elf: &Elf<'_>, times: u8) -> Option<Vec<Change>> {
     let mut all = vec![get(program, elf, times)?, to_time(program, elf, times)?];
     all.extend(round(program, elf, times)?);
@@ -49,7 +49,7 @@ fn code(program: &[u8], function: Function) -> Option<&[u8]> {
     program.get(function.offset..function.offset.checked_add(function.len)?)
 }
 
-/// A function from behind its mark of a branch target on.
+/// A function without the branch target instruction at its start.
 fn body(program: &[u8], elf: &Elf<'_>, name: &str) -> Option<Function> {
     let mut function = elf.function(name)?;
     if code(program, function)?.starts_with(&BRANCH_TARGET) {
@@ -61,8 +61,8 @@ fn body(program: &[u8], elf: &Elf<'_>, name: &str) -> Option<Function> {
     Some(function)
 }
 
-/// The change that writes `new` over the end of a function from `at` bytes into it on; `None` where
-/// it reaches beyond the function and the padding behind.
+/// The change that overwrites the end of a function with `new`, starting `at` bytes into it; `None`
+/// where `new` does not fit into the function and the padding behind it.
 fn ending(program: &[u8], function: Function, at: usize, new: Vec<u8>) -> Option<Change> {
     let start = function.offset.checked_add(at)?;
     let end = function.offset.checked_add(function.len)?;
@@ -72,13 +72,13 @@ fn ending(program: &[u8], function: Function, at: usize, new: Vec<u8>) -> Option
     padding.iter().all(is_padding).then_some((start, new))
 }
 
-/// `rest` without what clears registers, and the return at its end.
+/// `rest` without the return at its end and the instructions before it that clear registers.
 fn before_return(rest: &[u8]) -> Option<&[u8]> {
     let rest = rest.strip_suffix(&[RETURN])?;
     Some(CLEARED.iter().find_map(|cleared| rest.strip_suffix(*cleared)).unwrap_or(rest))
 }
 
-/// The new end of `icount_get`, from where it has the count in `%rax` on.
+/// The new end of `icount_get`, from the point at which the count is in `%rax`.
 fn get(program: &[u8], elf: &Elf<'_>, times: u8) -> Option<Change> {
     // pop %rbx; add %rsi, %rax: the nanoseconds to be added.
     const REST: [u8; 4] = [0x5b, 0x48, 0x01, 0xf0];
@@ -111,13 +111,13 @@ fn to_time(program: &[u8], elf: &Elf<'_>, times: u8) -> Option<Change> {
     ending(program, function, 0, new)
 }
 
-/// How far `to` is from the end of an instruction, as instructions have it.
+/// The distance from the end of an instruction to `to`, encoded as an operand.
 fn distance(end: u64, to: u64) -> Option<[u8; 4]> {
     let distance = i64::try_from(to).ok()?.checked_sub(i64::try_from(end).ok()?)?;
     Some(i32::try_from(distance).ok()?.to_le_bytes())
 }
 
-/// Where `pattern` stands, if it stands there once.
+/// The offset of `pattern`, if it occurs exactly once.
 fn only(code: &[u8], pattern: &[u8]) -> Option<usize> {
     let mut found =
         code.windows(pattern.len()).enumerate().filter(|(_, window)| *window == pattern);
@@ -127,8 +127,8 @@ fn only(code: &[u8], pattern: &[u8]) -> Option<usize> {
     }
 }
 
-/// The address that an instruction at `at` with this prefix refers to, relative to where it
-/// ends; the only one with this prefix in the function.
+/// The address that the only instruction with this prefix in the function refers to. The operand
+/// is relative to the instruction's end.
 fn referred(program: &[u8], function: Function, prefix: &[u8]) -> Option<u64> {
     let code = code(program, function)?;
     let at = only(code, prefix)?;
@@ -137,7 +137,7 @@ fn referred(program: &[u8], function: Function, prefix: &[u8]) -> Option<u64> {
     end.checked_add_signed(i64::from(i32::from_le_bytes(operand.try_into().ok()?)))
 }
 
-/// The new `icount_round` in the place of a function that nobody calls, and the jump to it.
+/// The new `icount_round`, in the place of [`UNUSED`], and the jump to it.
 fn round(program: &[u8], elf: &Elf<'_>, times: u8) -> Option<[Change; 2]> {
     // Adds 2^SHIFT - 1, shifts to the right and returns.
     const ROUND_UP: [u8; 17] =
@@ -149,7 +149,7 @@ fn round(program: &[u8], elf: &Elf<'_>, times: u8) -> Option<[Change; 2]> {
         return None;
     }
     let shift = referred(program, function, &LOAD_SHIFT)?;
-    // What icount_update adds to and stores again is the count of executed instructions.
+    // The variable that icount_update increases is the count of executed instructions.
     let update = elf.function("icount_update")?;
     let count = referred(program, update, &[0x48, 0x89, 0x05])?;
     if referred(program, update, &[0x48, 0x03, 0x05])? != count {
@@ -170,7 +170,8 @@ fn round(program: &[u8], elf: &Elf<'_>, times: u8) -> Option<[Change; 2]> {
     new.extend([0xb9, times, 0, 0, 0]); // mov $TIMES, %ecx
     new.extend([0x48, 0xf7, 0xf1]); // div %rcx: the least count by then
     new.extend([0x48, 0x29, 0xf0]); // sub %rsi, %rax: how many are left
-    // A timer that is due now leaves none, not the part of a nanosecond that has passed.
+    // For a timer that is due now, 0 instructions are left, whatever fraction of the nanosecond
+    // has passed.
     new.extend([0x48, 0x0f, 0x48, 0xc7]); // cmovs %rdi, %rax: nothing
     new.push(RETURN);
     let mut jump = vec![0xe9]; // jmp PLACE

@@ -1,18 +1,18 @@
-//! A clock for the emulator's cache of page tables that does not depend on the host.
+//! A clock for the emulator's TLB that does not depend on the host.
 //!
-//! QEMU keeps what it found in a guest's page tables in a table of its own, and gives that
-//! another size when it is flushed: a smaller one if it was little used for 100 ms of the host's
-//! time. That is not only a matter of speed. What falls out of the table is looked up in the page
-//! tables again, which marks the page as accessed, as a processor does. Linux takes these marks
-//! away without a flush when it looks for memory to give back, so that which pages it keeps, and
-//! so what it reads again, followed the host's load. Seen: `varmail` on ZFS with 1 GiB, of whose
-//! request log there were two, one on a quiet host and the other on a busy one; with this clock
-//! 24 of 24 were equal on each.
+//! QEMU caches the guest's page table entries in a software TLB. At each flush it may resize the
+//! TLB: it becomes smaller if it was little used for 100 ms of the host's time. That affects more
+//! than speed. An entry that falls out of the TLB is looked up in the page tables again, and this
+//! marks the page as accessed, as a processor does. When Linux reclaims memory, it clears these
+//! marks without a TLB flush. So the host's load decided which pages Linux kept, and therefore what
+//! it read again. `varmail` on ZFS with 1 GiB gave two different request logs, one on a quiet host
+//! and one on a busy host; with this clock 24 of 24 were equal on each.
 //!
-//! So a small library that is loaded before the C library answers `gettimeofday`, which QEMU
-//! asks at each flush, by the number of calls of its thread: the same in each run. The thread
-//! that starts QEMU still gets the time of day. QEMU asks nothing else of it: the guest's clock
-//! counts instructions, and the emulated hardware's clock follows the guest's.
+//! A small library that is loaded before the C library replaces `gettimeofday`, which QEMU calls at
+//! each flush. Its answer depends only on the number of calls that the thread has made, so it is
+//! the same in each run. The thread that starts QEMU still gets the time of day. QEMU uses that
+//! function for nothing else: the guest's clock counts instructions, and the emulated hardware's
+//! clock follows the guest's.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,9 +21,10 @@ use rustix::fs::MemfdFlags;
 
 /// The library.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/flush_clock.so"));
-/// What it is made from: all that figures depend on. Its bytes depend on the compiler as well.
+/// The library's source code. Figures depend on it alone; the library's bytes also depend on the
+/// compiler.
 pub(crate) const SOURCE: &str = include_str!("../../preload/flush_clock.rs");
-/// What it is called among the files a process has mapped.
+/// Its name in the list of files that a process has mapped.
 const NAME: &str = "fstrial-flush-clock";
 
 /// The library as a file in memory, to be named in `LD_PRELOAD`.

@@ -1,23 +1,23 @@
 //! A QEMU that counts instructions without making the host's processor wait.
 //!
-//! With `-icount` each block of translated code begins by taking its length off a counter: it
-//! loads 32 bits, of which the lower half counts and the upper half is set by whoever wants the
-//! processor to stop, and stores the lower 16. The next block's load then spans what that store
-//! wrote and what it did not, and a processor cannot forward such a store to such a load: it
-//! waits until the store has reached the cache, in each block. Storing all 32 bits, as the
-//! counter was checked not to be negative, writes the same values without the wait. Nothing else
-//! in the code that runs or in what is counted changes: figures are the same to the nanosecond,
-//! which `tests/guest/main.rs` compares. What is gained depends on how short the blocks are:
-//! unpacking 7,713 mails into one directory of ext2, a search in short loops, took 38 s instead of
-//! 98; the work of `lab bench`, which waits for its disk, took 1.05 to 1.25 times as long without.
+//! With `-icount`, each block of translated code begins by subtracting its length from a counter.
+//! It loads 32 bits: the lower half is the counter, and a thread that wants the processor to stop
+//! sets the upper half. It stores only the lower 16 bits. The next block's load then covers more
+//! than that store wrote. A processor cannot forward such a store to such a load: in every block it
+//! waits until the store has reached the cache. Storing all 32 bits avoids the wait and writes the
+//! same values, since the counter was just checked not to be negative. Nothing else changes in the
+//! code that runs or in what is counted: figures are the same to the nanosecond, which
+//! `tests/guest/main.rs` verifies. The gain depends on how short the blocks are. Unpacking 7,713
+//! mails into one directory of ext2, a search in short loops, took 38 s instead of 98; the work of
+//! `lab bench`, which waits for its disk, took 1.05 to 1.25 times as long without the change.
 //!
-//! What the 16 bits are for: a request to stop that another thread makes between a block's load
-//! and its store is not overwritten. With 32 bits it can be, and the processor stops when the
-//! counter has run out, at most 65,536 instructions later, since the request is also kept
-//! elsewhere. Requests of devices come from the processor's own thread and are never between
-//! the two. No other thread has any say in what happens inside a trial.
+//! QEMU stores only 16 bits so that a stop request from another thread, made between a block's load
+//! and its store, is not overwritten. With 32 bits it can be overwritten. The request is also kept
+//! elsewhere, so the processor then stops when the counter has run out, at most 65,536 instructions
+//! later. Requests of devices come from the processor's own thread and never fall between load and
+//! store. No other thread influences what happens inside a trial.
 //!
-//! Where the instruction is not found, the emulator counts as it did, which is only slower.
+//! If the instruction is not found, the emulator is left as it is, which is only slower.
 
 use super::Change;
 use crate::elf::{Elf, Function};
@@ -25,15 +25,15 @@ use crate::elf::{Elf, Function};
 /// QEMU's function that translates a block, from its counting to its end.
 const TRANSLATOR: &str = "translator_loop";
 
-/// What makes the counter's store 32 bits wide; `None` where that store is not found exactly
-/// once.
+/// The change that makes the counter's store 32 bits wide; `None` where that store is not found
+/// exactly once.
 pub(super) fn without_wait(program: &[u8], elf: &Elf<'_>) -> Option<Change> {
     let translator = elf.function(TRANSLATOR)?;
     called_by_name(program, elf, translator).or_else(|| by_number(program, translator))
 }
 
-/// Since QEMU 8.1 there is a function for each kind of store: the translator's one call of
-/// `tcg_gen_st16_i32` becomes a call of `tcg_gen_st_i32`, which takes the same.
+/// Since QEMU 8.1 there is a function for each kind of store: the translator's only call of
+/// `tcg_gen_st16_i32` becomes a call of `tcg_gen_st_i32`, which takes the same arguments.
 fn called_by_name(program: &[u8], elf: &Elf<'_>, translator: Function) -> Option<Change> {
     const CALL: u8 = 0xe8;
     const LEN: u64 = 5;
@@ -58,9 +58,9 @@ fn called_by_name(program: &[u8], elf: &Elf<'_>, translator: Function) -> Option
     }
 }
 
-/// Before, the kind of an operation is a number in a register: in
-/// `mov $14, %edi; mov $OFFSET, %rcx` 14 is a store of 16 bits and 15 one of 32, as in
-/// `tcg-opc.h`. That it is the counter's is seen by a load of 32 bits, 12, at the same offset.
+/// Before QEMU 8.1, the kind of an operation is a number in a register. In
+/// `mov $14, %edi; mov $OFFSET, %rcx`, 14 is a store of 16 bits and 15 a store of 32 bits, as in
+/// `tcg-opc.h`. The counter's store is the one with a load of 32 bits (12) at the same offset.
 fn by_number(program: &[u8], translator: Function) -> Option<Change> {
     const LOAD: [u8; 5] = [0xbf, 12, 0, 0, 0];
     const STORE_16: [u8; 5] = [0xbf, 14, 0, 0, 0];
@@ -74,7 +74,7 @@ fn by_number(program: &[u8], translator: Function) -> Option<Change> {
             let rest = code.get(at..)?.strip_prefix(&operation)?;
             let near = rest.get(..NEAR)?.windows(OFFSET.len() + 4);
             let offset = near.filter_map(|window| window.strip_prefix(&OFFSET)).next()?;
-            // Before the processor's registers: what belongs to QEMU and not to the guest.
+            // A negative offset: data of QEMU's own, which lies before the guest's registers.
             (offset[3] == 0xff).then(|| (at, offset.to_vec()))
         })
     };

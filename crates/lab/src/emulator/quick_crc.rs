@@ -1,13 +1,13 @@
-//! A QEMU that computes checksums as the host's processor can.
+//! A QEMU that computes checksums with the host's CRC32C instruction.
 //!
-//! The guest's kernel takes CRC32C with the instruction that processors have for it, and ext4, xfs and
-//! btrfs checksum all they write about files with it. QEMU emulates that instruction bit by bit: 64
-//! turns of a loop for each 8 bytes, 6 % of all processor time of appending records to a file of
-//! ext4. The copy executes the same instruction of the host instead, which gives the same
-//! result. Neither figures nor counted instructions change.
+//! The guest's kernel computes CRC32C with the processor's instruction for it; ext4, xfs and btrfs
+//! checksum all their metadata this way. QEMU emulates that instruction bit by bit, in a loop of 64
+//! rounds for each 8 bytes. That was 6 % of all processor time when records were appended to a file
+//! on ext4. The copy executes the host's instruction instead, which gives the same result. Neither
+//! figures nor counted instructions change.
 //!
-//! Where the function is not found as it is known, or the host has no such instruction, nothing
-//! is changed, which is only slower.
+//! If the function does not look as expected, or the host has no such instruction, nothing is
+//! changed, which is only slower.
 
 use super::Change;
 
@@ -21,7 +21,7 @@ const BIT_BY_BIT: [u8; 76] = [
     0x48, 0x0f, 0x44, 0xc6, 0x83, 0xe9, 0x01, 0x73, 0xe5, 0xc3,
 ];
 
-/// The same in as few instructions as there are widths.
+/// The same function with one CRC instruction for each width.
 const AT_ONCE: [u8; 41] = [
     0x89, 0xf8, // mov %edi, %eax
     0x83, 0xfa, 0x20, // cmp $32, %edx
@@ -35,8 +35,8 @@ const AT_ONCE: [u8; 41] = [
     0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xc6, 0xc3, // 64: crc32q %rsi, %rax; ret
 ];
 
-/// What makes the emulated instruction the host's own; `None` where it is not found exactly once, or
-/// the host has none.
+/// The change that makes QEMU use the host's instruction; `None` where the function is not found
+/// exactly once, or the host has no such instruction.
 pub(super) fn as_the_host_does(program: &[u8]) -> Option<Change> {
     if !std::is_x86_feature_detected!("sse4.2") {
         return None;

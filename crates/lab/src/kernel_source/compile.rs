@@ -1,4 +1,4 @@
-//! Compiling: what it takes, the same for everyone, and what it says when it fails.
+//! Compiles a kernel, in the same environment for everyone, and reports what fails.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::error::LabError;
 
 /// The kernel, in what is kept.
 pub(super) const IMAGE: &str = "vmlinuz";
-/// What the kernel's makefiles call, and what unpacks and patches its sources.
+/// Programs that the kernel's makefiles call, and those that unpack and patch its sources.
 const PROGRAMS: [&str; 15] = [
     "make", "gcc", "ld", "strip", "flex", "bison", "bc", "perl", "awk", "sed", "grep", "find",
     "tar", "xz", "patch",
@@ -20,7 +20,7 @@ const PROGRAMS: [&str; 15] = [
 const LIBRARY: &str = "libelf-dev";
 const HEADERS: [&str; 2] = ["/usr/include/libelf.h", "/usr/include/libelf/libelf.h"];
 
-/// The compiler and linker that there are, as they name themselves: other ones make another
+/// The installed compiler and linker, as they report themselves: different ones make a different
 /// kernel.
 ///
 /// # Errors
@@ -50,8 +50,8 @@ pub(super) fn compiler() -> Result<String, LabError> {
     Ok(versions.join(", "))
 }
 
-/// `make` in a tree. The same name, time and settings for everyone, and nothing of this user's
-/// surroundings: two builds of the same sources are the same lab.
+/// `make` in a tree. Uses the same name, time and settings for everyone, and nothing from the
+/// user's environment, so that two builds of the same sources give the same lab.
 pub(super) fn make(tree: &Path) -> Command {
     let kept = |name: &str| std::env::var_os(name).map(|value| (OsString::from(name), value));
     let mut command = Command::new("make");
@@ -64,15 +64,15 @@ pub(super) fn make(tree: &Path) -> Command {
         .env("KBUILD_BUILD_USER", "fstrial")
         .env("KBUILD_BUILD_HOST", "lab")
         .env("SOURCE_DATE_EPOCH", "1577836800")
-        // Set, if to nothing: else a tree that is under version control gets a `+`.
+        // Set, though empty: otherwise the release of a tree under version control gets a `+`.
         .env("LOCALVERSION", "")
-        // Made in its own tree, a kernel knows its sources by paths from there.
+        // Building inside the tree makes all source paths in the kernel relative to it.
         .arg("ARCH=x86_64")
         .current_dir(tree);
     command
 }
 
-/// Compiles the kernel and its modules; goes on where a build was ended.
+/// Compiles the kernel and its modules; continues an interrupted build.
 pub(super) fn compile(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     let tree = site.tree();
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -116,11 +116,11 @@ pub(super) fn compile(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     })
 }
 
-/// How many faults of a compiler are shown.
+/// How many compiler errors are shown.
 const FAULTS: usize = 6;
 
-/// Whether a line of a build tells what went wrong; with several processors at work, the
-/// last lines tell of others.
+/// Whether a line of a build's output reports an error. With several jobs at once, the last lines
+/// may belong to jobs that did not fail.
 fn is_fault(line: &str) -> bool {
     [": error:", ": fatal error:", "undefined reference", "ERROR: modpost:", "undefined!"]
         .iter()
@@ -135,7 +135,7 @@ pub(super) fn install(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     }
     std::fs::create_dir_all(&result).map_err(LabError::at("create", &result))?;
     let mut command = make(&tree);
-    // Which module needs which stands in the modules themselves.
+    // No depmod: the modules themselves say which others they need.
     command.args(["modules_install", "INSTALL_MOD_STRIP=1", "DEPMOD=true"]);
     run(command.arg(format!("INSTALL_MOD_PATH={}", result.display())), |_| {})?;
     let image = tree.join("arch/x86/boot/bzImage");
@@ -143,13 +143,13 @@ pub(super) fn install(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     let modules = result.join("lib/modules");
     let modules = modules.join(only_entry(&modules)?);
     for link in ["build", "source"] {
-        // They lead to a tree that goes.
+        // These links lead to the build tree, which is removed.
         let _ = std::fs::remove_file(modules.join(link));
     }
     Ok(())
 }
 
-/// The one thing in a directory: the release, in `lib/modules`.
+/// The only entry of a directory: the release, in `lib/modules`.
 pub(super) fn only_entry(directory: &Path) -> Result<OsString, LabError> {
     let mut entries = std::fs::read_dir(directory).map_err(LabError::at("read", directory))?;
     match (entries.next(), entries.next()) {

@@ -1,9 +1,9 @@
-//! A kernel compiled for the lab: Debian's source of a version or a tree of one's own, with
-//! patches and settings of one's own. Without root; what was compiled is kept in the cache by all
-//! it depends on, and a build that was ended goes on where it was.
+//! Compiles a kernel for the lab, from Debian's source of a version or from the user's own tree,
+//! with the user's patches and settings. It needs no root. The result is kept in the cache under a
+//! key of everything it depends on. An interrupted build is continued.
 //!
-//! The work is done in `built/kernel-KEY.begun`, of which there is one at most: the tree with
-//! its patches, in which `make` runs, so that no path of this machine comes into the kernel.
+//! The work is done in `built/kernel-KEY.begun`, of which there is at most one. It holds the
+//! patched tree, in which `make` runs, so that no path of this machine gets into the kernel.
 
 mod compile;
 mod patches;
@@ -26,33 +26,34 @@ use patches::Patch;
 use settings::Setting;
 pub use tree::SourceTree;
 
-/// Changes when another recipe makes another kernel of the same sources.
+/// To be changed whenever a change in this module makes a different kernel from the same sources.
 const RECIPE: &[u8] = b"1";
-/// Below the lab: where the kernel lies.
+/// The kernel's directory, relative to the lab's.
 const PLACE: &str = "kernel-built";
-/// What a build takes on disk while it lasts: 1.6 GB of sources, as much again for the largest
-/// versions with what is compiled.
+/// Disk space that a build needs until it is done: 1.6 GB for the sources, and for the largest
+/// versions as much again for compiled files.
 const ROOM: Bytes = Bytes::from_gib(4);
 
 /// A kernel to compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelSource {
-    /// Of which sources.
+    /// Its sources.
     pub tree: SourceTree,
     /// Unified diffs for `patch -p1`, or directories of them, in the order in which they apply.
     pub patches: Vec<PathBuf>,
-    /// Files of settings (`CONFIG_EXT4_FS=m`) on top of the shipped ones; of two the later counts.
+    /// Files of settings (`CONFIG_EXT4_FS=m`), applied after the shipped ones; the last value of an
+    /// option counts.
     pub settings: Vec<PathBuf>,
 }
 
-/// What was asked for, read and looked at: nothing was made yet.
+/// A kernel to compile, after its inputs have been read and checked. Nothing was made yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     tree: SourceTree,
     patches: Vec<Patch>,
-    /// The shipped settings and those of one's own, as `make` reads them.
+    /// The shipped settings and the user's own, as `make` reads them.
     configuration: String,
-    /// Those of one's own, every one of which has to take.
+    /// The user's own settings, every one of which has to take effect.
     wanted: Vec<Setting>,
     setting_files: Vec<String>,
     compiler: String,
@@ -65,7 +66,7 @@ pub(crate) struct Compiled {
     pub(crate) kernel: PathBuf,
     /// Its modules, likewise.
     pub(crate) modules: PathBuf,
-    /// Tells it from others of the same version.
+    /// Distinguishes it from other kernels of the same version.
     pub(crate) key: String,
     /// What it was made of, one line.
     pub(crate) made_of: String,
@@ -74,7 +75,7 @@ pub(crate) struct Compiled {
 }
 
 impl KernelSource {
-    /// Looks at all that is given, and for the programs that compile it.
+    /// Reads and checks all inputs, and looks for the programs that compile a kernel.
     ///
     /// # Errors
     /// When a file or a program is missing, or a file is not what it should be.
@@ -105,7 +106,8 @@ impl KernelSource {
     }
 }
 
-/// Has the kernel of this plan in `work`, an unfinished lab: compiled, or kept from before.
+/// Puts the kernel of this plan into `work`, an unfinished lab: a kept one, or else a newly
+/// compiled one.
 ///
 /// # Errors
 /// Each step's own: which hunk, which option, which file of the sources, and what to do.
@@ -150,8 +152,9 @@ pub(crate) fn build(
 
 type Step = fn(&mut Site<'_, '_>) -> Result<(), LabError>;
 
-/// What is done, in order. Each finds out itself what of it was done before; with each, whether
-/// what there is when it fails is of use to another build: the same patches never fit later on.
+/// The steps, in order. Each step finds out by itself what an earlier build has already done. The
+/// flag says whether to keep the partial result if the step fails: after a patch that does not fit
+/// it is useless, since the same patch will never fit.
 const STEPS: [(Step, bool); 4] = [
     (unpack_and_patch, false),
     (configure, false),
@@ -165,7 +168,7 @@ struct Site<'a, 's> {
     origin: &'a tree::Origin,
     source: &'a mut Source<'s>,
     begun: PathBuf,
-    /// Whether the tree was unpacked now, not in a build that was ended.
+    /// Whether this build unpacked the tree, rather than an interrupted one before it.
     tree_made: bool,
 }
 
@@ -200,7 +203,7 @@ fn unpack_and_patch(site: &mut Site<'_, '_>) -> Result<(), LabError> {
         );
         return Err(LabError::value(begun.display().to_string(), problem));
     }
-    // Whole with all patches, or not at all.
+    // The tree appears under its name only when it is complete, with all patches.
     let half = begun.join("half");
     if half.exists() {
         std::fs::remove_dir_all(&half).map_err(LabError::at("remove", &half))?;
@@ -244,7 +247,7 @@ fn configure(site: &mut Site<'_, '_>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// One build that was ended is kept: that of these sources, which goes on.
+/// Removes the work of all interrupted builds but `begun`, which is being continued.
 fn forget_others(built: &Path, begun: &Path) -> Result<(), LabError> {
     for entry in std::fs::read_dir(built).map_err(LabError::at("read", built))?.flatten() {
         let path = entry.path();
@@ -255,7 +258,7 @@ fn forget_others(built: &Path, begun: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes compiled kernels but those with these keys, and builds that were ended.
+/// Removes interrupted builds, and all compiled kernels but those with these keys.
 ///
 /// # Errors
 /// When one cannot be removed.
@@ -272,7 +275,7 @@ pub(crate) fn forget_all_but(cache: &Path, keys: &[String]) -> Result<(), LabErr
 }
 
 impl Plan {
-    /// A name for all that the kernel depends on.
+    /// A key of everything that the kernel depends on.
     fn key(&self, origin: &str) -> String {
         let mut parts = vec![RECIPE, self.compiler.as_bytes(), origin.as_bytes()];
         parts.push(self.configuration.as_bytes());

@@ -1,4 +1,4 @@
-//! Patches of one's own: read when they are named, applied to a tree that is a copy.
+//! The user's own patches: read and checked first, and later applied to a copy of the tree.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::building::run;
 use crate::error::LabError;
 
-/// A patch, as it is applied.
+/// A patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Patch {
     /// The file's name, without its directory.
@@ -16,10 +16,11 @@ pub(super) struct Patch {
     pub(super) text: Vec<u8>,
 }
 
-/// Reads a patch, or all of a directory: those that its file `series` lists, else by name.
+/// Reads a patch, or all patches of a directory: those listed in its file `series`, or else all, in
+/// order of their names.
 ///
 /// # Errors
-/// When there is none, or it is no unified diff.
+/// When there is no patch, or one is not a unified diff.
 pub(super) fn read(path: &Path) -> Result<Vec<Patch>, LabError> {
     let files = match path.is_dir() {
         true => of_directory(path)?,
@@ -76,7 +77,7 @@ fn read_one(path: &Path) -> Result<Patch, LabError> {
 /// Applies patches in their order; `scratch` is a file that is written and removed.
 ///
 /// # Errors
-/// When one does not fit: names every hunk that does not.
+/// When a patch does not fit: names every hunk that does not.
 pub(super) fn apply(
     patches: &[Patch],
     tree: &Path,

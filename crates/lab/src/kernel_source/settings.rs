@@ -1,11 +1,12 @@
-//! Settings of a kernel's configuration: read from files, and looked for in what came of them.
+//! Settings of a kernel's configuration: read from files, and compared with the configuration that
+//! the kernel's build makes from them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::LabError;
 
-/// What a lab asks of a kernel, for `make allnoconfig`.
+/// The settings that a lab needs, as input of `make allnoconfig`.
 pub(super) const SHIPPED: &str = include_str!("lab.config");
 
 /// One setting, `CONFIG_EXT4_FS=m`.
@@ -50,16 +51,16 @@ pub(super) fn read(file: &Path, text: &str) -> Result<Vec<Setting>, LabError> {
     Ok(settings)
 }
 
-/// A setting that came out otherwise.
+/// A setting that did not take effect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Untaken<'a> {
     pub(super) setting: &'a Setting,
-    /// What it is instead.
+    /// Its actual value.
     pub(super) found: String,
 }
 
-/// The settings that a configuration does not have. Of two for one option the later counts, and
-/// what was to be a module may be built in.
+/// The settings that did not take effect in a configuration. If an option is set twice, the later
+/// value counts. An option that was to be a module may be built in.
 pub(super) fn untaken<'a>(wanted: &'a [Setting], configuration: &[Setting]) -> Vec<Untaken<'a>> {
     let found: BTreeMap<&str, &str> =
         configuration.iter().map(|one| (one.option.as_str(), one.value.as_str())).collect();
@@ -75,7 +76,7 @@ pub(super) fn untaken<'a>(wanted: &'a [Setting], configuration: &[Setting]) -> V
     missing
 }
 
-/// Why an option of a tree may not have taken: where it is declared and what it depends on.
+/// Why an option may not have taken effect: where the tree declares it and what it depends on.
 ///
 /// # Errors
 /// When the tree cannot be read.
@@ -97,7 +98,7 @@ pub(super) fn explain(tree: &Path, untaken: &Untaken<'_>) -> Result<String, LabE
     })
 }
 
-/// The file that declares an option, and the conditions that it names.
+/// The file that declares an option, and the option's `depends on` lines there.
 fn declaration(tree: &Path, option: &str) -> Result<Option<(PathBuf, Vec<String>)>, LabError> {
     let mut left = vec![tree.to_owned()];
     while let Some(directory) = left.pop() {

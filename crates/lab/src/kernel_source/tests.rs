@@ -1,9 +1,9 @@
-//! With a tree whose Makefile does in a moment what that of Linux does in minutes.
+//! Tests with a small tree whose Makefile takes a moment where that of Linux takes minutes.
 
 use super::*;
 
-/// A tree whose Makefile does in a moment what that of Linux does in minutes; it compiles
-/// `fs/two.o` only where there is a file `gate`.
+/// Makes a tree with the Makefile targets that the lab uses. It compiles `fs/two.o` only if the
+/// file `gate` exists.
 fn tree(at: &Path, gate: &Path) {
     let makefile = format!(
         "mrproper modules: ;\n\

@@ -11,7 +11,7 @@ use crate::building::run;
 use crate::error::LabError;
 use crate::packages::Source;
 
-/// Debian's packages of sources are called so, with the version behind.
+/// Debian's source packages have this name, followed by the version.
 const PACKAGE: &str = "linux-source-";
 /// Versions that only the security archive of an older release has.
 const OLDER: &[(&str, &[&str])] = &[("5.10", &["bullseye-security"])];
@@ -21,14 +21,14 @@ const OLDER: &[(&str, &[&str])] = &[("5.10", &["bullseye-security"])];
 pub enum SourceTree {
     /// Debian's package of a version: `6.12`.
     Debian(String),
-    /// A tree of one's own. It is read, not written.
+    /// The user's own tree. It is read, not written.
     Directory(PathBuf),
 }
 
-/// What was found of them.
+/// What is known about the sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
-    /// Equal where the sources are.
+    /// Equal if and only if the sources are equal.
     pub(super) identity: String,
     /// For people.
     pub(super) name: String,
@@ -37,7 +37,7 @@ pub(super) struct Origin {
 }
 
 impl SourceTree {
-    /// Of a version or a directory, as one writes them.
+    /// Reads a version or a directory from a command line value.
     ///
     /// # Errors
     /// When it is neither.
@@ -59,7 +59,7 @@ impl SourceTree {
         }
     }
 
-    /// That a directory holds what it should.
+    /// Checks that a directory is a Linux source tree.
     pub(super) fn check(&self) -> Result<(), LabError> {
         let SourceTree::Directory(directory) = self else { return Ok(()) };
         let lacking = ["Makefile", "Kconfig", "arch/x86/Makefile", "init/main.c"];
@@ -72,13 +72,13 @@ impl SourceTree {
         }
     }
 
-    /// The suites that have this version and are not among this machine's sources.
+    /// The suites, not among this machine's sources, that have this version.
     pub(super) fn archives(&self) -> &'static [&'static str] {
         let SourceTree::Debian(version) = self else { return &[] };
         OLDER.iter().find(|(older, _)| older == version).map_or(&[], |(_, suites)| suites)
     }
 
-    /// Finds out what it is, without fetching it.
+    /// Identifies the sources, without fetching them.
     pub(super) fn look_up(&self, source: &mut Source<'_>) -> Result<Origin, LabError> {
         match self {
             SourceTree::Debian(version) => {
@@ -131,14 +131,14 @@ impl SourceTree {
                 for (path, what) in entries(directory)? {
                     what.copy(&directory.join(&path), &place.join(&path))?;
                 }
-                // Programs that a build there has made for itself.
+                // Removes programs that an earlier build in the tree made for its own use.
                 run(compile::make(place).arg("mrproper"), |_| {})
             }
         }
     }
 }
 
-/// A thing in a tree.
+/// The kind of an entry in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
     Directory,
@@ -159,8 +159,8 @@ impl Entry {
     }
 }
 
-/// All in a tree but what a build left there: relative paths, in order, directories before what
-/// is in them.
+/// All entries of a tree except what a build left there: relative paths, in order, each directory
+/// before its contents.
 fn entries(tree: &Path) -> Result<Vec<(PathBuf, Entry)>, LabError> {
     let mut found = Vec::new();
     let mut left = vec![PathBuf::new()];
@@ -186,7 +186,7 @@ fn entries(tree: &Path) -> Result<Vec<(PathBuf, Entry)>, LabError> {
     Ok(found)
 }
 
-/// Whether a path of a tree is history, or was made by `make`: of no interest here.
+/// Whether a path of a tree belongs to version control or was made by `make`, and is left out.
 fn is_built(path: &Path) -> bool {
     const AT_THE_TOP: [&str; 7] =
         [".git", ".config", ".config.old", ".version", "vmlinux", "System.map", "Module.symvers"];
@@ -201,7 +201,7 @@ fn is_built(path: &Path) -> bool {
         || name.starts_with("modules.builtin")
 }
 
-/// SHA-256 over a tree's paths, contents and rights to execute.
+/// SHA-256 over a tree's paths, contents and executable bits.
 fn digest(tree: &Path) -> Result<String, LabError> {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::PermissionsExt;
