@@ -152,7 +152,7 @@ pub(crate) fn tell(progress: BuildProgress) {
             say!("lab: the kernel boots and accesses its disks through {front_end}");
             say!("lab: it supports {}", filesystems.join(", "));
             if !missing.is_empty() {
-                say!("lab: it does not support {}", missing.join(", "));
+                say!("lab: tools and modules that it lacks: {}", missing.join(", "));
             }
         }
         BuildProgress::Part { part, doing } => say!("lab: {part}: {doing}"),

@@ -73,8 +73,8 @@ struct Progress {
     lines: bool,
     durations: Durations,
     remaining: Remaining,
-    /// Estimated time of all that remains, with trials that run now counted in full; `None`
-    /// without a basis.
+    /// Estimated time of all that remains, counting running trials in full; `None` without a
+    /// basis.
     left: Option<Duration>,
     /// The trials that run now, by their place in the order.
     running: BTreeMap<u32, Running>,

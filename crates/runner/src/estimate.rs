@@ -1,4 +1,4 @@
-//! How long a run will take, from trials of this kind of place that were run before.
+//! How long a run will take, estimated from earlier trials on the same testbed and profile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use store::{Store, StoreError};
 use trial::TrialSpec;
 
-/// Earlier trials that are looked at.
+/// How many earlier trials are looked at.
 const LOOKED_AT: u32 = 2000;
 
 /// The host's time by kind of trial: workloads with parameters, and filesystem.
@@ -37,7 +37,7 @@ pub struct Estimate {
 }
 
 impl Durations {
-    /// What trials took that ran on this testbed, in the lab with this machine profile.
+    /// The times of earlier trials on this testbed and, in the lab, this machine profile.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -73,8 +73,8 @@ impl Durations {
     }
 }
 
-/// The trials that remain, counted by kind, so that what they take costs the same to tell for
-/// ten as for ten thousand.
+/// The trials that remain, counted by kind, so that an estimate for ten thousand costs no more than
+/// one for ten.
 #[derive(Debug, Clone, Default)]
 pub struct Remaining(BTreeMap<[String; 2], usize>);
 
@@ -95,8 +95,8 @@ impl Remaining {
         }
     }
 
-    /// The time they will take; `None` where fewer than half are like one that was run: then
-    /// there is nothing to go by.
+    /// The time they will take; `None` where fewer than half are like one that was run, which is
+    /// too little for an estimate.
     pub fn estimate(&self, durations: &Durations) -> Option<Estimate> {
         let trials = self.0.values().sum::<usize>();
         let (mut known, mut sum) = (0, Duration::ZERO);

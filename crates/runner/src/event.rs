@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! The events that a run reports while it goes on.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::Durations;
 /// The interface between the runner and whoever shows or logs it.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
-    /// A trial of the plan cannot run here and has that as its outcome. Told once for each reason.
+    /// A trial of the plan cannot run here; its outcome says so. Reported once for each reason.
     LeftOut {
         /// Why.
         refusal: &'a Refusal,
@@ -29,7 +29,7 @@ pub enum RunEvent<'a> {
         /// How long trials took here before.
         durations: Durations,
     },
-    /// Trials are run again that something outside of them had ended.
+    /// Trials that something outside of them had ended are run again.
     Again {
         /// The run's id.
         run: &'a str,
@@ -38,7 +38,7 @@ pub enum RunEvent<'a> {
         /// How often each is run again at most.
         most: u32,
     },
-    /// Other fstrials of this user run trials here; they take turns. Told once for each run.
+    /// Other fstrials of this user run trials here; they take turns. Reported once for each run.
     TakesTurns,
     /// A trial begins.
     TrialStarted {
@@ -66,7 +66,7 @@ pub enum RunEvent<'a> {
         spec: &'a TrialSpec,
         /// How it ended.
         outcome: &'a Outcome,
-        /// What it took of the host's time, without what it made for later ones.
+        /// How much of the host's time it took, without the time for what later trials reuse.
         took: Duration,
     },
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Request`] is what was asked for, [`plan()`] turns it into trial specs in random blocks. A
 //! [`Session`] does the rest: it opens inputs and a testbed through [`Places`], puts the run into
-//! the store, and executes what has no outcome yet. Everything that happens is told as
+//! the store, and executes what has no outcome yet. Everything that happens is reported as
 //! [`RunEvent`]s; the runner itself prints nothing.
 
 mod estimate;

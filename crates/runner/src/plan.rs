@@ -47,7 +47,7 @@ pub enum PlanError {
 
 /// The trials of a request in order of execution. Each block (repeat) holds every
 /// contender × workload once, in an order of its own drawn from the seed, so that drift
-/// hits all alike. Within a block all contenders do the same work: the seed of a trial
+/// affects all alike. Within a block all contenders do the same work: the seed of a trial
 /// depends on its block alone.
 ///
 /// # Errors

@@ -32,7 +32,7 @@ pub struct Request {
     pub sequence: bool,
     /// Size of each data device; computed from the workloads where it is not given.
     pub size: Option<Bytes>,
-    /// A size that is computed is no less than this.
+    /// The least size, where the size is computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_size: Option<Bytes>,
     /// Wall time after which a trial is given up.
@@ -47,7 +47,7 @@ pub struct Request {
     pub study: Option<StudyTag>,
 }
 
-/// The wall time after which a trial is given up where none is named.
+/// The default wall time after which a trial is given up.
 const TIMEOUT: Nanos = Nanos::from_secs(2 * 3600);
 
 impl Request {
@@ -77,7 +77,7 @@ impl Request {
     }
 }
 
-/// What runs had before a tree could be chosen.
+/// The source tree of runs from versions that had no choice.
 fn synthetic() -> String {
     "synthetic".to_owned()
 }
@@ -117,7 +117,7 @@ pub struct WorkloadRequest {
 }
 
 /// Which testbed, with what it needs: an object with the testbed's name and its settings beside it.
-/// What the settings mean is for the testbed alone to know.
+/// Only the testbed interprets the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestbedRequest {
     /// The testbed's name.

@@ -13,8 +13,7 @@ use trial::{Outcome, TrialRecord, TrialSpec};
 use crate::{RunEnd, RunEvent};
 
 /// Runs every trial of `run` that has no outcome, and stores each as it ends. A trial that
-/// fails does not stop the others. What may not begin any more, or is more than so many, is
-/// left for later.
+/// fails does not stop the others. Trials beyond the limit of time or number are left for later.
 ///
 /// # Errors
 /// When the store cannot be read or written. Running trials are stopped then.
@@ -68,7 +67,7 @@ struct Shared<'a> {
     total: usize,
     /// How often trials were ended before by something outside of them.
     again: BTreeMap<u32, u32>,
-    /// Whether it was told that there are others to wait for.
+    /// Whether it was reported that there are others to wait for.
     waited: bool,
     error: Option<StoreError>,
 }
@@ -79,7 +78,7 @@ impl Shared<'_> {
     }
 }
 
-/// The trial's share of the machine, which other fstrials of this user have to wait for.
+/// Takes the trial's share of the machine; other fstrials of this user wait until it is released.
 fn lane(
     machine: Option<&Lanes>,
     testbed: &dyn Testbed,

@@ -79,7 +79,7 @@ pub enum SessionError {
     Stopped(String),
 }
 
-/// A request with everything that had to be found out before it can be run.
+/// A request with everything that has to be known before it can be run.
 pub struct Prepared {
     /// As asked for, with the size that was computed.
     pub request: Request,
@@ -111,7 +111,7 @@ impl Prepared {
     }
 }
 
-/// How far a run is executed.
+/// When the execution of a run ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// No trial begins after it.
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
         Ok(Session { store: Store::open(store)?, places, stop, command_line, machine: None })
     }
 
-    /// The same, sharing the machine with other sessions that have these lanes.
+    /// The same session, sharing the machine with the other sessions that use these lanes.
     pub fn sharing(self, machine: Lanes) -> Session<'a> {
         Session { machine: Some(machine), ..self }
     }
@@ -218,8 +218,8 @@ impl<'a> Session<'a> {
         Ok(id)
     }
 
-    /// Lets trials run again that something outside of them ended: a killed process, a full
-    /// host, a lost node. For a run that is resumed.
+    /// Lets trials that something outside of them ended (a killed process, a full host, a lost
+    /// node) run again. For a run that is resumed.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -263,8 +263,8 @@ impl<'a> Session<'a> {
         Ok(run::run(&mut self.store, id, testbed, &stop, (machine, limit.trials), observer)?)
     }
 
-    /// What is known of how long trials take on this testbed. What cannot be read only costs
-    /// the estimate.
+    /// What is known of how long trials take on this testbed. If it cannot be read, there is no
+    /// estimate.
     pub fn durations(&self, testbed: &dyn Testbed) -> Durations {
         let profile = testbed.environment().0.remove("lab_profile");
         Durations::earlier(&self.store, testbed.name(), profile.as_deref()).unwrap_or_default()
@@ -360,7 +360,7 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
     let room = room(&groups, &inputs.facts);
     let testbed = places.testbed(&request.testbed, inputs.files.clone(), room)?;
     let refused = testbed.admit(&trials);
-    // A path of the user's own stays out of it: it is in the command line.
+    // The user's own path is left out: the command line has it.
     let name = request.source_tree.split(':').next().unwrap_or_default();
     let source_tree = match inputs.facts.source_tree {
         None => name.to_owned(),

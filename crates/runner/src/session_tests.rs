@@ -1,4 +1,4 @@
-//! Sessions on a testbed of a few lines that fails, refuses, hangs and dies on order.
+//! Sessions on a fake testbed that fails, refuses, hangs and dies on demand.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl Testbed for Fake {
     }
 }
 
-/// Hands out fakes; what was asked of it is kept.
+/// Hands out fakes; records what was asked of it.
 #[derive(Default)]
 struct FakePlaces {
     lab: Option<String>,

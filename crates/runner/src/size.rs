@@ -1,4 +1,4 @@
-//! How large the devices are when nobody says.
+//! The default size of devices.
 
 use stack::{Contender, Refusal};
 use trial::WorkloadChoice;
@@ -12,8 +12,8 @@ const SIZE_MIN: Bytes = Bytes::from_gib(1);
 /// directory, and the rest of its last block.
 const PER_INODE: u64 = 4096 + 512;
 
-/// One size for all contenders: room for the largest workload with a third to spare,
-/// no contender's minimum undercut, in whole 64 MiB.
+/// One size for all contenders: room for the largest workload with a third to spare, at least
+/// every contender's minimum, rounded to a multiple of 64 MiB.
 ///
 /// # Errors
 /// When a contender's options are refused.

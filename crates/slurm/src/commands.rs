@@ -6,9 +6,9 @@ use std::process::Command;
 
 use crate::SlurmError;
 
-/// Runs one of Slurm's commands; what it printed.
+/// Runs one of Slurm's commands; returns what it printed.
 fn output(program: &'static str, words: &[String]) -> Result<String, SlurmError> {
-    // Times and states are read; a user's own formats would change them.
+    // The output is parsed; formats set by the user would change it.
     let environment = ["SQUEUE_FORMAT", "SQUEUE_STATES", "SINFO_FORMAT", "SLURM_TIME_FORMAT"];
     let mut command = Command::new(program);
     environment.iter().for_each(|name| {
@@ -26,14 +26,14 @@ fn output(program: &'static str, words: &[String]) -> Result<String, SlurmError>
     Err(SlurmError::Command { program, message })
 }
 
-/// Submits a job; its number.
+/// Submits a job; returns its number.
 pub(crate) fn sbatch(words: &[String]) -> Result<String, SlurmError> {
     let printed = output("sbatch", words)?;
     // `123` or `123;cluster`.
     Ok(printed.trim().split(';').next().unwrap_or_default().to_owned())
 }
 
-/// The tasks of the jobs of these names that wait or run: name of the job and place in its array.
+/// The waiting and running tasks of the jobs of these names: job name and array index.
 pub(crate) fn squeue(names: &[String]) -> Result<Vec<(String, u32)>, SlurmError> {
     let words = ["--noheader", "--array", "--format=%j|%K|%T", "--name", &names.join(",")];
     Ok(tasks(&output("squeue", &words.map(str::to_owned))?))
@@ -52,13 +52,13 @@ fn tasks(printed: &str) -> Vec<(String, u32)> {
     printed.lines().filter_map(task).collect()
 }
 
-/// Ends the jobs of this name.
+/// Cancels the jobs of this name.
 pub(crate) fn scancel(name: &str) -> Result<(), SlurmError> {
     output("scancel", &["--name".to_owned(), name.to_owned()]).map(drop)
 }
 
-/// What became of a task that is no longer in the queue: `CANCELLED`, `NODE_FAIL`, with the
-/// node it was on. Nothing where Slurm has forgotten it.
+/// How a task that has left the queue ended (`CANCELLED`, `NODE_FAIL`), and its node. `None` if
+/// Slurm has forgotten it.
 pub(crate) fn state_of(job: &str, index: u32) -> Option<Ended> {
     let words = ["--oneliner", "show", "job", &format!("{job}_{index}")].map(str::to_owned);
     ended(&output("scontrol", &words).ok()?)

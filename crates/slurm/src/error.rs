@@ -22,7 +22,7 @@ pub enum SlurmError {
         /// What it wrote to standard error.
         message: String,
     },
-    /// An option that Slurm has is given a value that it would not take, or is not ours to give.
+    /// An option has a value that Slurm would not accept, or is one that only fstrial may set.
     #[error("{0}")]
     Option(String),
     /// A file of the spool.

@@ -20,7 +20,7 @@ pub struct Options {
     pub further: Vec<String>,
 }
 
-/// What fstrial sets itself: another value would lose results.
+/// Options that fstrial sets itself: another value would lose results.
 const OURS: [&str; 7] =
     ["--array", "--job-name", "--output", "--error", "--requeue", "--no-requeue", "--wait"];
 

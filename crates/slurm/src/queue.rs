@@ -25,18 +25,18 @@ impl Queue {
         Queue { spool, token, options, submitted: BTreeMap::new(), names: BTreeSet::new() }
     }
 
-    /// The job's name of the array that a trial belongs to.
+    /// The job name of the array that a trial belongs to.
     fn name(&self, ordinal: u32) -> String {
         format!("{}-{}", self.token, ordinal / ARRAY)
     }
 
-    /// Trials that are looked for from now on.
+    /// Adds trials whose tasks are looked for from now on.
     pub(crate) fn expect(&mut self, ordinals: impl Iterator<Item = u32>) {
         let names: Vec<String> = ordinals.map(|ordinal| self.name(ordinal)).collect();
         self.names.extend(names);
     }
 
-    /// Submits a task for each trial; the numbers of the jobs.
+    /// Submits a task for each trial; returns the numbers of the jobs.
     pub(crate) fn submit(&mut self, ordinals: &BTreeSet<u32>) -> Result<Vec<String>, SlurmError> {
         let mut jobs = Vec::new();
         let chunks: BTreeSet<u32> = ordinals.iter().map(|ordinal| ordinal / ARRAY).collect();
@@ -91,7 +91,7 @@ impl Queue {
         Ok(tasks.into_iter().filter_map(ordinal).collect())
     }
 
-    /// How a task that is gone ended, as far as Slurm still knows.
+    /// How a task that has left the queue ended, as far as Slurm still knows.
     pub(crate) fn ended(&self, ordinal: u32) -> Option<Ended> {
         let (job, _) = self.submitted.get(&ordinal)?;
         commands::state_of(job, ordinal % ARRAY)
@@ -102,7 +102,7 @@ impl Queue {
         self.submitted.get(&ordinal).map_or(0, |(_, attempts)| *attempts)
     }
 
-    /// Ends all of them. One that cannot be ended ends without a reader.
+    /// Cancels all of them. One that cannot be cancelled runs to its end; nobody reads its result.
     pub(crate) fn cancel(&self) {
         for name in &self.names {
             let _ = commands::scancel(name);

@@ -1,4 +1,4 @@
-//! The spool: a directory that the submitting machine and all nodes see, one for each run.
+//! The spool: a directory shared by the submitting machine and all nodes, one for each run.
 //!
 //! | path | what |
 //! |---|---|
@@ -38,7 +38,7 @@ pub struct Order {
     pub inputs: InputFiles,
     /// What the largest trial writes, in bytes.
     pub room: u64,
-    /// The lab that the nodes' has to be equal to, if it is one.
+    /// The id of the lab that each node's lab must equal; `None` outside the lab.
     pub lab_id: Option<String>,
     /// Names the lab's software by content, if there is any.
     pub lab_software: Option<String>,
@@ -203,7 +203,7 @@ impl Spool {
         write().map_err(SlurmError::at("write", &path))
     }
 
-    /// A name that no other process writes to: one task may run twice where a node was
+    /// A name that no other process writes to: one task may run twice if a node was
     /// believed lost.
     fn part(&self, name: &str) -> PathBuf {
         let host = std::env::var("SLURMD_NODENAME").unwrap_or_default();

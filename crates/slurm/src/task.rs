@@ -1,4 +1,4 @@
-//! What a task does on its node: one trial, its events into the spool.
+//! What a task does on its node: it runs one trial and writes its events to the spool.
 
 use std::path::Path;
 use std::time::Instant;
@@ -39,7 +39,7 @@ impl Task {
         &self.spool
     }
 
-    /// Whether its result is there already: Slurm may begin a task twice.
+    /// Whether its result exists already: Slurm may start a task twice.
     pub fn is_done(&self) -> bool {
         self.spool.result(self.ordinal).exists()
     }

@@ -14,20 +14,20 @@ use crate::commands::processors;
 use crate::queue::{ATTEMPTS, Queue};
 use crate::{Order, SlurmError, Spool};
 
-/// How often the spool is looked into.
+/// How often the spool is checked for results.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// How often Slurm is asked for its queue.
 const ASK: Duration = Duration::from_secs(3);
 
-/// How long a task may be gone without a result before it is taken for lost: a file of another
-/// node is not seen at once on every shared filesystem.
+/// Grace period for a task that has left the queue without a result, before it counts as lost: on
+/// some shared filesystems a file written by another node appears late.
 const GRACE: Duration = Duration::from_secs(6);
 
-/// At most so many results are waited for at the same time.
+/// The most results that are waited for at the same time.
 const LANES_MAX: usize = 256;
 
-/// Says something to whoever watches.
+/// Prints a line for the user.
 pub type Tell = Box<dyn Fn(String) + Send + Sync>;
 
 /// Runs the trials of another testbed on the nodes of a cluster.
@@ -42,10 +42,10 @@ pub struct SlurmTestbed {
 
 struct State {
     queue: Queue,
-    /// What was handed over and not waited for to its end.
+    /// Trials that were handed over and have not been waited for to their end.
     waiting: BTreeMap<u32, Wait>,
     arrived: BTreeSet<u32>,
-    /// The places in the order of trials that are alike in all else are told in turn.
+    /// Trials that differ only in their place in the order get these places in turn.
     places: Vec<(TrialSpec, u32)>,
     looked: Option<Instant>,
     asked: Option<Instant>,
@@ -53,14 +53,14 @@ struct State {
     stopped: bool,
 }
 
-/// How it stands with a trial's task.
+/// The state of a trial's task.
 #[derive(Debug, Clone, PartialEq)]
 enum Wait {
-    /// It waits or runs, as far as is known.
+    /// As far as is known, it waits or runs.
     Queued,
-    /// It was not in the queue, since then.
+    /// It has been missing from the queue since then.
     Missing(Instant),
-    /// Somebody ended it.
+    /// Somebody cancelled it.
     Cancelled,
     /// It was lost too often.
     Lost(Outcome),
@@ -88,7 +88,7 @@ impl SlurmTestbed {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Hands over what has no result and is not in the queue already.
+    /// Submits the trials that have no result and are not in the queue already.
     fn submit(&self, pending: &[(u32, TrialSpec)]) -> Result<(), SlurmError> {
         let mut state = self.lock();
         self.spool.write_order(&self.order)?;
@@ -144,7 +144,7 @@ impl SlurmTestbed {
         state.asked = Some(now);
         match state.queue.alive() {
             Ok(alive) => self.account(state, &alive, now),
-            // The controller may be restarted; tasks go on without it.
+            // Not fatal: Slurm's controller may be restarting, and tasks run on without it.
             Err(error) => self.complain(state, &error),
         }
         self.changed.notify_all();
@@ -181,14 +181,17 @@ impl SlurmTestbed {
         match state.queue.submit(&again) {
             Ok(jobs) => {
                 let jobs = jobs.join(" ");
-                (self.tell)(format!("slurm: {} lost tasks again, as job {jobs}", again.len()));
+                (self.tell)(format!(
+                    "slurm: {} lost tasks submitted again, as job {jobs}",
+                    again.len()
+                ));
                 state.waiting.extend(again.into_iter().map(|ordinal| (ordinal, Wait::Queued)));
             }
             Err(error) => self.complain(state, &error),
         }
     }
 
-    /// Whether a lost task is submitted again; else what it was is noted.
+    /// Whether a lost task is submitted again; if not, records why it was lost.
     fn is_to_be_repeated(&self, state: &mut State, ordinal: u32) -> bool {
         let ended = state.queue.ended(ordinal);
         let word = ended.as_ref().map_or("forgotten", |ended| ended.state.as_str());

@@ -1,13 +1,13 @@
-//! A checksum of each trial that has ended: over what its rows hold, made when they are
-//! written and checked when they are read. A bit that changed since is a damaged trial and
-//! never a figure.
+//! A checksum of each trial that has ended, over the contents of its rows: computed when they are
+//! written, checked when they are read. If a bit has changed since, the trial counts as damaged and
+//! none of its figures is used.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
-/// What is covered, in order: a query for the rows of one trial each. Columns that come with a
-/// later schema are not added here, since trials of an earlier one keep theirs.
+/// What the checksum covers, in order: queries for the rows of one trial. Columns of later schemas
+/// must not be added here, since the checksums of earlier trials do not cover them.
 const COVERED: [&str; 4] = [
     "SELECT ordinal, contender, block, seed, spec, outcome, outcome_doc, made, notes, ended, space,
      host_ns FROM trials WHERE id = ?1",
@@ -21,7 +21,7 @@ const COVERED: [&str; 4] = [
      WHERE phases.trial = ?1 ORDER BY phases.ordinal, name",
 ];
 
-/// The checksum of what is in the store of this trial, as hexadecimal digits.
+/// The checksum of what the store holds of this trial, in hexadecimal digits.
 pub(crate) fn of_trial(connection: &Connection, trial: i64) -> rusqlite::Result<String> {
     let mut sum = Sha256::new();
     for query in COVERED {

@@ -27,11 +27,11 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// How long another fstrial may hold the store before that is an error.
+/// How long to wait for another fstrial that holds the store, before that is an error.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 impl Store {
-    /// How often a trial is run again that something outside of it ended. (Also in the query
+    /// How often a trial that something outside of it ended is run again. (Also in the query
     /// for a run's state.)
     pub const AGAIN_MAX: u32 = 3;
 

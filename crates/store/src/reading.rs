@@ -59,7 +59,7 @@ impl Store {
         Ok(counted.into_iter().next().unwrap_or_default() as usize)
     }
 
-    /// What trials that ended well took of the machine's time, the newest first and at most
+    /// How much of the machine's time trials that ended well took, the newest first and at most
     /// `limit`, in runs on this testbed and machine profile (none outside the lab).
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Store {
             })
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(failed)?;
-        // One that a later version wrote otherwise only costs the estimate.
+        // A spec that a later version wrote in another form is skipped: it only costs the estimate.
         let read = |(spec, ns): (String, i64)| {
             let took = Duration::from_nanos(u64::try_from(ns).ok()?);
             Some((serde_json::from_str(&spec).ok()?, took))

@@ -69,7 +69,7 @@ pub struct RunHeader {
 }
 
 impl RunHeader {
-    /// Whether its machine was simulated, and its time virtual: that of a lab is.
+    /// Whether its machine was simulated and its time virtual, as in a lab.
     pub fn is_simulated(&self) -> bool {
         self.lab_id.is_some()
     }
@@ -102,7 +102,7 @@ impl DerefMut for StoredTrial {
 }
 
 impl StoredTrial {
-    /// What is shown of a trial whose record was changed since it was written: no figure of it.
+    /// Stands for a trial whose record was changed after it was written; holds none of its figures.
     pub(crate) fn damaged(ordinal: u32, spec: TrialSpec) -> StoredTrial {
         let reason = "its record in the store was changed after it was written (checksum); run it \
                       again in a new run"

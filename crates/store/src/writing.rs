@@ -82,8 +82,8 @@ impl Store {
         Ok(format!("r{ordinal}"))
     }
 
-    /// Makes trials that something outside of them ended ([`Outcome::Lost`]) trials that have
-    /// not run yet, each [`Store::AGAIN_MAX`] times at most. Returns their places in the run.
+    /// Resets trials that something outside of them ended ([`Outcome::Lost`]) to "not run yet",
+    /// each [`Store::AGAIN_MAX`] times at most. Returns their places in the run.
     ///
     /// # Errors
     /// When there is no such run, or the store cannot be written.
@@ -109,9 +109,9 @@ impl Store {
         Ok(lost.into_iter().map(|(_, ordinal)| ordinal).collect())
     }
 
-    /// Writes a trial that has ended, whole or not at all. A trial that was written before
-    /// is left as it is: finished trials do not change. One without an outcome has not ended,
-    /// and nothing is written.
+    /// Writes a trial that has ended, whole or not at all. A trial that was written before is
+    /// left as it is: finished trials do not change. A trial without an outcome has not ended and
+    /// is not written.
     ///
     /// # Errors
     /// When the store cannot be written.
