@@ -1,4 +1,4 @@
-//! From the runs of a study to its results.
+//! Builds the results of a study from its runs.
 
 use crate::figures::{Figures, PartRun, Which};
 use crate::measured::ALPHA;
@@ -70,7 +70,8 @@ fn kernels(run: &store::StoredRun) -> Vec<String> {
     kernels
 }
 
-/// A study's results are shown to others: what names a person or a machine stays out.
+/// The environment without whatever names a person or a machine, since a study's results are
+/// shown to others.
 fn public(environment: &store::Environment) -> store::Environment {
     let private = store::Environment::PRIVATE;
     let all = environment.0.iter().filter(|(key, _)| !private.contains(&key.as_str()));
@@ -81,16 +82,16 @@ fn notes(study: &Study, runs: &[PartRun], own: &Figures<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if runs.iter().any(|it| it.tag.digest != study.digest) {
         notes.push(
-            "The study's files have changed since it was run; tables and claims are today's."
+            "The study's files have changed since it was run; tables and claims are current."
                 .to_owned(),
         );
     }
     let outstanding: usize =
         runs.iter().flat_map(|it| &it.run.trials).filter(|trial| trial.outcome.is_none()).count();
     if outstanding > 0 {
-        notes.push(format!("{outstanding} trials have not been run yet; --resume goes on."));
+        notes.push(format!("{outstanding} trials have not been run yet; --resume runs them."));
     }
-    // Each once, however many parts it is about.
+    // Each warning once, with all the parts it is about.
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
     for (part, figures) in own.parts() {
         for warning in &figures.analysis.warnings {

@@ -1,4 +1,4 @@
-//! Statements taken apart into questions that one number answers each.
+//! Splits statements into questions, each of which one number answers.
 
 use crate::statement::{Assertion, Figure, Statement, WITHIN_EQUAL, WITHIN_SAVES, WITHIN_TIMES};
 use crate::verdict::{Answer, Verdict};
@@ -12,7 +12,7 @@ pub(crate) struct CellName {
     pub(crate) column: String,
 }
 
-/// What number is asked for.
+/// Which number a question asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Question {
     /// ln(a / b)
@@ -39,28 +39,28 @@ impl Question {
         }
     }
 
-    /// Whether a smaller scale changes the number though nothing else is different.
+    /// Whether the number changes with the scale even if nothing else does.
     pub(crate) fn is_absolute(&self) -> bool {
         matches!(self, Question::Difference(..) | Question::Value(_))
     }
 }
 
-/// A question and the answers for which the statement holds.
+/// A question and the range of answers for which the statement holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Atom {
     pub(crate) question: Question,
     /// What is asked, in words: `ext2 ÷ xfs in the write script`.
     asked: String,
     pub(crate) region: Region,
-    /// Whether an answer on the very end of the region is one of them.
+    /// Whether an answer exactly at an end of the region counts as inside.
     pub(crate) closed: bool,
     pub(crate) unit: RowUnit,
-    /// Whether it only goes on with the question of the atom before it: to be the best is one
+    /// Whether it belongs to the same question as the atom before it: being the best is one
     /// question, however many others there are.
     pub(crate) goes_on: bool,
 }
 
-/// Everything that must be so for the statement to hold.
+/// Everything that must be true for the statement to hold.
 pub(crate) fn atoms(study: &Study, statement: &Statement) -> Vec<Atom> {
     statement.rows.iter().flat_map(|row| of_row(study, row, &statement.assertion)).collect()
 }
@@ -84,7 +84,7 @@ fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
         atoms
     };
     let infinite = f64::INFINITY;
-    // a's figure lies to the good side of b's by this share of b's.
+    // a's figure is better than b's by this share of b's.
     let better = |a: &Figure, b: &Figure, by: Option<f64>| {
         let share = by.unwrap_or(0.0) / 100.0;
         let question = Question::Ratio(cell(a), cell(b));
@@ -180,7 +180,7 @@ fn asked(study: &Study, question: &Question) -> String {
     }
 }
 
-/// The question that each atom of a claim belongs to, from 0.
+/// For each atom of a claim the number of its question, from 0.
 pub(crate) fn questions(atoms: &[Atom]) -> Vec<usize> {
     let mut begun = 0;
     atoms
@@ -193,13 +193,13 @@ pub(crate) fn questions(atoms: &[Atom]) -> Vec<usize> {
 }
 
 impl Atom {
-    /// Whether it asks which of two is ahead, by however little.
+    /// Whether it asks only which of two is ahead, not by how much.
     pub(crate) fn asks_who_is_ahead(&self) -> bool {
         let even = self.region.low == 0.0 || self.region.high == 0.0;
         matches!(self.question, Question::Ratio(..)) && even
     }
 
-    /// An answer to it, with nothing known yet.
+    /// An answer with nothing filled in yet.
     pub(crate) fn unanswered(&self, question: usize) -> Answer {
         Answer {
             question,
@@ -216,7 +216,7 @@ impl Atom {
         }
     }
 
-    /// The rows it speaks of.
+    /// The rows it refers to.
     pub(crate) fn rows(&self) -> Vec<&str> {
         self.question.cells().into_iter().map(|cell| cell.row.as_str()).collect()
     }
@@ -255,7 +255,7 @@ impl Atom {
     }
 }
 
-/// A number with three or four digits that matter.
+/// A number with three or four significant digits.
 pub(crate) fn digits(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "∞" } else { "−∞" }.to_owned();

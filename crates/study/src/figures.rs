@@ -13,7 +13,7 @@ use crate::{Measured, Part, Published, Row, Study};
 /// A run of the store that belongs to a study.
 #[derive(Debug, Clone)]
 pub struct PartRun {
-    /// What it is of.
+    /// The part, size and assumption it belongs to.
     pub tag: StudyTag,
     /// The run.
     pub run: StoredRun,
@@ -26,7 +26,7 @@ pub(crate) struct Which<'a> {
     pub(crate) assumption: Option<&'a str>,
     /// The size asked for; `None` for the study's own.
     pub(crate) size: Option<f64>,
-    /// Trials planned after more looks than this are left out.
+    /// Trials planned at a later look than this are left out.
     pub(crate) look: u32,
 }
 
@@ -74,8 +74,8 @@ impl<'s> Figures<'s> {
         Figures { study, parts }
     }
 
-    /// What was known at each look at these results, the last of them all there is; none
-    /// where nothing was run.
+    /// What was known at each look at these results; the last look has everything. Empty if
+    /// nothing was run.
     pub(crate) fn looks(
         study: &'s Study,
         runs: &[PartRun],
@@ -128,7 +128,7 @@ impl<'s> Figures<'s> {
     pub(crate) fn of_cell(&self, cell: &CellName) -> Result<Vec<Observation>, String> {
         let (table, row) =
             self.study.row(&cell.row).ok_or_else(|| format!("there is no row {}", cell.row))?;
-        let part = self.study.part(&table.part).ok_or("its part is not known")?;
+        let part = self.study.part(&table.part).ok_or("the study has no part for this table")?;
         self.of_row(table, row, part, &cell.column)
     }
 
@@ -168,8 +168,7 @@ impl<'s> Figures<'s> {
             let found = analysed.table(metric);
             let Some(found) = found else {
                 let why = analysed.footnotes.iter().find(|note| note.contenders.contains(&at));
-                let why =
-                    why.map_or("no trial of this phase has it".to_owned(), |n| in_short(&n.text));
+                let why = why.map_or("no trial has this metric".to_owned(), |n| in_short(&n.text));
                 return Err(format!("{column}: {why}"));
             };
             let factor = row
@@ -178,7 +177,7 @@ impl<'s> Figures<'s> {
                 .ok_or_else(|| format!("metric {metric} cannot be shown in `{}`", row.unit))?;
             let Some(cell) = found.cells.get(at) else { continue };
             reason = reason.or_else(|| why_missing(cell, analysed));
-            // A claim is not decided by figures of which the lab itself took a part.
+            // Figures that contain too much of the lab's own overhead must not decide a claim.
             for figure in cell.figures.iter().filter(|figure| figure.overhead.is_none()) {
                 let sum = sums.entry(figure.trial).or_default();
                 *sum = (sum.0 + 1, sum.1 + figure.value * factor);
@@ -199,7 +198,7 @@ impl<'s> Figures<'s> {
     }
 }
 
-/// Why a cell may have no figure that decides anything.
+/// Why a cell has no figure that may decide a claim.
 fn why_missing(cell: &Cell, phase: &PhaseAnalysis) -> Option<String> {
     if let Some(share) = cell.overhead() {
         let share = share * 100.0;
@@ -209,7 +208,7 @@ fn why_missing(cell: &Cell, phase: &PhaseAnalysis) -> Option<String> {
     Some(in_short(&phase.footnotes.get(note - 1)?.text))
 }
 
-/// A refusal is told once, in the notes, and not beside each of a contender's cells and questions.
+/// A refusal is reported once, in the notes, not beside each of a contender's cells and questions.
 fn in_short(reason: &str) -> String {
     match reason.starts_with("trial refused: ") {
         true => "trial refused, as the notes say".to_owned(),
@@ -238,7 +237,7 @@ impl PartFigures {
             .workloads
             .iter()
             .filter(|known| {
-                // A parameter that only one of two versions of fstrial knows decides nothing.
+                // A parameter that only one of two versions of fstrial knows is ignored.
                 let other = |(name, value): &(String, String)| {
                     parameters.iter().any(|(known, now)| known == name && now != value)
                 };
@@ -247,8 +246,8 @@ impl PartFigures {
             .nth(before)
     }
 
-    /// What sets a trial's seed apart. 32 bits of it: seeds are drawn evenly, and a study
-    /// has few.
+    /// A trial's seed as 32 bits: seeds are evenly distributed and a study has few, so these
+    /// tell them apart.
     fn seed(&self, trial: u32) -> Option<u32> {
         let seed = self.run.trials.get(usize::try_from(trial).ok()?)?.spec.seed.0;
         Some((seed ^ (seed >> 32)) as u32)

@@ -1,5 +1,5 @@
-//! One verdict from all sizes and all assumptions: that of the largest size, as far as it is
-//! the same on every machine that may have been meant and at every smaller size.
+//! One verdict from all sizes and all assumptions: that of the largest size, provided that no
+//! assumed machine and no smaller size contradicts it.
 
 use crate::figures::{Figures, PartRun, Which};
 use crate::measured::{self, atoms_of};
@@ -16,7 +16,7 @@ pub(crate) struct Rung<'s> {
     under: Vec<Option<Vec<Option<Judged>>>>,
 }
 
-/// What was run, the smallest size first.
+/// The runs by size, the smallest size first.
 pub(crate) fn rungs<'s>(study: &'s Study, runs: &[PartRun]) -> Vec<Rung<'s>> {
     let mut sizes: Vec<Option<f64>> = Vec::new();
     for it in runs {
@@ -69,7 +69,7 @@ pub(crate) fn claim(
         let judged = rung.judged[at].as_ref();
         judged.is_some_and(|judged| judged.verdict != Verdict::NotRun)
     };
-    // Where nothing was run, the largest size says why.
+    // If nothing was run for this claim, the largest size says why.
     let largest = rungs.last();
     let rungs: Vec<&Rung<'_>> = rungs.iter().filter(run).collect();
     let sizes: Vec<AtSize> = rungs.iter().filter_map(|rung| at_size(study, rung, at)).collect();
@@ -96,7 +96,7 @@ pub(crate) fn claim(
     }
 }
 
-/// A claim of which nothing was run: every question with its reason.
+/// A claim for which nothing was run: every question with its reason.
 fn not_run(study: &Study, claim: &Claim) -> Judged {
     let nothing = Figures::of(study, &[], Which { assumption: None, size: None, look: 0 });
     let one = Study { claims: vec![claim.clone()], ..study.clone() };
@@ -117,7 +117,7 @@ fn at_size(study: &Study, rung: &Rung<'_>, at: usize) -> Option<AtSize> {
     })
 }
 
-/// Every assumption that concerns a part the claim speaks of.
+/// The verdict under every assumption that concerns a part the claim refers to.
 fn under(
     study: &Study,
     rung: &Rung<'_>,
@@ -149,7 +149,8 @@ fn under(
         .collect()
 }
 
-/// A question's verdict as far as every assumption leaves it as it is.
+/// A question's verdict, provided that every assumption confirms it; else undecided or dependent
+/// on the assumption.
 fn survived(
     own: &QuestionVerdict,
     under: &[(Under, Vec<QuestionVerdict>)],
@@ -188,7 +189,7 @@ fn survived(
     QuestionVerdict { verdict, depends_on, reason: Some(reason) }
 }
 
-/// A question's verdict beside those of smaller sizes: where one of them says the contrary, it
+/// A question's verdict compared with those of smaller sizes: if one of them contradicts it, it
 /// depends on size.
 fn along_sizes(found: QuestionVerdict, nth: usize, sizes: &[AtSize]) -> QuestionVerdict {
     let Some((largest, smaller)) = sizes.split_last() else { return found };
@@ -201,7 +202,7 @@ fn along_sizes(found: QuestionVerdict, nth: usize, sizes: &[AtSize]) -> Question
     };
     let next = sizes[turn + 1..].iter().find(|it| says(it) == own).unwrap_or(largest);
     let turns = format!(
-        "{} at {} and {} at {}, so it turns in between",
+        "{} at {} and {} at {}, so it changes in between",
         says(&smaller[turn]),
         atom::percent(smaller[turn].size),
         own,

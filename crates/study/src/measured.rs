@@ -1,4 +1,4 @@
-//! Claims on what was measured.
+//! Judges claims by what was measured.
 
 use stats::{
     Comparison, Decision, Estimated, Observation, Resolution, decide, paired, share_of_look, welch,
@@ -12,22 +12,23 @@ use crate::{Claim, Study, Test, atom};
 /// Error rate of all questions of a claim together.
 pub(crate) const ALPHA: f64 = 0.05;
 
-/// Seeds a cell needs before a claim may rest on it.
+/// Seeds a cell needs before it may decide a claim.
 pub const SEEDS_MIN: usize = 3;
 
-/// More seeds than this are not offered as what would decide a question.
+/// A report names the number of seeds that would decide a question only up to this many.
 const SEEDS_OFFERED: f64 = 100.0;
 
 /// The verdict on every claim under one set of assumptions, in the order of the study;
-/// `None` for what cannot be tested. The questions of a claim are one family (Holm): a reader takes
-/// a claim's verdict by itself, and a study that asks more claims should not decide each less.
+/// `None` for what cannot be tested. The questions of a claim are one family (Holm): a reader
+/// takes each claim's verdict by itself, and more claims in a study should not make each harder
+/// to decide.
 ///
-/// `looks` holds what was known each time it was decided whether to go on, the last of them
-/// all there is. Each look has its own share of the error rate, so that looking again and
-/// again finds no more by chance than looking once; what one look has decided stays so.
+/// `looks` holds what was known each time results were looked at to decide whether to add seeds;
+/// the last one holds everything. Each look has its own share of the error rate, so that looking
+/// repeatedly finds no more by chance than looking once; what one look has decided stays decided.
 ///
-/// `own` is what was measured on the study's own machine, where `looks` are of another: fewer
-/// seeds than a verdict needs have its spread.
+/// `own` is what was measured on the study's own machine, if `looks` are of another: with fewer
+/// seeds than a verdict needs, its spread is used.
 pub(crate) fn judge(
     study: &Study,
     looks: &[Figures<'_>],
@@ -62,13 +63,14 @@ pub(crate) fn judge(
     judged.collect()
 }
 
-/// Figures of one machine, and those of the study's own where it is another.
+/// Figures of one machine, and those of the study's own machine if that is a different one.
 struct Beside<'a, 's> {
     figures: &'a Figures<'s>,
     own: Option<&'a Figures<'s>>,
 }
 
-/// What was found at one look at all questions, of which each claim has the next so many.
+/// What one look finds for all questions; `families` holds the number of questions of each claim,
+/// in order.
 fn look_at(
     beside: &Beside<'_, '_>,
     all: &[&Atom],
@@ -110,9 +112,10 @@ fn look_at(
         .collect()
 }
 
-/// What is nearer than that, as a logarithm, has nobody ahead: a thousandth. In the lab three
-/// seeds can agree on less, of two contenders that are the same (seen on 2026-11-26: twins were
-/// 0.04 % apart with p = 0.002, in one lab of many), and no page could have measured it.
+/// If two contenders are nearer to each other than this, as a logarithm, neither is ahead: a
+/// thousandth. In the lab three seeds of identical contenders can agree on a smaller difference
+/// (seen on 2026-11-26: twins were 0.04 % apart with p = 0.002, in one lab of many), and no page
+/// could have measured it.
 const NOBODY_AHEAD: f64 = 0.001;
 
 fn answered(atom: &Atom, blank: Answer, of: &Found, decision: &Decision) -> Answer {
@@ -139,8 +142,8 @@ fn answered(atom: &Atom, blank: Answer, of: &Found, decision: &Decision) -> Answ
     }
 }
 
-/// What would decide a question, by the spread seen so far; where that is out of reach, how
-/// far apart the two can be at most.
+/// What would decide a question, given the spread seen so far; if that is out of reach, how far
+/// apart the two can be at most.
 fn takes(atom: &Atom, found: &Found, decision: &Decision) -> String {
     let (low, high) = (decision.interval.low, decision.interval.high);
     let (half, distance) = ((high - low) / 2.0, atom.region.distance(found.estimated.value()));
@@ -151,7 +154,7 @@ fn takes(atom: &Atom, found: &Found, decision: &Decision) -> String {
     let alike = matches!(atom.question, Question::Ratio(..)) && apart < 10.0;
     match (seeds <= SEEDS_OFFERED, alike) {
         (true, false) => format!("about {seeds} seeds would decide it"),
-        // So near each other that nobody needs to know who is ahead: no number of seeds decides
+        // The two are so near that it does not matter who is ahead, and no number of seeds decides
         // between twins.
         (true, true) if apart < 1.0 => format!("they differ by less than {} %", digits(apart)),
         (true, true) => {
@@ -171,9 +174,9 @@ pub(crate) fn atoms_of(study: &Study, claim: &Claim) -> Option<Vec<Atom>> {
     }
 }
 
-/// Why a question has no number.
+/// Why there is no answer to a question.
 struct Lack {
-    /// Whether something was run for it.
+    /// Whether anything was run for it.
     run: bool,
     reason: String,
     takes: Option<String>,
@@ -195,7 +198,10 @@ fn estimate(beside: &Beside<'_, '_>, atom: &Atom) -> Result<Found, Lack> {
         let share = atom.rows().first().and_then(|row| figures.share_of(row)).unwrap_or(1.0);
         return Err(Lack {
             run: true,
-            reason: format!("an amount of time says nothing at {}", atom::percent(share)),
+            reason: format!(
+                "a time measured at {} cannot be compared with the page's",
+                atom::percent(share)
+            ),
             takes: Some("a run at the published size would decide it".to_owned()),
         });
     }
@@ -242,13 +248,13 @@ fn of_series(
     }
 }
 
-/// How many times the spread of the study's own machine fewer seeds on another are taken to have.
-/// Nobody saw theirs: it may be larger.
+/// With fewer seeds on another machine than a verdict needs, their spread is assumed to be this
+/// many times that of the study's own machine: their own is not known and may be larger.
 pub(crate) const BORROWED_SPREAD: f64 = 2.0;
 
-/// Fewer seeds than a verdict needs, on another machine than the study's own: their mean, seed by
-/// seed, with the spread that the own machine showed, widened by [`BORROWED_SPREAD`]. A ratio of
-/// spreads needs its own.
+/// The answer from fewer seeds than a verdict needs, on another machine than the study's own:
+/// their mean, seed by seed, with the spread that the study's own machine showed, widened by
+/// [`BORROWED_SPREAD`]. `None` for a ratio of spreads, which needs its own spread.
 fn few_seeds(own: &Figures<'_>, atom: &Atom, few: &[Vec<Observation>]) -> Option<Found> {
     let each: Vec<f64> = match (&atom.question, few) {
         (Question::Ratio(..), [a, b]) => logs(&quotients(a, b)),
@@ -275,7 +281,8 @@ fn logs(series: &[Observation]) -> Vec<f64> {
     series.iter().map(|observation| observation.value.ln()).collect()
 }
 
-/// Whether it asks for an amount of time, which says nothing at another size than the page's.
+/// Whether it asks for an amount of time but was run at another size than the page's, so that no
+/// number of seeds decides it.
 pub(crate) fn no_seed_decides(figures: &Figures<'_>, atom: &Atom) -> bool {
     let scaled = |row: &&str| figures.share_of(row).is_some_and(|share| share != 1.0);
     atom.question.is_absolute() && atom.unit.is_time() && atom.rows().iter().any(scaled)
@@ -290,7 +297,7 @@ pub(crate) fn quotients(a: &[Observation], b: &[Observation]) -> Vec<Observation
     a.iter().filter_map(of).collect()
 }
 
-/// By seed where both have the same ones, else as independent samples.
+/// Pairs by seed where both have the same ones; otherwise compares independent samples.
 pub(crate) fn compared(a: &[Observation], b: &[Observation]) -> Result<Comparison, stats::Missing> {
     let shared = a.iter().filter(|x| b.iter().any(|y| y.block == x.block)).count();
     match shared >= SEEDS_MIN || shared * 2 > a.len().max(b.len()) {

@@ -1,4 +1,4 @@
-//! What a study still lacks before every interval a claim rests on is narrow enough.
+//! Which cells need more seeds until every interval that decides a claim is narrow enough.
 
 use stats::{FixedWidth, Next, Observation};
 
@@ -16,13 +16,13 @@ pub(crate) struct Need {
     pub(crate) contender: String,
     /// The workload's name within the part.
     pub(crate) workload: String,
-    /// Seeds in all, those it has among them.
+    /// Seeds in total, including those it already has.
     pub(crate) seeds: usize,
 }
 
-/// The cells that need more seeds: of every question that is not decided and whose interval
-/// still reaches more than `half_width` (0.02: 2 %) to either side. At most as many more as a
-/// cell has, since what is known of its spread rests on those.
+/// The cells that need more seeds: those of every question that is not decided and whose interval
+/// still reaches more than `half_width` (0.02: 2 %) to either side. A cell's seeds at most double
+/// (or reach the minimum), since its spread is known only from the seeds it has.
 pub(crate) fn needs(
     study: &Study,
     runs: &[PartRun],
@@ -49,9 +49,8 @@ pub(crate) fn needs(
     needs
 }
 
-/// The cells that lost trials: claims rest on them, some of their trials gave a figure, and
-/// fewer than were planned. Further seeds take the place of the lost ones, at most as many as
-/// were planned.
+/// The cells that lost trials: claims need them, and some but not all of their planned trials
+/// gave a figure. Further seeds replace the lost ones, at most as many as were planned.
 pub(crate) fn lost(
     study: &Study,
     runs: &[PartRun],
@@ -99,8 +98,8 @@ fn need_of_cell(study: &Study, cell: &CellName, seeds: usize, needs: &mut Vec<Ne
     }
 }
 
-/// How many seeds a question rests on and how many more it takes; nothing where it has
-/// enough, or no figure at all.
+/// How many seeds a question has and how many more it needs; `None` if it has enough, or no
+/// figure at all.
 fn further(figures: &Figures<'_>, rule: &FixedWidth, atom: &Atom) -> Option<(usize, usize)> {
     let series: Vec<_> = atom
         .question

@@ -1,11 +1,11 @@
-//! Claims on the page's own figures.
+//! Judges claims by the page's own figures.
 
 use crate::atom::{Atom, CellName, Question, digits};
 use crate::verdict::{Answer, Judged, Verdict};
 use crate::{Cell, Statement, Study, atom};
 
-/// The verdict on statements by what was published, taken as it stands: no spread is
-/// supposed, and a figure that is only a bound (`>99999`) decides what the bound decides.
+/// The verdict on statements by the published figures as they stand: no spread is assumed, and
+/// a figure that is only a bound (`>99999`) decides what the bound decides.
 pub(crate) fn judge(study: &Study, statements: &[Statement]) -> Judged {
     let atoms: Vec<Atom> =
         statements.iter().flat_map(|statement| atom::atoms(study, statement)).collect();
@@ -27,7 +27,7 @@ fn answer(study: &Study, atom: &Atom, question: usize) -> Answer {
                 _ => format!("below {}", atom.shown(high)),
             });
             answer.value = (low == high).then(|| [atom.plain(low); 3]);
-            // Figures are rounded: what is equal to the last digits is equal.
+            // Floating-point arithmetic rounds: figures that are equal up to rounding are equal.
             let slack = if atom.closed { 1e-9 } else { -1e-9 };
             let region = atom.region;
             answer.verdict = if low >= region.low - slack && high <= region.high + slack {
@@ -43,12 +43,12 @@ fn answer(study: &Study, atom: &Atom, question: usize) -> Answer {
     answer
 }
 
-/// From where to where the answer lies.
+/// The least and the greatest answer that the published figures allow.
 fn bounds(study: &Study, question: &Question) -> Result<(f64, f64), String> {
     let log = |cell: &CellName| {
         let (low, high) = figure(study, cell)?;
         if high <= 0.0 {
-            return Err(format!("{} has no ratio to anything", digits(high)));
+            return Err(format!("a ratio with {} is not defined", digits(high)));
         }
         Ok((low.max(0.0).ln(), high.ln()))
     };

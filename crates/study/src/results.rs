@@ -1,4 +1,4 @@
-//! What a study comes to: published beside measured, and a verdict on every claim.
+//! The results of a study: published figures beside measured ones, and a verdict on every claim.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::{Claim, Row, Study};
 pub struct Results {
     /// The study.
     pub study: Study,
-    /// The study as it was named: shipped, or a path.
+    /// The study as named on the command line: a shipped study's name, or a path.
     pub named: String,
     /// Testbed.
     pub testbed: String,
@@ -23,7 +23,7 @@ pub struct Results {
     pub version: String,
     /// Error rate of all questions of a claim together.
     pub alpha: f64,
-    /// Every run of the store it rests on.
+    /// Every run of the store that was used.
     pub runs: Vec<RunFacts>,
     /// The published tables with what was measured.
     pub tables: Vec<TableResults>,
@@ -54,7 +54,7 @@ pub struct RunFacts {
     pub id: String,
     /// The part.
     pub part: String,
-    /// The assumption, if another than the study's own.
+    /// The assumption it was run under; `None` for the study's own machine.
     pub assumption: Option<String>,
     /// The size that was asked for; missing for the study's own.
     pub size: Option<f64>,
@@ -68,14 +68,14 @@ pub struct RunFacts {
     pub done: usize,
     /// Trials without an outcome yet.
     pub outstanding: usize,
-    /// The kernels' releases that served its trials; none where nothing was made.
+    /// The releases of the kernels on which its trials ran; empty if no filesystem was made.
     pub kernels: Vec<String>,
     /// Where it took place.
     pub environment: store::Environment,
 }
 
 impl RunFacts {
-    /// The kernel in words: the releases, else what the environment names.
+    /// The kernel in words: the releases, or else the kernel that the environment names.
     pub(crate) fn kernel(&self) -> String {
         let of = |key: &str| self.environment.0.get(key).cloned();
         match self.kernels.is_empty() {
@@ -106,7 +106,7 @@ pub struct RowResults {
     /// As published.
     #[serde(flatten)]
     pub row: Row,
-    /// The published figures that are best or worst of the row, as far as they go.
+    /// Marks for the best and worst published figures of the row.
     pub published_marks: Vec<Option<report::Mark>>,
     /// Measured, one for each column.
     pub measured: Vec<MeasuredCell>,
@@ -143,9 +143,9 @@ pub struct ClaimResults {
     pub measured: Judged,
     /// That size as a share of the published one; missing where nothing was run.
     pub size: Option<f64>,
-    /// What every size makes of it on the study's own machine, the smallest first.
+    /// The verdict at every size on the study's own machine, the smallest size first.
     pub sizes: Vec<AtSize>,
-    /// What each assumption makes of it at that size.
+    /// The verdict under each assumption at that size.
     pub under: Vec<Under>,
 }
 
@@ -167,13 +167,13 @@ pub struct AtSize {
 pub struct Under {
     /// The assumption.
     pub assumption: String,
-    /// What it says of: `processor`, `array`.
+    /// The part of the machine it changes: `processor`, `array`.
     pub about: String,
     /// The verdict; missing where it was not run.
     pub verdict: Option<Verdict>,
-    /// What turned it.
+    /// What led to the verdict.
     pub reason: Option<String>,
-    /// Seeds it rests on, where they are fewer than show a spread: it has that of the study's
-    /// own machine.
+    /// Number of seeds, if they are too few to show a spread, so that the spread of the study's
+    /// own machine was used.
     pub few_seeds: Option<usize>,
 }

@@ -9,7 +9,7 @@ use crate::{Cell, Direction, MeasuredCell, Published, Row, RowResults, Study, Ta
 /// Confidence of a cell's own interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// A table with the figures of one size.
+/// A published table with the figures measured at one size.
 pub(crate) fn of(study: &Study, table: &Published, figures: &Figures<'_>) -> TableResults {
     let rows = table.rows.iter().map(|row| row_results(study, table, row, figures));
     TableResults {
@@ -27,7 +27,7 @@ fn row_results(study: &Study, table: &Published, row: &Row, figures: &Figures<'_
         .iter()
         .map(|column| {
             if study.part(&table.part).is_none() {
-                return Err("its part is not known".to_owned());
+                return Err("the study has no part for this table".to_owned());
             }
             figures.of_cell(&CellName { row: row.id.clone(), column: column.clone() })
         })
@@ -75,7 +75,7 @@ fn row_results(study: &Study, table: &Published, row: &Row, figures: &Figures<'_
     RowResults { row: row.clone(), published_marks: published_marks(row), measured: cells }
 }
 
-/// Best and worst of the plain published figures, where neither is a tie.
+/// Marks the best and the worst of the plain published figures, unless all are equal.
 fn published_marks(row: &Row) -> Vec<Option<report::Mark>> {
     let value = |cell: &Cell| match cell {
         Cell::Value(value) => Some(*value),

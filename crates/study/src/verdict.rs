@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What can be said of a claim, or of one of its questions.
+/// The verdict on a claim, or on one of its questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -14,9 +14,9 @@ pub enum Verdict {
     DoesNotHold,
     /// Some questions hold, others do not.
     Partly,
-    /// Another size or another machine turns it.
+    /// Another size or another machine gives the opposite answer.
     Depends,
-    /// What was measured decides neither way.
+    /// The measured figures do not decide it.
     Undecided,
     /// There is no figure to decide it by.
     NotRun,
@@ -36,7 +36,7 @@ pub(crate) const VERDICTS: [Verdict; 7] = [
 ];
 
 impl Verdict {
-    /// Whether it says yes or no.
+    /// Whether it is decided, in full or in part.
     pub(crate) fn is_decided(self) -> bool {
         matches!(self, Verdict::Holds | Verdict::DoesNotHold | Verdict::Partly)
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A comparison of figures and what it came to.
+/// A comparison of figures and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// The question of the claim it belongs to, from 0: `A best` is one question, with an
@@ -64,7 +64,7 @@ pub struct Answer {
     pub question: usize,
     /// What was asked: `ext2 ÷ xfs in the write script`.
     pub asked: String,
-    /// For which answers the claim holds: `below 1`.
+    /// The answers for which the claim holds: `below 1`.
     pub wanted: String,
     /// The answer with its interval: `0.613 (0.601 to 0.625)`; missing where there is none.
     pub found: Option<String>,
@@ -72,16 +72,16 @@ pub struct Answer {
     pub value: Option<[f64; 3]>,
     /// Whether the claim holds by this answer.
     pub verdict: Verdict,
-    /// Why it is not decided, where something is missing.
+    /// Why it is not decided, if something is missing.
     pub reason: Option<String>,
-    /// What would decide it, or what is known although it is not decided.
+    /// What would decide it, or what is known even though it is not decided.
     pub takes: Option<String>,
-    /// p after correction over all questions of its claim; not for published figures.
+    /// p after correction over all questions of its claim; `None` for published figures.
     pub p: Option<f64>,
-    /// Seeds it rests on; not for published figures.
+    /// Number of seeds; `None` for published figures.
     pub n: Option<usize>,
-    /// Whether those are too few to show their spread, so that it is that of the study's own
-    /// machine.
+    /// Whether these are too few to show a spread, so that the spread of the study's own machine
+    /// was used.
     pub borrowed: bool,
 }
 
@@ -90,7 +90,7 @@ pub struct Answer {
 pub struct QuestionVerdict {
     /// The verdict.
     pub verdict: Verdict,
-    /// What turns it: `size`, `processor (slow-cpu)`.
+    /// What changes it: `size`, `processor`.
     pub depends_on: Vec<String>,
     /// What led to it, in words.
     pub reason: Option<String>,
@@ -116,7 +116,7 @@ impl Judged {
         Judged::of_questions(questions, answers)
     }
 
-    /// From questions that may depend on something.
+    /// From questions whose verdicts may depend on size or machine.
     pub(crate) fn of_questions(questions: Vec<QuestionVerdict>, answers: Vec<Answer>) -> Judged {
         let has = |verdict: Verdict| questions.iter().any(|it| it.verdict == verdict);
         let (held, failed) = (has(Verdict::Holds), has(Verdict::DoesNotHold));
@@ -176,7 +176,7 @@ impl Judged {
         self.questions.iter().filter(|question| question.verdict == verdict).count()
     }
 
-    /// What turns it, each named once.
+    /// What changes it, each named once.
     pub fn depends_on(&self) -> Vec<&str> {
         let mut named: Vec<&str> = Vec::new();
         for cause in self.questions.iter().flat_map(|question| &question.depends_on) {
@@ -214,7 +214,7 @@ fn question(answers: &[Answer]) -> QuestionVerdict {
         .or_else(|| any(Verdict::NotRun));
     let verdict = match decisive {
         None => Verdict::Holds,
-        // Part of it was seen to hold, the rest of it was not seen.
+        // Part of it holds, the rest was not run.
         Some(answer) if answer.verdict == Verdict::NotRun && !all_missing => Verdict::Undecided,
         Some(answer) => answer.verdict,
     };

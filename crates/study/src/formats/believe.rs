@@ -1,10 +1,10 @@
-//! Whether to believe the page, in five lines: what its author would have to read first.
+//! Whether to believe the page, in five lines, for a reader who reads nothing else.
 
 use crate::results::RunFacts;
 use crate::verdict::{Judged, VERDICTS, Verdict};
 use crate::{Cause, ClaimResults, Results, atom};
 
-/// A line's head and what it says.
+/// A line's heading and its text.
 pub(super) type Said = (&'static str, String);
 
 /// The lines, the answer first.
@@ -75,9 +75,9 @@ fn size(results: &Results) -> String {
             let full = (largest - 1.0).abs() < 1e-9;
             let turns = match (&turned[..], shown.len()) {
                 (_, 1) if full => String::new(),
-                (_, 1) => ", a trial run: nothing is known of how size changes it".to_owned(),
-                ([], _) => "; no claim turned with size".to_owned(),
-                (turned, _) => format!("; {} turned with size", turned.join(", ")),
+                (_, 1) => ", a trial run: how size changes the verdicts is not known".to_owned(),
+                ([], _) => "; no claim changed with size".to_owned(),
+                (turned, _) => format!("; {} changed with size", turned.join(", ")),
             };
             let rest = if full { "" } else { "; the published size was not reached" };
             format!("{at}{turns}{rest}.")
@@ -85,7 +85,7 @@ fn size(results: &Results) -> String {
     }
 }
 
-/// What stood in for what the page had, and why claims fail.
+/// How this run differs from the page's, and why claims fail.
 fn not_the_same(results: &Results) -> String {
     let fact = |key: &str| {
         let mut found = results.runs.iter().filter_map(|run| run.environment.0.get(key));
@@ -97,11 +97,11 @@ fn not_the_same(results: &Results) -> String {
         part.contenders.iter().any(|contender| contender.contender.filesystem.as_str() == "zfs")
     }) {
         let version = fact("openzfs").map_or(String::new(), |version| format!(" {version}"));
-        code += &format!(", and OpenZFS{version} stands in for the ZFS of the page");
+        code += &format!(", and OpenZFS{version} is used instead of the ZFS of the page");
     }
     let place = match results.simulated {
         true => "; the machine is simulated, with one processor",
-        false => "; the machine is another",
+        false => "; the machine is a different one",
     };
     let causes = Cause::ALL.iter().filter_map(|(cause, words)| {
         let claims = results.claims.iter().filter(|claim| {
@@ -109,7 +109,7 @@ fn not_the_same(results: &Results) -> String {
                 && claim.claim.because.as_ref().is_some_and(|because| because.cause == *cause)
         });
         let ids: Vec<&str> = claims.map(|claim| claim.claim.id.as_str()).collect();
-        (!ids.is_empty()).then(|| format!(" Of {}: {words}.", ids.join(", ")))
+        (!ids.is_empty()).then(|| format!(" For {}: {words}.", ids.join(", ")))
     });
     format!("{code}{place}.{}", causes.collect::<String>())
 }

@@ -1,5 +1,5 @@
-//! Panels as one SVG file that stands for itself: beside a Markdown page, on light ground and
-//! on dark. A hollow square was published, a dot with its interval was measured.
+//! Panels as one self-contained SVG file for a Markdown page, in light and dark mode. A hollow
+//! square is a published figure, a dot with its interval a measured one.
 
 use super::panel::Panel;
 use super::words;

@@ -1,4 +1,4 @@
-//! The report of a study, as its page should have read.
+//! The report of a study in every format.
 
 mod believe;
 mod drawing;
@@ -38,7 +38,8 @@ pub fn render(format: &str, results: &Results, width: usize, color: bool) -> Opt
     Some((format.render)(results, width, color))
 }
 
-/// The Markdown page and the charts to lie beside it, whose names begin with `stem`.
+/// The Markdown page and its charts, which belong into the same folder; their names begin with
+/// `stem`.
 pub fn markdown_with_charts(results: &Results, stem: &str) -> Markdown {
     markdown::page(results, Some(stem))
 }

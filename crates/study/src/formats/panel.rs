@@ -1,7 +1,7 @@
-//! What is drawn, whatever draws it: lines with a published and a measured figure each on one
-//! logarithmic axis. A row of a table has a line for each contender, and its axis is how many
-//! times worse than the best of the row each is: factors can be compared where seconds cannot.
-//! A claim's ratio has a line for the page and one for each size.
+//! The contents of a chart, for HTML and for SVG: lines with a published and a measured figure
+//! each, on one logarithmic axis. A row of a table has a line for each contender; its axis shows
+//! how many times worse each is than the best of the row, since factors can be compared where
+//! seconds cannot. A claim's ratio has a line for the page and one for each size.
 
 use super::words;
 use crate::atom::digits;
@@ -113,7 +113,7 @@ fn of_answer(claim: &ClaimResults, nth: usize, asked: &str) -> Option<Panel> {
         })
     });
     let lines: Vec<Line> = page.then.is_some().then_some(page).into_iter().chain(sizes).collect();
-    // One is always in sight: on which side of it a ratio lies is what is asked.
+    // The axis always includes 1: the question is on which side of it a ratio lies.
     let figures = || lines.iter().flat_map(Line::figures).chain([1.0]);
     let (low, high) = (figures().fold(1.0, f64::min), figures().fold(1.0, f64::max));
     let drawn = low > 0.0 && lines.iter().filter(|line| line.now.is_some()).count() > 1;
@@ -137,8 +137,8 @@ impl Axis {
         ((figure.max(self.low).ln() - low) / (self.high.ln() - low)).clamp(0.0, 1.0)
     }
 
-    /// Round figures with room for their labels: even steps where all is near, else 1, 2
-    /// and 5 of each decade, else decades.
+    /// Round figures with room for their labels: even steps on a short axis, else 1, 2 and 5 of
+    /// each decade, else decades.
     pub(super) fn ticks(&self) -> Vec<f64> {
         let within = |ticks: Vec<f64>| -> Vec<f64> {
             ticks.into_iter().filter(|tick| self.low <= *tick && *tick <= self.high).collect()

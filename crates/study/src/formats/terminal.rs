@@ -1,5 +1,5 @@
-//! For a terminal: what was asked, each table with published and measured side by side, the
-//! claims. Fits its width whatever the study.
+//! For a terminal: what was asked, each table with published and measured figures side by side,
+//! the claims. The text fits the terminal's width.
 
 use report::Mark;
 
@@ -46,7 +46,7 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     }
     text += "\n";
     text += &folded("", &words::method(results), width);
-    text += "▲ best and ▼ worst: measured ones by significance.\n";
+    text += "▲ best and ▼ worst; for measured figures only where significant.\n";
     text += &format!("again: {}\n", words::command(results));
     text
 }
@@ -167,7 +167,7 @@ fn claim(claim: &ClaimResults, width: usize, paint: &Paint) -> String {
     text
 }
 
-/// Colours, where there are any.
+/// Colours, if they are switched on.
 struct Paint(bool);
 
 impl Paint {

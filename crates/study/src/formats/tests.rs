@@ -20,7 +20,7 @@ fn a_page_says_first_whether_to_believe_it() {
     assert_eq!(said("In short"), "Believe it of large directories.");
     assert_eq!(said("By its own figures"), "of 1 claims 1 holds (A1).");
     assert_eq!(said("Run again"), "of 1 claims 1 depends on size or machine (A1).");
-    assert_eq!(said("Size"), "run at 3 %, the published size; A1 turned with size.");
+    assert_eq!(said("Size"), "run at 3 %, the published size; A1 changed with size.");
     for format in ["terminal", "html", "markdown"] {
         let page = render(format, &results, 100, false).unwrap();
         let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{format}: {text}"));

@@ -1,4 +1,4 @@
-//! How figures, cells and verdicts are put into words, the same in every format.
+//! The wording of figures, cells and verdicts, the same in every format.
 
 use report::Mark;
 
@@ -36,7 +36,7 @@ pub(super) fn plus_minus(cell: &MeasuredCell) -> Option<String> {
     })
 }
 
-/// A published figure as it was printed, thousands apart.
+/// A published figure as it was printed, with separators between thousands.
 fn grouped(value: f64) -> String {
     grouped_text(value.to_string())
 }
@@ -46,7 +46,7 @@ fn grouped_text(text: String) -> String {
     let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("−", whole));
     let mut out = String::new();
     for (at, digit) in whole.chars().enumerate() {
-        // Four digits are read without help.
+        // Four digits are legible without a separator.
         if at > 0 && whole.len() > 4 && (whole.len() - at).is_multiple_of(3) {
             out.push(',');
         }
@@ -56,8 +56,8 @@ fn grouped_text(text: String) -> String {
     format!("{sign}{out}{rest}")
 }
 
-/// How many times worse than the best of the row each figure is; nothing where the row has
-/// no better end.
+/// How many times worse than the best of the row each figure is; `None` where neither end of
+/// the row is better.
 pub(super) fn factors(better: Direction, values: &[Option<f64>]) -> Vec<Option<f64>> {
     let known = values.iter().flatten().copied().filter(|value| *value > 0.0);
     let best = match better {
@@ -74,8 +74,8 @@ pub(super) fn factors(better: Direction, values: &[Option<f64>]) -> Vec<Option<f
         .collect()
 }
 
-/// Published figures that can be compared: none where one of them is only a bound, since
-/// that one may be the best.
+/// Published figures that can be compared: none if one of them is only a bound, since that one
+/// may be the best.
 pub(super) fn published_values(row: &RowResults) -> Vec<Option<f64>> {
     if row.row.values.iter().any(|cell| matches!(cell, Cell::Above(_) | Cell::Below(_))) {
         return vec![None; row.row.values.len()];
@@ -87,7 +87,7 @@ pub(super) fn published_values(row: &RowResults) -> Vec<Option<f64>> {
     row.row.values.iter().map(value).collect()
 }
 
-/// `× 1.42`, or that it is the best.
+/// `× 1.42`, or `best`.
 pub(super) fn factor(factor: Option<f64>) -> String {
     match factor {
         None => String::new(),
@@ -97,7 +97,7 @@ pub(super) fn factor(factor: Option<f64>) -> String {
     }
 }
 
-/// The same where a table says what it is: `1.42`, `1`.
+/// The same for a table whose heading says that these are factors: `1.42`, `1`.
 pub(super) fn factor_short(factor: f64) -> String {
     match factor {
         factor if factor < 1.0005 => "1".to_owned(),
@@ -112,7 +112,7 @@ pub(super) fn unmeasured(row: &RowResults) -> bool {
         || row.measured.iter().all(|cell| cell.mean.is_none())
 }
 
-/// What was published in a row that was not measured, and why it was not.
+/// What was published in a row that was not measured, and why it was not measured.
 pub(super) fn left_out(columns: &[String], row: &RowResults) -> String {
     let figures = columns.iter().zip(&row.row.values);
     let figures: Vec<String> =
@@ -131,7 +131,7 @@ pub(super) fn part(results: &Results, id: &str) -> String {
     results.study.part(id).map_or(id.to_owned(), |part| part.title.clone())
 }
 
-/// The machine of a run: the study's own, or what of it was assumed otherwise.
+/// The machine of a run: the study's own, or what an assumption changes of it.
 pub(super) fn machine(results: &Results, assumption: Option<&str>) -> String {
     let of = |id: &str| results.study.assumptions.iter().find(|it| it.id == id);
     assumption.map_or("the study's own".to_owned(), |id| {
@@ -152,7 +152,8 @@ pub(super) fn under_verdict(under: &Under) -> String {
     under.verdict.map_or("not tried".to_owned(), |verdict| format!("{verdict}{seeds}"))
 }
 
-/// A sign beside a figure: by significance for what was measured.
+/// The sign beside a figure; measured figures are marked only where the difference is
+/// significant.
 pub(super) fn mark(mark: Option<Mark>) -> &'static str {
     match mark {
         Some(Mark::Best) => "▲",
@@ -182,8 +183,8 @@ pub(super) fn published_verdict(claim: &ClaimResults) -> String {
     }
 }
 
-/// The verdict on what was measured, in words, with the size it is of where there were several
-/// or it is not the published one: `holds at 3 %`.
+/// The verdict on what was measured, in words, with the size it was measured at:
+/// `holds at 3 %`.
 pub(super) fn verdict(claim: &ClaimResults) -> String {
     let size = match (claim.measured.verdict, claim.size) {
         (Verdict::NotRun | Verdict::NotTestable | Verdict::Depends, _) | (_, None) => {
@@ -194,8 +195,8 @@ pub(super) fn verdict(claim: &ClaimResults) -> String {
     format!("{} at {size}", claim.measured)
 }
 
-/// Why it does not hold, where it does not hold as it was claimed: by the page's own figures,
-/// or for the reason the study's author found.
+/// Why a claim does not hold as claimed: the page's own figures contradict it, or the reason
+/// that the study's author found.
 pub(super) fn because(claim: &ClaimResults) -> Option<String> {
     let contradicted =
         matches!(claim.measured.verdict, Verdict::DoesNotHold | Verdict::Partly | Verdict::Depends);
@@ -204,12 +205,12 @@ pub(super) fn because(claim: &ClaimResults) -> Option<String> {
     }
     let by_page = matches!(claim.published.verdict, Verdict::DoesNotHold | Verdict::Partly)
         .then(|| "the page's own figures say otherwise".to_owned());
-    let told = claim.claim.because.as_ref().map(|it| format!("{}: {}", it.cause, it.evidence));
-    let said: Vec<String> = by_page.into_iter().chain(told).collect();
+    let found = claim.claim.because.as_ref().map(|it| format!("{}: {}", it.cause, it.evidence));
+    let said: Vec<String> = by_page.into_iter().chain(found).collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// p after correction: `< 0.001`, `0.012`; nothing where there is none.
+/// p after correction: `< 0.001`, `0.012`; empty where there is none.
 pub(super) fn p(p: Option<f64>) -> String {
     p.map_or(String::new(), |p| match p {
         p if p < 0.0005 => "< 0.001".to_owned(),
@@ -217,13 +218,13 @@ pub(super) fn p(p: Option<f64>) -> String {
     })
 }
 
-/// What was found for a question, or why nothing was, and what it would take.
+/// What was found for a question, or why nothing was found, and what would decide it.
 pub(super) fn found(answer: &Answer) -> String {
     let parts = [&answer.found, &answer.reason, &answer.takes];
     parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
-/// A verdict and in how many claims it was found, each kind that occurs.
+/// Every verdict that occurs, with the number of claims that have it in words.
 pub(super) fn counts(results: &Results) -> Vec<(Verdict, String)> {
     VERDICTS
         .iter()
@@ -255,7 +256,7 @@ pub(super) fn summary(results: &Results) -> String {
     format!("Of {} claims {}.", results.claims.len(), counts.join(", "))
 }
 
-/// On what and how, one sentence each.
+/// On which machine and at which scale each part was run, one sentence each.
 pub(super) fn how(results: &Results) -> Vec<String> {
     let base: Vec<_> = results.runs.iter().filter(|run| run.assumption.is_none()).collect();
     let mut said = Vec::new();
@@ -297,7 +298,7 @@ pub(super) fn how(results: &Results) -> Vec<String> {
         });
         let scaled = results.runs.iter().any(|run| run.scale != 1.0);
         let what = match (of_another, scaled) {
-            (true, _) => "Not at the study's own scale, of which it says",
+            (true, _) => "Not at the study's own scale, for which it says",
             (false, true) => "Not at full size",
             (false, false) => "Not the same",
         };
@@ -306,26 +307,27 @@ pub(super) fn how(results: &Results) -> Vec<String> {
     said
 }
 
-/// How verdicts are found.
+/// How verdicts are reached.
 pub(super) fn method(results: &Results) -> String {
     let mut under = results.claims.iter().flat_map(|claim| &claim.under);
     let few = match under.any(|under| under.few_seeds.is_some()) {
         true => format!(
-            " Where an assumption was tried with fewer seeds, they are taken to vary {} times as \
+            " Where an assumption was tried with fewer seeds, they are assumed to vary {} times as \
              much as those on the study's own machine.",
             crate::measured::BORROWED_SPREAD
         ),
         false => String::new(),
     };
     format!(
-        "Verdicts: every claim is taken apart into questions of ratios or differences of figures, \
-         paired by seed, each with a region in which the claim is true. An interval inside it \
-         holds, one outside does not, else it is undecided; the questions of a claim together \
-         are wrong with a probability of at most {:.0} % (Holm's correction), however often results were \
-         looked at and seeds added: each look has its own share. Until 2026-11-25 all questions of \
-         a study were one family. Fewer than {} seeds decide \
-         nothing. A verdict is of the largest size that was run; where a smaller size or, in \
-         the lab, another assumption says the contrary, it depends on that.{few}",
+        "Verdicts: every claim is split into questions about ratios or differences of figures, \
+         paired by seed; each question has a region in which the claim is true. A question holds \
+         if its interval lies inside the region, does not hold if it lies outside, and is \
+         undecided otherwise. The probability that any question of a claim is decided wrongly is \
+         at most {:.0} % (Holm's correction), however often results were looked at and seeds \
+         added: each look has its own share of it. Until 2026-11-25 all questions of a study were \
+         one family. Fewer than {} seeds decide nothing. A verdict is that of the largest size \
+         that was run; where a smaller size or, in the lab, another assumption contradicts it, \
+         the verdict depends on that.{few}",
         results.alpha * 100.0,
         crate::SEEDS_MIN
     )
@@ -334,12 +336,13 @@ pub(super) fn method(results: &Results) -> String {
 /// The testbed of a study where its command names none.
 const DEFAULT_TESTBED: &str = "lab";
 
-/// The command that does it again.
+/// The command that runs the study again.
 pub(super) fn command(results: &Results) -> String {
     let mut command = format!("fstrial study run {}", results.named);
     let first = results.runs.first();
     let mut sizes: Vec<f64> = Vec::new();
-    // The study's own size was not asked for, and is one of them where others were.
+    // Runs without a requested size are of the study's own size, which `--scale` has to name as
+    // soon as it names any other.
     for size in results.runs.iter().map(|run| run.size.unwrap_or(results.study.scale)) {
         if !sizes.contains(&size) {
             sizes.push(size);

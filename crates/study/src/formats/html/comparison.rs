@@ -1,5 +1,5 @@
-//! A panel as strips as wide as the page allows: what was published is a hollow square, what
-//! was measured a dot with its interval.
+//! A panel as strips as wide as the page allows: a published figure is a hollow square, a
+//! measured one a dot with its interval.
 
 use crate::atom::digits;
 use crate::formats::panel::Panel;

@@ -1,5 +1,5 @@
-//! HTML: one file that needs nothing else, in the style of every other report. What was
-//! published is set in italics on a tinted ground, what was measured upright.
+//! HTML: one self-contained file in the style of the other reports. Published figures are set
+//! in italics on a tinted background, measured ones upright.
 
 mod comparison;
 
@@ -14,7 +14,8 @@ use super::{panel, words};
 use crate::verdict::{Judged, Verdict};
 use crate::{ClaimResults, Measured, Results, RowResults, TableResults, atom};
 
-/// Beyond this the charts of every phase are left to the reports of single runs.
+/// If the charts of all phases have more bytes than this, they are left out: the reports of
+/// the individual runs have them.
 const CHARTS_MAX: usize = 1_500_000;
 
 #[derive(Serialize)]
@@ -270,7 +271,7 @@ fn mark(mark: Option<report::Mark>) -> &'static str {
 }
 
 /// A table as factors of the best of each row, with the figures beneath them; rows that were
-/// not measured are notes.
+/// not measured become notes.
 fn table(table: &TableResults) -> Table {
     let mut reasons: Vec<String> = Vec::new();
     let (measured, missing): (Vec<_>, Vec<_>) =
@@ -295,7 +296,7 @@ fn row(table: &TableResults, row: &RowResults, reasons: &mut Vec<String>) -> Row
     let then = words::factors(row.row.better, &words::published_values(row));
     let means: Vec<Option<f64>> = row.measured.iter().map(|cell| cell.mean).collect();
     let now = words::factors(row.row.better, &means);
-    // A factor with the figure beneath it, else the figure alone.
+    // A factor with the figure beneath it; without a factor the figure alone.
     let shown = |factor: Option<f64>, figure: String, rest: String| match factor {
         Some(factor) => {
             (words::factor(Some(factor)), format!("{figure} {rest}").trim_end().to_owned())
@@ -334,7 +335,7 @@ fn colour(at: usize) -> String {
     format!("k{}", at % 10)
 }
 
-/// Every phase that a row of the tables rests on, part by part.
+/// The charts of every phase that a row of the tables is measured in, part by part.
 fn charts(results: &Results) -> Vec<(String, String)> {
     results
         .details

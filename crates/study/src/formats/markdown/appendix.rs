@@ -1,11 +1,11 @@
-//! Everything that is needed to check or repeat it.
+//! The appendix: everything that is needed to check a study or to repeat it.
 
 use ::text::markdown as plain;
 
 use super::words;
 use crate::{ClaimResults, Results, TableResults, atom};
 
-/// The appendix; `moved` are tables of factors for which the page had no room.
+/// The appendix; `moved` are tables of factors that did not fit on the page.
 pub(super) fn of(results: &Results, moved: &str) -> String {
     let study = &results.study;
     let mut text = format!("# Appendix\n\n{moved}");
@@ -18,8 +18,8 @@ pub(super) fn of(results: &Results, moved: &str) -> String {
     for note in &results.notes {
         text += &format!("> {}\n\n", plain(note));
     }
-    text += "## Figures\n\nPublished figures in italics; measured ones with half of their 95 % \
-             interval.\n";
+    text += "## Figures\n\nPublished figures in italics; measured ones with half the width of \
+             their 95 % interval.\n";
     for table in &results.tables {
         text += &self::table(table);
     }

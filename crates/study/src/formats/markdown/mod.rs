@@ -1,5 +1,5 @@
 //! Markdown with GitHub's tables: the page of a study in the documentation. What is needed to
-//! judge comes first, in at most so many words; everything else is in an appendix.
+//! judge it comes first, in at most [`WORDS_MAX`] words; everything else is in an appendix.
 
 mod appendix;
 
@@ -18,14 +18,14 @@ pub struct Markdown {
     pub charts: Vec<(String, String)>,
 }
 
-/// Words before the appendix; tables that make it more are moved there.
+/// Most words before the appendix; tables that exceed this are moved there.
 const WORDS_MAX: usize = 2500;
 
 pub(super) fn render(results: &Results, _: usize, _: bool) -> String {
     page(results, None).text
 }
 
-/// The page, with charts whose names begin with `stem`; none where there is no place for them.
+/// The page, with charts whose names begin with `stem`; without a stem there are no charts.
 pub(super) fn page(results: &Results, stem: Option<&str>) -> Markdown {
     let mut charts = Vec::new();
     let mut chart = |name: &str, title: &str, panels: &[panel::Panel]| -> String {
@@ -63,8 +63,8 @@ pub(super) fn page(results: &Results, stem: Option<&str>) -> Markdown {
     let titles = results.tables.iter().map(|table| 2 * words_of(&table.title) + 10).sum();
     let moved = moved(&frame, titles, &tables);
     let (mut main, mut rest) = (frame.0, String::new());
-    main += "## Published and measured\n\nEach row as factors of its best: *published*, then \
-             measured. ▲ best and ▼ worst by significance.\n\n";
+    main += "## Published and measured\n\nEach figure as a factor of the best of its row: \
+             *published*, then measured. ▲ best and ▼ worst where significant.\n\n";
     for (at, (table, (figures, chart))) in results.tables.iter().zip(&tables).enumerate() {
         let head = format!("### {}\n\n", plain(&table.title));
         match moved.contains(&at) {
@@ -83,7 +83,7 @@ fn words_of(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// The tables that do not fit, from the largest on.
+/// The tables to move to the appendix, the largest first.
 fn moved(
     (head, tail): &(String, String),
     titles: usize,
@@ -159,22 +159,21 @@ fn factors(table: &TableResults) -> String {
         text += &format!("| {} | {} |\n", plain(&row.row.label), cells.join(" | "));
     }
     match shown {
-        0 => "Nothing was measured here that has a best; the appendix has what there is.\n\n"
+        0 => "No row measured here has a better end; the appendix has the figures.\n\n"
             .to_owned(),
         _ => text + "\n",
     }
 }
 
 fn differs(results: &Results) -> String {
-    let told = results.claims.iter().filter_map(why);
-    let told: String = told.collect();
-    match told.as_str() {
+    let lines: String = results.claims.iter().filter_map(why).collect();
+    match lines.as_str() {
         "" => String::new(),
-        told => format!("## What differs, and why\n\n{told}\n"),
+        lines => format!("## What differs, and why\n\n{lines}\n"),
     }
 }
 
-/// A claim that does not simply hold, in a line.
+/// One line for a claim that does not hold or is not decided.
 fn why(claim: &ClaimResults) -> Option<String> {
     use crate::verdict::Verdict;
     if claim.measured.verdict == Verdict::Holds {
