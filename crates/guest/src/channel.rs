@@ -1,4 +1,4 @@
-//! Events to the host: JSON lines in the shared region, and a byte that says so.
+//! Events to the host: JSON lines in the shared region, and a byte to the host as notification.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Memory taken away from a machine, so that it has as little for a trial's files as an old
-//! one had: today's kernel does not boot in 16 MB, but can be left with that much.
+//! Memory withheld from a machine, so that it has as little for a trial's files as an old machine
+//! had: today's kernel does not boot in 16 MB, but can be left with that much.
 
 use std::ffi::c_void;
 use std::io;
@@ -10,7 +10,7 @@ use rustix::mm::{
 };
 use units::Bytes;
 
-/// Memory that is held back; given back when dropped.
+/// Withheld memory; released when dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Held(Vec<(NonNull<c_void>, usize)>);
 
@@ -23,13 +23,13 @@ impl Drop for Held {
     }
 }
 
-/// Holds what is available beyond `left`. Nothing where less is available anyway.
+/// Withholds the available memory beyond `left`; nothing where less is available anyway.
 ///
 /// # Errors
-/// When the kernel does not tell how much there is, or does not give it away.
+/// When the kernel does not report how much there is, or does not hand it out.
 pub(crate) fn all_but(left: Bytes) -> io::Result<Held> {
     let mut held = Held::default();
-    // Page tables for a piece come out of what is to be left: in steps.
+    // In steps, since the page tables for each piece come out of what is to be left.
     for _ in 0..4 {
         let excess = available()?.0.saturating_sub(left.0) >> 12 << 12;
         if excess < 1 << 20 {
@@ -63,14 +63,14 @@ impl Held {
     }
 }
 
-/// The kernel's limits of what may wait in memory to be written: as shares, and in bytes.
+/// The kernel's limits for dirty memory: as shares, and in bytes.
 const SHARES: [(&str, u64); 2] = [("dirty_background_ratio", 10), ("dirty_ratio", 20)];
 const IN_BYTES: [&str; 2] = ["dirty_background_bytes", "dirty_bytes"];
 
-/// Limits what may wait to be written as it will be limited when all but `left` is held back.
-/// Without this the kernel goes by what it had: its limit rises at once and sinks by a
-/// thirty-second in 200 ms (`update_dirty_limit`), so that files written in the first seconds
-/// filled all of a small memory with what could not be dropped, and XFS ran out of it.
+/// Limits dirty memory to the amount that will apply once all but `left` is withheld. Without this
+/// the kernel goes by the memory it had before: its limit rises at once but falls by only a
+/// thirty-second per 200 ms (`update_dirty_limit`), so files written in the first seconds filled
+/// all of a small memory with dirty pages that could not be dropped, and XFS ran out of memory.
 ///
 /// # Errors
 /// When the kernel does not take it.
@@ -78,7 +78,7 @@ pub(crate) fn limit_dirty(left: Bytes) -> io::Result<()> {
     SHARES.iter().zip(IN_BYTES).try_for_each(|((_, share), name)| set(name, left.0 * share / 100))
 }
 
-/// Limits it by share again, as a kernel does by default: of the memory that is there.
+/// Limits it by share again, as a kernel does by default: of the memory that is present.
 ///
 /// # Errors
 /// When the kernel does not take it.

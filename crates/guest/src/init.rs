@@ -1,4 +1,4 @@
-//! PID 1: from the kernel's hands to a machine that waits for an order, and from an order to
+//! PID 1: from the start by the kernel to a machine that waits for an order, and from an order to
 //! its end.
 
 use std::fs::File;
@@ -32,10 +32,10 @@ const HEARTBEAT: Nanos = Nanos::from_secs(1);
 /// Exit code of the trial's process when its disks are gone.
 const SERVER_ENDED: i32 = 100;
 
-/// Does everything; the host ends the machine.
+/// Does everything and never returns; the host ends the machine.
 pub(crate) fn run() -> ! {
     if let Err(reason) = port::allow() {
-        // Without ports nothing can be said; the panic that follows reaches the kernel log.
+        // Without ports the host cannot be told; the panic that follows reaches the kernel log.
         eprintln!("fstrial: no access to ports: {reason}");
         std::process::exit(1);
     }
@@ -52,7 +52,7 @@ pub(crate) fn run() -> ! {
     }
 }
 
-/// Waits for something that never comes, and takes in children that ended meanwhile.
+/// Waits for ever, and reaps children that end meanwhile.
 fn rest() {
     let _ = rustix::thread::nanosleep(&rustix::thread::Timespec { tv_sec: 3600, tv_nsec: 0 });
 }
@@ -127,8 +127,8 @@ fn read_order(region: &Region, len: u64) -> Result<Order, String> {
     Ok(order)
 }
 
-/// Runs the trial in a process of its own and waits for its end. `None` when that process
-/// has told the outcome itself.
+/// Runs the trial in a process of its own and waits for its end. `None` when that process has
+/// reported the outcome itself.
 fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     random::seed_kernel(order.job.spec.seed).map_err(|error| format!("random seed: {error}"))?;
     if !order.inputs.is_empty() {
@@ -152,10 +152,9 @@ fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     wait(order, &words, worker)
 }
 
-/// Makes the disks and measures what their transport costs. Their server is a thread of the
-/// trial's process: switching to another process empties the emulator's tables of addresses,
-/// which made half of what a small request cost. Its processor time is no part of the
-/// workload's.
+/// Makes the disks and measures the overhead of their transport. Their server is a thread of the
+/// trial's process: switching to another process flushes the emulator's TLB, which was half of the
+/// cost of a small request. Its processor time is not counted as the workload's.
 fn disks(order: &Order, words: &Words) -> Result<Option<ProgramCpu>, String> {
     if order.disks.is_empty() {
         return Ok(None);
@@ -250,12 +249,11 @@ fn serve_disks<F: FrontEnd>(
 /// `PR_SET_IO_FLUSHER` of `linux/prctl.h`.
 const SET_IO_FLUSHER: libc::c_int = 57;
 
-/// Works as a device does: at once when something arrives, on time, and never waiting for
-/// memory that only its own work would free.
+/// Makes this thread behave like a device: it reacts at once when something arrives, is on time,
+/// and never waits for memory that only its own work would free.
 fn become_a_device() {
     // SAFETY: the calls change attributes of this thread, and keep the process's memory where
-    // it is. Failures leave the ordinary attributes, with which the server works, only less
-    // evenly.
+    // it is. On failure the ordinary attributes remain; the server still works, only less evenly.
     unsafe {
         libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
@@ -264,16 +262,16 @@ fn become_a_device() {
     schedule_before_others(50);
 }
 
-/// Sets what the kernel does with a disk.
+/// Sets how the kernel treats a disk.
 fn configure(front_end: FrontEndKind, nth: usize, disk: &DiskOrder) -> Result<(), String> {
     let set = |name: &str, value: &str| {
         let path = format!("{}/{name}", front_end.queue_directory(nth));
         std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))
     };
     if front_end == FrontEndKind::Nbd {
-        // What ublk is told when the device is made, nbd takes afterwards. The number of
-        // requests is the driver's only while there is no scheduler; Linux takes no less
-        // than four, and the server none beyond the disk's own depth.
+        // Settings that ublk takes when the device is made are set afterwards for nbd. The number
+        // of requests is the driver's only while there is no scheduler; Linux accepts no fewer
+        // than four, and the server takes no more than the disk's own queue depth.
         set("rotational", if disk.queue.rotational { "1" } else { "0" })?;
         set("max_sectors_kb", &(REQUEST_BYTES >> 10).to_string())?;
         set("scheduler", "none")?;
@@ -303,8 +301,8 @@ fn fork(child: impl FnOnce()) -> Result<Pid, String> {
 
 /// Waits for the end of the trial's process, or of virtual time.
 fn wait(order: &Order, words: &Words, worker: Pid) -> Result<Option<Outcome>, String> {
-    // Before the trial and behind the disks: a heartbeat that stops means that the kernel
-    // no longer schedules.
+    // At a priority above the trial and below the disks: if the heartbeat stops, the kernel no
+    // longer schedules.
     schedule_before_others(40);
     let ended = pidfd_open(worker, PidfdFlags::empty()).map_err(|error| error.to_string())?;
     let end = measure::now() + order.virtual_limit;
@@ -325,7 +323,7 @@ fn wait(order: &Order, words: &Words, worker: Pid) -> Result<Option<Outcome>, St
         }
         if ready == 0 {
             let _ = rustix::process::kill_process(worker, Signal::KILL);
-            // The host has seen every step begin and puts the right one in.
+            // The host has seen every step begin and fills in the right one.
             return Ok(Some(Outcome::TimedOut { step: Step::Work, after: order.virtual_limit }));
         }
         return ended_by_itself(worker);
@@ -339,7 +337,7 @@ fn ended_by_itself(worker: Pid) -> Result<Option<Outcome>, String> {
         Some((_, status)) if status.exit_status() == Some(0) => None,
         Some((_, status)) => Some(Outcome::GuestDied {
             reason: match (status.exit_status(), status.terminating_signal()) {
-                (Some(SERVER_ENDED), _) => "what serves the simulated disks ended".to_owned(),
+                (Some(SERVER_ENDED), _) => "the server of the simulated disks ended".to_owned(),
                 (Some(code), _) => format!("the trial's process ended with status {code}"),
                 (_, Some(signal)) => format!("the trial's process was killed by signal {signal}"),
                 _ => "the trial's process ended".to_owned(),

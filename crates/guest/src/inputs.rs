@@ -1,5 +1,5 @@
-//! Files from outside, copied into the guest's memory before the trial: what a workload
-//! reads is there at once, whatever the host's disks do meanwhile.
+//! Files from outside, copied into the guest's memory before the trial, so that a workload reads
+//! them at once, whatever the host's disks do meanwhile.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,16 +10,16 @@ use crate::store::PAGE;
 
 const AT_ONCE: u64 = 4 << 20;
 
-/// A tmpfs takes its files by huge pages where it can, and so the kernel looks at all that is
-/// still to be written, at most 2 MiB of it, before each page that it copies
-/// (`fault_in_iov_iter_readable` in `generic_perform_write`): in small pieces that is little.
+/// Size of the pieces of a copy. A tmpfs uses huge pages where it can, and before each page that
+/// it copies the kernel faults in everything still to be written, up to 2 MiB
+/// (`fault_in_iov_iter_readable` in `generic_perform_write`). With small pieces that costs little.
 const A_WRITE: usize = 64 << 10;
 
 /// Where inputs lie, as the host names them.
 const INPUTS: &str = "/inputs";
 
-/// Makes a place for inputs that takes all the memory there is: the machine has theirs beside
-/// its own, and the root's share of it would not do.
+/// Mounts a tmpfs for inputs that may use all memory: the machine has extra memory for them, but
+/// the root filesystem's default share of it would be too small.
 ///
 /// # Errors
 /// The kernel's.

@@ -1,9 +1,9 @@
-//! What the kernel said last, where it ended the trial's process: who ran out of memory, or
-//! which defect it met.
+//! The kernel's last messages, if it ended the trial's process: which process ran out of memory,
+//! or which bug was hit.
 
 /// The kernel's buffer is no longer than this by default.
 const BUFFER: usize = 256 << 10;
-/// Enough for the account of memory that comes with an ended process.
+/// Enough for the memory report that the kernel prints when it kills a process.
 const LINES: usize = 80;
 /// Actions of syslog(2).
 const READ_ALL: libc::c_int = 3;

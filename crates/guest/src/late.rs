@@ -1,11 +1,12 @@
-//! How long anything was late: requests that are late at the same time delay whoever waits
-//! for them once, not once each.
+//! How long any request was late. Requests that are late at the same time delay a waiting process
+//! once, not once each.
 
 use std::collections::VecDeque;
 
 use units::Nanos;
 
-/// Intervals kept: those before can only be met by a request that completed long ago.
+/// How many intervals are kept: older ones could only overlap with a request that completed long
+/// ago.
 const KEPT: usize = 256;
 
 /// The time during which at least one request was late, as a union of intervals.

@@ -1,10 +1,10 @@
 //! PID 1 of the lab's guest: loads modules, makes block devices of simulated disks, runs one
 //! trial and tells the host what happened.
 //!
-//! A program of its own, so that a change elsewhere changes no figure. After loading modules it stops at a checkpoint; from there, as often as the
-//! host likes, it reads an [`Order`] from the [`region`] it shares with the host, and runs
-//! it. It decides nothing: no defaults, no retries, no clean-up, since the machine ends with
-//! the trial.
+//! A separate program, so that a change elsewhere in fstrial changes no figure. After loading
+//! modules it stops at a checkpoint; from there, as often as the host likes, it reads an [`Order`]
+//! from the [`region`] it shares with the host, and runs it. It decides nothing: no defaults, no
+//! retries, no clean-up, since the machine ends with the trial.
 
 mod channel;
 mod held;

@@ -1,5 +1,5 @@
-//! The program in the lab's guest: its first process, and what that one starts. What this
-//! program is built from is part of a lab's id.
+//! The program in the lab's guest: its first process, and the programs that it starts. The code
+//! that this program is built from is part of a lab's id.
 
 use std::process::ExitCode;
 

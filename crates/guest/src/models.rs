@@ -1,4 +1,4 @@
-//! From an order's disk to a model.
+//! Builds the disk models from an order.
 
 use disk::{ArrayOf, ArrayState, DiskDescription, Model, Options};
 
@@ -14,10 +14,10 @@ pub fn build(order: &DiskOrder) -> Result<Box<dyn Model>, String> {
     Ok(description.build(order.seed, &options))
 }
 
-/// What a disk, or a controller with the disks behind it, is.
+/// The specification of a disk, or of a controller with the disks behind it.
 ///
 /// # Errors
-/// When parameters do not describe it, or it cannot have such an array.
+/// When the parameters do not describe one, or it cannot have such an array.
 pub fn description(order: &DiskOrder) -> Result<DiskDescription, String> {
     let (name, text) = (&order.name, &order.parameters);
     let described = match &order.array {
@@ -33,7 +33,7 @@ pub fn description(order: &DiskOrder) -> Result<DiskDescription, String> {
     described.map_err(|error| error.to_string())
 }
 
-/// Whether a disk is ordered as an array with a new member.
+/// Whether the order asks for an array with a new member.
 pub(crate) fn is_rebuilding(order: &DiskOrder) -> bool {
     options(order).is_ok_and(|options| options.array_state == ArrayState::Rebuilding)
 }
@@ -71,7 +71,7 @@ pub fn options(order: &DiskOrder) -> Result<Options, String> {
                 let share = value.strip_suffix('%').and_then(|share| share.parse::<f64>().ok());
                 let share = share.filter(|share| (0.0..=1000.0).contains(share));
                 let share = share.ok_or_else(|| wrong("a share up to 1000%, as 5%"))?;
-                // The whole thousandths that a model counts in.
+                // In whole thousandths, the unit of the models.
                 options.slower = Some((share * 10.0).round() as u32);
             }
             _ => {

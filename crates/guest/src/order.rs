@@ -1,4 +1,4 @@
-//! What the host asks of a guest.
+//! The order that the host gives to a guest.
 
 use serde::{Deserialize, Serialize};
 use trial::Job;
@@ -46,8 +46,8 @@ impl FrontEndKind {
 }
 
 /// A trial and the disks it is to have. Nothing in it may depend on the state of the host: its
-/// text is read in virtual time, which a digit more makes longer. The devices of the job's site are those of
-/// [`FrontEndKind::device_path`], in the order of `disks`.
+/// text is read in virtual time, and a single extra digit would take longer. The devices of the
+/// job's site are those of [`FrontEndKind::device_path`], in the order of `disks`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
@@ -63,17 +63,17 @@ pub struct Order {
     pub inputs: Vec<Input>,
     /// Virtual time after which the trial is given up.
     pub virtual_limit: Nanos,
-    /// Instead of the trial: makes a bootable system of the input, see
-    /// [`workload::prepare_system`], and leaves it where the disks' contents would lie.
+    /// Instead of running the trial, make a bootable system from the input (see
+    /// [`workload::prepare_system`]) and leave it where the disks' contents would lie.
     #[serde(default)]
     pub prepare_system: bool,
-    /// Tries what the job's filesystem can do instead of the trial.
+    /// Instead of running the trial, try the capabilities of the job's filesystem.
     #[serde(default)]
     pub capabilities: bool,
-    /// Memory that is left to the trial; what is beyond is held back.
+    /// Memory that is left to the trial; the rest is withheld.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,
-    /// For testing what happens when things go wrong.
+    /// For testing how failures are handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sabotage: Option<Sabotage>,
 }
@@ -98,7 +98,7 @@ pub struct DiskOrder {
     pub name: String,
     /// Its parameters: the text of its TOML file.
     pub parameters: String,
-    /// The disks behind it, where it is a controller and has others than it names.
+    /// The disks behind it, where it is a controller and has other disks than its parameters name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayOrder>,
     /// Options that differ from those parameters: `write_cache = off`.
@@ -106,7 +106,7 @@ pub struct DiskOrder {
     pub options: std::collections::BTreeMap<String, String>,
     /// The size offered to the filesystem.
     pub capacity: Bytes,
-    /// Seed of what is random in the drive: where the platter stands.
+    /// Seed of what is random in the drive: the position of the platter.
     pub seed: u64,
     /// What the kernel is told of the device and how it treats it.
     pub queue: QueueOrder,
@@ -120,9 +120,9 @@ pub struct ArrayOrder {
     pub level: disk::Level,
     /// How many.
     pub members: u32,
-    /// Bytes on one disk before the next disk's turn; the controller's own where `None`.
+    /// Bytes written to one disk before the next disk; the controller's default where `None`.
     pub stripe_unit: Option<Bytes>,
-    /// The controller's memory for writes; its own where `None`.
+    /// The controller's memory for writes; the controller's default where `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_memory: Option<Bytes>,
     /// Their name, for messages.
@@ -135,11 +135,11 @@ pub struct ArrayOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueOrder {
-    /// Whether it turns: `rotational` of the block layer.
+    /// Whether it is rotating: `rotational` of the block layer.
     pub rotational: bool,
     /// Whether it has a volatile write cache, so that the kernel sends flushes.
     pub volatile_cache: bool,
-    /// Whether it takes single writes through that cache.
+    /// Whether it supports FUA: single writes that go through that cache to the medium.
     pub fua: bool,
     /// Whether it takes discards.
     pub discard: bool,
@@ -159,11 +159,11 @@ pub struct QueueOrder {
 pub enum Sabotage {
     /// The kernel panics.
     Panic,
-    /// Nothing happens any more, in virtual time.
+    /// Everything stops; virtual time goes on.
     Sleep,
-    /// The processor is busy for ever, with what can be interrupted.
+    /// The processor is busy for ever, in code that can be interrupted.
     Spin,
-    /// The processor is busy for ever, with what goes before everything else.
+    /// The processor is busy for ever, at the highest priority.
     Hang,
     /// The process of the trial is killed.
     Kill,

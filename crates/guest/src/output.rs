@@ -1,5 +1,5 @@
-//! What a guest makes and the host keeps: a system that can be booted, written where the
-//! contents of disks lie otherwise.
+//! Output of a guest that the host keeps: a bootable system, written to the area that otherwise
+//! holds the contents of the disks.
 
 use std::io;
 

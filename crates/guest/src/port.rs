@@ -38,18 +38,18 @@ pub(crate) fn ring() {
     write(DEBUG_CONSOLE, DOORBELL);
 }
 
-/// Says something in plain text, for when the region is not there (yet).
+/// Sends plain text, for when the region is not (yet) available.
 pub(crate) fn say(text: &str) {
     text.bytes().filter(|&byte| byte != DOORBELL).for_each(|byte| write(DEBUG_CONSOLE, byte));
     write(DEBUG_CONSOLE, b'\n');
 }
 
-/// Has the machine stopped while it is idle, two seconds from now; returns when the host has
-/// let it go on, from there or from a checkpoint.
+/// Makes the host stop the machine while it is idle, two seconds from now. Returns when the host
+/// has resumed it, from there or from a checkpoint.
 ///
-/// A machine stopped by what its processor does may or may not have its idle time skipped
-/// before it stands; one that is stopped by a timer while its processor is idle stands at
-/// that timer, every time.
+/// If an action of its processor stopped the machine, its idle time might or might not be skipped
+/// before it stops. If a timer stops it while its processor is idle, it always stops at the time
+/// of that timer.
 pub(crate) fn checkpoint() {
     write(WATCHDOG, TWO_SECONDS);
     let four = rustix::thread::Timespec { tv_sec: 4, tv_nsec: 0 };

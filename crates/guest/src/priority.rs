@@ -1,4 +1,4 @@
-//! Which thread of the guest goes first.
+//! The priorities of the guest's threads.
 
 /// Gives this thread a real-time priority, which every ordinary one yields to.
 pub(crate) fn schedule_before_others(priority: libc::c_int) {

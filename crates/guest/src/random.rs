@@ -1,5 +1,5 @@
-//! The guest kernel's random numbers, from the trial's seed: UUIDs and hash seeds that a
-//! program draws for itself repeat with it.
+//! The guest kernel's random numbers, seeded from the trial's seed, so that UUIDs and hash seeds
+//! that a program draws for itself repeat with the seed.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,7 @@ struct Entropy {
     buffer: [u8; POOL_BYTES],
 }
 
-/// Mixes the seed in, credits it, and has the generator take it up at once.
+/// Mixes the seed into the entropy pool, credits it, and reseeds the generator at once.
 ///
 /// # Errors
 /// The kernel's.

@@ -1,9 +1,9 @@
 //! The memory that host and guest share: a file of the host's, placed by QEMU above the
 //! guest's own RAM, so that a machine of 512 MB has 512 MB whatever its disks hold.
 //!
-//! It carries the order (host to guest), events, the request log, the kernel's last words
-//! and the contents of the simulated disks (guest to host). The guest reaches it through
-//! `/dev/mem`, the host through the file. It is sparse: an area costs what was touched.
+//! It carries the order (host to guest), events, the request log, the kernel's last messages and
+//! the contents of the simulated disks (guest to host). The guest reaches it through `/dev/mem`,
+//! the host through the file. It is sparse: an area takes memory only where it was touched.
 //!
 //! | from | what |
 //! |---|---|
@@ -57,8 +57,8 @@ pub enum Word {
     Magic,
     /// Length of the order in bytes.
     OrderBytes,
-    /// How many bytes the disks may hold together: a word and no part of the order, since it
-    /// comes from the memory the host has left and must take the guest no time.
+    /// How many bytes the disks may hold together. A word and not part of the order, because it
+    /// depends on the memory the host has left and must cost the guest no time.
     StoreLimit,
     /// Events written so far, in bytes; written last, after the events.
     EventBytes,
@@ -70,7 +70,7 @@ pub enum Word {
     Phase,
     /// What serves requests: see [`crate::server::Service`].
     Service,
-    /// How much earlier than the model says a completion is delivered, in nanoseconds.
+    /// How much earlier than the model's time a completion is delivered, in nanoseconds.
     Lead,
     /// Time a request takes through the guest if the disk takes none, in nanoseconds.
     Floor,
@@ -80,16 +80,16 @@ pub enum Word {
     StorePages,
     /// Set when the store had no room for a write.
     StoreFull,
-    /// Requests that were answered wrongly or not at all: always 0 but for a defect.
+    /// Requests that were answered wrongly or not at all: 0 unless there is a defect.
     Defects,
     /// Disks that fill a new member of their array.
     Rebuilding,
-    /// Length of what was asked for as a result, from [`STORE_AT`]; written last.
+    /// Length of the requested result, from [`STORE_AT`]; written last.
     OutputBytes,
     /// Processor time a small request takes on its round trip to the server, in
     /// nanoseconds.
     RoundTrip,
-    /// Set while the disks have no power: they take no write.
+    /// Set while the disks have no power and accept no write.
     PowerLost,
     /// Counts virtual seconds while the guest's first process is being scheduled.
     Heartbeat,
@@ -133,7 +133,7 @@ impl Region {
         self.len
     }
 
-    /// Whether it has no room at all.
+    /// Whether its size is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

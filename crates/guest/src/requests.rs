@@ -1,4 +1,4 @@
-//! The request log: what each simulated disk was asked for and when it was done.
+//! The request log: each request to a simulated disk, and when it completed.
 //!
 //! The records of [`disk::Record`] in the shared region, in order of completion. Times are the
 //! model's, in nanoseconds since the trial's order was read.
@@ -23,7 +23,7 @@ impl RequestLog {
         RequestLog { window: None, written: 0 }
     }
 
-    /// Appends one; returns how many there are, or `None` when it found no room.
+    /// Appends one; returns how many there are, or `None` when there was no room.
     pub(crate) fn append(&mut self, region: &Region, record: &Record) -> Option<u64> {
         if self.written >= RECORDS_MAX {
             return None;

@@ -1,8 +1,8 @@
-//! The server of the simulated disks: takes requests from a front end, tells the models the
-//! time, moves the data, and completes each request when its model says.
+//! The server of the simulated disks. It takes requests from a front end, advances the models'
+//! time, moves the data, and completes each request at the time its model gives.
 //!
-//! It knows nothing of ublk: [`FrontEnd`] is all it asks of a kernel, so tests drive it with
-//! one of their own.
+//! It knows nothing of ublk: [`FrontEnd`] is all it needs of a kernel, so tests drive it with a
+//! front end of their own.
 
 use std::io;
 
@@ -38,19 +38,19 @@ pub enum Ending {
     Done,
     /// There was no room to store it.
     NoSpace,
-    /// Its data could not be moved.
+    /// Its data could not be copied.
     Error,
 }
 
-/// What the server asks of a kernel.
+/// What the server needs of a kernel.
 pub trait FrontEnd {
     /// The trial's clock.
     fn now(&self) -> Nanos;
 
-    /// Takes the time since `began` out of the trial's clock.
+    /// Removes the time since `began` from the trial's clock.
     fn exclude_since(&self, began: Nanos);
 
-    /// Processor time of the thread that serves, in the kernel and out of it.
+    /// Processor time of the server's thread, in the kernel and in user space.
     fn spent(&self) -> Nanos;
 
     /// Sends off completions and waits for a request or until `deadline` (on the clock of
@@ -79,7 +79,7 @@ pub trait FrontEnd {
     fn complete(&mut self, of: &Arrival, ending: Ending) -> io::Result<()>;
 }
 
-/// What serves requests, as the value of [`Word::Service`].
+/// How requests are served, as the value of [`Word::Service`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Service {
@@ -91,7 +91,7 @@ pub enum Service {
     Models = 2,
 }
 
-/// What is said about more than this many defects is no news.
+/// Defects beyond this number are not reported.
 const COMPLAINTS_MAX: u64 = 4;
 
 /// Latency of [`Service::Fixed`].
@@ -107,7 +107,7 @@ impl Service {
     }
 }
 
-/// One disk and what it has been asked for.
+/// One disk and its outstanding requests.
 struct Served {
     model: Box<dyn Model>,
     /// How far the model's time has come; never goes back.
@@ -121,7 +121,7 @@ struct Outstanding {
     submitted: Nanos,
     phase: u32,
     ending: Ending,
-    /// Set while calibrating: when it is done, whatever the model.
+    /// Set during calibration: the completion time, regardless of the model.
     fixed: Option<Nanos>,
 }
 
@@ -133,18 +133,18 @@ pub struct Server<F> {
     store: PageStore,
     disks: Vec<Served>,
     log: RequestLog,
-    /// Zero of the models' time.
+    /// Origin of the models' time.
     origin: Nanos,
     completed: Vec<Completion>,
     /// When requests were late, on any disk.
     late: LateTime,
     /// Completions that the next wait sends off.
     sent: u64,
-    /// Time that the kernel took in the last wait to end requests: to give back each page of a
-    /// write, above all. The interrupt of a real drive does the same, and the next one waits for
-    /// it, so it makes nothing late that would not be late there.
+    /// Time that the kernel spent in the last wait on completing requests, mainly on releasing
+    /// each page of a write. The interrupt of a real drive does the same and delays the next one,
+    /// so this makes no request late that would be on time with a real drive.
     ending: Nanos,
-    /// Told of requests that could not be served.
+    /// Called for requests that could not be served.
     complain: fn(&str),
 }
 
@@ -202,8 +202,8 @@ impl<F: FrontEnd> Server<F> {
         let deadline = self.deadline();
         let before = self.front.spent();
         self.front.wait(deadline, arrived)?;
-        // Until the next wait the clock stands: telling models the time and copying data is
-        // work that no machine with real disks does. Nothing else runs meanwhile.
+        // The clock stands still until the next wait: advancing the models and copying data is
+        // work that a machine with real disks does not do. Nothing else runs meanwhile.
         let now = self.front.now();
         let spent = self.front.spent().saturating_sub(before);
         let round_trips = self.words.get(Word::RoundTrip) * self.sent.max(1);
@@ -231,7 +231,7 @@ impl<F: FrontEnd> Server<F> {
         self.disks.get_mut(disk)?.outstanding.get_mut(usize::from(slot))?.as_mut()
     }
 
-    /// When there is something to do without a new request.
+    /// When there is next something to do if no new request arrives.
     fn deadline(&self) -> Option<Nanos> {
         let lead = self.lead();
         let fixed = self
@@ -284,7 +284,8 @@ impl<F: FrontEnd> Server<F> {
         let front = &mut self.front;
         let changes = matches!(arrival.operation, Operation::Write | Operation::Discard);
         let moved = match arrival.operation {
-            // Nobody is left to hear of it, but who waits must not wait for ever.
+            // No request is left to report the error to, but a waiting process must not wait for
+            // ever.
             _ if changes && self.words.get(Word::PowerLost) != 0 => Ok(()),
             Operation::Read => self.store.read(arrival.disk, offset, len, &mut |piece, place| {
                 front.deliver(arrival, piece, place)
@@ -311,7 +312,8 @@ impl<F: FrontEnd> Server<F> {
         }
     }
 
-    /// Completes what is done by `now`, or will be within the time its way back takes.
+    /// Completes the requests that are done by `now`, or will be done within the time their way
+    /// back takes.
     fn complete_due(&mut self, now: Nanos) -> io::Result<()> {
         let horizon = (now - self.origin) + self.lead();
         let mut completed = std::mem::take(&mut self.completed);
@@ -373,9 +375,9 @@ impl<F: FrontEnd> Server<F> {
 
     /// By how much a request sent off `now` is later than its model says.
     fn lateness(&self, outstanding: &Outstanding, at: Nanos, now: Nanos) -> Nanos {
-        // What the whole way takes at least, against what the model gave it.
+        // The least time of the whole round trip, compared with the model's time.
         let short = Nanos(self.words.get(Word::Floor)).saturating_sub(at - outstanding.submitted);
-        // And what this server came too late by.
+        // Plus the time by which this server was too late.
         let late = now.saturating_sub(self.origin + at).saturating_sub(self.ending);
         short.max(late)
     }

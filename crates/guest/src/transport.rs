@@ -1,13 +1,13 @@
-//! What the simulation itself costs: measured at start, taken off the models' figures as far
-//! as they allow, and told per phase where they do not.
+//! The simulation's own overhead: measured at the start, subtracted from the models' times where
+//! they are long enough, and reported per phase where they are not.
 //!
-//! A request passes from the kernel to the server and back, which takes virtual time that no
-//! drive would have taken. *Lead* is that time for a request the server has to wait for:
-//! completions are sent off so much earlier. *Floor* is the least a request can take. The
-//! server's own work, copying above all, is taken out of the trial's clock. What remains is
-//! processor time in the kernel, which is taken off the time of a phase where the workload could
-//! have had the processor instead, and requests that come late all the same: the *overhead* of
-//! the phase.
+//! A request makes a round trip from the kernel to the server and back, which takes virtual time
+//! that no drive would have taken. *Lead* is that time for a request the server has to wait for:
+//! completions are sent off earlier by the lead. *Floor* is the least time a request can take. The
+//! server's own work, mainly copying, is removed from the trial's clock. Two parts remain:
+//! processor time in the kernel, which is subtracted from the time of a phase where the workload
+//! could have had the processor instead, and requests that come late all the same. They are the
+//! *overhead* of the phase.
 
 use std::fs::File;
 use std::io;
@@ -21,11 +21,12 @@ use workload::PhaseResult;
 use crate::region::{Region, Word, Words};
 use crate::server::{FIXED, Service};
 
-/// Reads each figure is the mean of.
+/// The number of reads over which each figure is averaged.
 const READS: u64 = 16;
-/// Reads before those, which find caches and tables cold.
+/// Warm-up reads before those, which find caches and tables cold.
 const WARM_UP: u64 = 4;
-/// Above this share of a phase's time its figures take no part in verdicts.
+/// If the overhead is above this share of a phase's time, the phase's figures take no part in
+/// verdicts.
 const TAX_LIMIT: f64 = 0.05;
 
 /// The cost of the transport, as measured.
@@ -35,8 +36,8 @@ pub(crate) struct Cost {
     pub(crate) floor: Nanos,
 }
 
-/// Measures it on an empty disk and leaves the models in charge; `server` is the thread that
-/// serves the disks.
+/// Measures it on an empty disk, then switches to the models; `server` is the thread that serves
+/// the disks.
 ///
 /// # Errors
 /// When the disk cannot be read.
@@ -69,7 +70,7 @@ pub(crate) fn calibrate(words: &Words, device: &Path, server: ProgramCpu) -> io:
     Ok(Cost { lead, floor })
 }
 
-/// Processor time of the server that is not taken out of the clock.
+/// Processor time of the server that is not removed from the clock.
 fn inside(server: ProgramCpu) -> Nanos {
     server.total().unwrap_or(Nanos::ZERO).saturating_sub(measure::time_outside())
 }
@@ -105,15 +106,14 @@ impl Reading {
         let excess = Nanos(now.excess.saturating_sub(self.excess));
         let busy = now.server.saturating_sub(self.server);
         let requests = now.requests.saturating_sub(self.requests);
-        // Most of it is taken out of the clock. The rest is the kernel's: its round trip to the
-        // server, and what ends a request, such as giving back each page of a
-        // write, which it would do for a real disk as well.
+        // Most of it is removed from the clock. The rest is the kernel's: its round trip to the
+        // server, and the work of completing a request, such as releasing each page of a write,
+        // which it would do for a real disk as well.
         let outside = now.outside - self.outside;
         let round_trips = busy.saturating_sub(outside).min(Nanos(self.round_trip.0 * requests));
-        // Where the processor stood idle for as long as that, it took nothing from the
-        // workload.
+        // Where the processor was idle for at least as long, it cost the workload nothing.
         let idle = now.idle.zip(self.idle).map(|(now, then)| now.saturating_sub(then));
-        // Where the kernel keeps no idle time, too much would be taken off: nothing is.
+        // Where the kernel does not record idle time, too much might be subtracted, so nothing is.
         let displaced = idle.map_or(Nanos::ZERO, |idle| round_trips.saturating_sub(idle));
         let kept = Nanos(u64::from(idle.is_none()) * round_trips.0);
         let measured = result.wall;
@@ -128,7 +128,7 @@ impl Reading {
         result.figures.insert(trial::SUBTRACTED_SHARE.to_owned(), of(displaced, measured));
         result.figures.insert("transport_latency_ns".to_owned(), excess.0 as f64);
         result.figures.insert("transport_cpu_ns".to_owned(), busy.0 as f64);
-        // Of the only processor, to the nanosecond; the kernel's own sums are in ticks.
+        // Of the single processor, to the nanosecond; the kernel's own sums are in ticks.
         let at_work = idle.map(|idle| (now.at - self.at).saturating_sub(idle));
         result.machine_cpu = at_work.map(|at_work| at_work.saturating_sub(displaced));
         if share > TAX_LIMIT {
@@ -143,15 +143,15 @@ impl Reading {
     }
 }
 
-/// Time the only processor had nothing to do, waiting for disks included. `/proc/timer_list` has
-/// it to the nanosecond; the hundredths of a second of `/proc/stat` are longer than a short
-/// phase waits in all.
+/// Idle time of the single processor, waiting for disks included. `/proc/timer_list` gives it to
+/// the nanosecond; `/proc/stat` counts in hundredths of a second, longer than a short phase waits
+/// in total.
 fn idle_time() -> Option<Nanos> {
     idle_of(&std::fs::read_to_string("/proc/timer_list").unwrap_or_default())
 }
 
-/// The two sums in the text of `/proc/timer_list`, of every processor; `None` from a kernel that
-/// keeps neither.
+/// The two sums in the text of `/proc/timer_list`, over all processors; `None` from a kernel that
+/// records neither.
 fn idle_of(timers: &str) -> Option<Nanos> {
     let sleeps = timers.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;

@@ -1,5 +1,5 @@
 //! The process of the trial: [`trial::execute`], with the transport's overhead added to what it
-//! tells.
+//! reports.
 
 use measure::ProgramCpu;
 use trial::{Event, Outcome, Step, Unguarded};
@@ -12,11 +12,11 @@ use crate::region::{Region, Word};
 use crate::transport::Reading;
 use crate::{held, models, output, port};
 
-/// Said of a phase that a rebuild did not go on beside to its end.
+/// Note for a phase during which an array's rebuild ended.
 const FILLED: &str = "the array's new disk was filled before this phase ended: from then on \
 nothing went on beside it";
 
-/// Tells the host one event, where no more is to be told.
+/// Sends the host a single event, the last one.
 pub(crate) fn tell(region: &Region, event: &Event) {
     let told = Channel::open(region).and_then(|mut channel| channel.send(event));
     if let Err(error) = told {
@@ -56,7 +56,8 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");
         }
         Some(Sabotage::Sleep | Sabotage::Kill) => loop {
-            // Waits for ever, an hour at a time: each is over as soon as nothing else runs.
+            // Waits for ever, an hour at a time: virtual time skips each hour as soon as nothing
+            // else runs.
             let hour = rustix::time::Timespec { tv_sec: 3600, tv_nsec: 0 };
             let _ = rustix::thread::nanosleep(&hour);
         },
@@ -64,8 +65,8 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
             if sabotage == Sabotage::Hang {
                 schedule_before_others(99);
             }
-            // Without a pause instruction: at each of them the emulator leaves its loop, so that
-            // the instructions that make a hang would take minutes.
+            // Without a pause instruction: the emulator leaves its loop at each one, so the number
+            // of instructions that counts as a hang would take minutes.
             let mut turns = 0_u64;
             loop {
                 turns = std::hint::black_box(turns.wrapping_add(1));
@@ -95,8 +96,8 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
                 }
             }
             Event::Phase(PhaseEvent::Started { phase, .. }) => starts = Some(phase.clone()),
-            // What is measured is over, and a check may need more: with 96 MB left a scrub of
-            // ZFS was seen to go on without end.
+            // The measurement is over, and a check may need more memory: with 96 MB left, a ZFS
+            // scrub was seen to run without end.
             Event::Step(Step::Unmount) => held = None,
             _ => {}
         }
@@ -104,12 +105,12 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
             port::say(&format!("events: {error}"));
         }
         if let Some(phase) = starts {
-            // Not before: mkfs and mounting may need more than is left to the trial.
+            // Not earlier: mkfs and mounting may need more memory than is left to the trial.
             if let Some(left) = order.available.filter(|_| phases == 0) {
                 let began = measure::now();
                 held = Some(held::all_but(left).unwrap_or_else(|error| given_up(&error)));
                 held::limit_dirty_by_share().unwrap_or_else(|error| given_up(&error));
-                // A program that runs through several phases is within the first already.
+                // A program that runs through several phases is already in the first one.
                 measure::exclude_since(began);
             }
             phases += 1;
@@ -121,14 +122,14 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
     });
 }
 
-/// A trial with more memory than it should have would be another trial.
+/// A trial with more memory than requested would be a different trial.
 fn given_up(error: &std::io::Error) -> ! {
     port::say(&format!("holding memory back: {error}"));
     std::process::exit(1)
 }
 
-/// Readings at the beginnings of phases. A phase is over when it is told or when the next one
-/// begins: programs that run through several are told of together at their end.
+/// Readings at the beginnings of phases. A phase is over when it is reported or when the next one
+/// begins: the phases of a program that runs through several are reported together at its end.
 #[derive(Default)]
 struct Readings(Vec<(String, Reading, Option<Reading>)>);
 
@@ -140,7 +141,7 @@ impl Readings {
         self.0.push((phase, now, None));
     }
 
-    /// From when until when a phase that is told `now` lasted.
+    /// The beginning and the end of a phase that is reported `now`.
     fn of(&mut self, phase: &str, now: Option<Reading>) -> Option<(Reading, Reading)> {
         let place = self.0.iter().position(|(name, ..)| name == phase)?;
         let (_, from, to) = self.0.remove(place);

@@ -1,5 +1,5 @@
-//! What a trial tells while it runs. Progress bars, the log and the store consume this one
-//! enum; nothing that measures prints.
+//! What a trial reports while it runs. Progress bars, the log and the store consume this one enum;
+//! code that measures never prints.
 
 use serde::{Deserialize, Serialize};
 use stack::Durability;
@@ -15,7 +15,7 @@ use crate::{Outcome, Step};
 pub enum Event {
     /// A step begins.
     Step(Step),
-    /// What was really made: after mounting, before the first workload.
+    /// What was actually made: after mounting, before the first workload.
     Made(Box<Made>),
     /// From a workload.
     Phase(PhaseEvent),
@@ -25,15 +25,14 @@ pub enum Event {
     Space(SpaceUse),
     /// What was found while capabilities were tried.
     Found(Found),
-    /// What it took of the machine that ran it, where that is not the one that keeps the
-    /// results.
+    /// What it cost the machine that ran it, where that is not the machine that keeps the results.
     Took(std::time::Duration),
     /// The trial is over. Always the last event, exactly once.
     Ended(Outcome),
 }
 
-/// What a trial really ran on. Every table's footer comes from here, so that it names what
-/// served and not what was asked for.
+/// What a trial actually ran on. Every table's footer comes from here, so that it names what was
+/// used and not what was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {

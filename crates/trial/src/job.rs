@@ -28,7 +28,7 @@ pub enum Site {
     Directory {
         /// The directory, made for this trial alone.
         path: PathBuf,
-        /// Whether the machine's caches may be dropped (asked for explicitly, needs root).
+        /// Whether the machine's caches may be dropped (only on explicit request; needs root).
         drop_machine_caches: bool,
     },
     /// Devices to build a layout from; they are the trial's own.
@@ -83,8 +83,8 @@ pub struct InputFiles {
 }
 
 impl InputFiles {
-    /// The same files elsewhere: `place` gets each that there is, with the name that it has among
-    /// the others, and says where it is now.
+    /// The same files in another place: `place` is called with each file that is present and the
+    /// name of its role, and returns its new path.
     ///
     /// # Errors
     /// The first of `place`.

@@ -1,9 +1,9 @@
 //! One trial: a contender, a sequence of workloads and a seed, on a fresh filesystem.
 //!
-//! [`TrialSpec`] says what, [`Job`] adds where, [`execute`] does it and [`Event`]s tell what
-//! happened. The same function runs in a process of this machine (testbeds `dir` and
-//! `device`) and as PID 1 of the lab's guest: a job goes in as JSON, events come out as
-//! JSON lines, see [`protocol`].
+//! [`TrialSpec`] says what is to be done, [`Job`] adds where, [`execute`] does it, and [`Event`]s
+//! report what happened. The same function runs in a process of this machine (testbeds `dir` and
+//! `device`) and as PID 1 of the lab's guest: a job goes in as JSON, events come out as JSON
+//! lines, see [`protocol`].
 
 pub mod capabilities;
 mod event;

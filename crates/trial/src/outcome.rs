@@ -7,24 +7,25 @@ use units::Nanos;
 
 use crate::Step;
 
-/// How the reason of a phase begins that is not comparable because the lab's own way to its
-/// disks took too much of its time. What the disk was asked for is counted exactly all the same.
+/// The beginning of the reason given for a phase that is not comparable because the lab's
+/// transport to its disks took too much of its time. The disk's requests are counted exactly all
+/// the same.
 pub const OVERHEAD: &str = "the simulation's own transport took";
 
-/// The figure of a phase that says which share of its time that is.
+/// The figure of a phase that gives this share of its time.
 pub const OVERHEAD_SHARE: &str = "transport_tax_fraction";
 
-/// The figure of a phase that says which share of its measured time was taken off it, because the
-/// lab's transport had the processor meanwhile.
+/// The figure of a phase that gives the share of its measured time that was subtracted, because
+/// the lab's transport used the processor during it.
 pub const SUBTRACTED_SHARE: &str = "transport_subtracted_fraction";
 
-/// The end of a trial, as data. Figures of a trial that is not [`Outcome::Done`] are kept
-/// but take no part in comparisons; save that of one that failed at work what was complete
-/// before does.
+/// The end of a trial, as data. Figures of a trial that is not [`Outcome::Done`] are kept but take
+/// no part in comparisons. One exception: if a trial failed during its workloads, the phases
+/// completed before that are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
-    /// Everything was done and the filesystem was clean afterwards.
+    /// Everything was done, and the filesystem was clean afterwards.
     Done,
     /// Not begun: a rule, a missing tool, too little room.
     Refused {
@@ -52,8 +53,9 @@ pub enum Outcome {
         /// The guest kernel's last words; empty where there is no guest.
         kernel_log: String,
     },
-    /// Something outside of the trial ended it: its process or emulator was killed, the host was
-    /// full, a node was lost. It says nothing of the contender; `--resume` runs it again.
+    /// Something outside of the trial ended it: its process or emulator was killed, the host ran
+    /// out of room, a node was lost. This says nothing about the contender; `--resume` runs the
+    /// trial again.
     Lost {
         /// What ended it.
         reason: String,

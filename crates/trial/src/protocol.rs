@@ -1,7 +1,7 @@
 //! How a job and its events travel: one JSON document in, one JSON line an event out.
 //!
-//! The version is part of both, so that a binary of another version is refused and not
-//! misread. The same protocol crosses a pipe to a process and a debug port to a guest.
+//! The version is part of both, so that a message of another version is refused and not misread.
+//! The same protocol crosses a pipe to a process and a debug port to a guest.
 
 use std::io::{self, BufRead, Write};
 

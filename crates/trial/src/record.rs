@@ -1,4 +1,4 @@
-//! What is kept of a trial: collected from its events, stored, and read back in this one shape.
+//! The record of a trial: collected from its events, stored, and read back in this one shape.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use workload::{PhaseEvent, PhaseResult};
 
 use crate::{Event, Made, Outcome, SpaceUse};
 
-/// What became of a trial.
+/// Everything recorded about a trial.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// How it ended; `None` while it has not.
     pub outcome: Option<Outcome>,
-    /// What it really ran on; `None` when it never got that far.
+    /// What it actually ran on; `None` when it never got that far.
     pub made: Option<Made>,
     /// What its workloads left; `None` when it never got that far, or was made by a version
     /// that did not look.
     #[serde(default)]
     pub space: Option<SpaceUse>,
-    /// What it took of the machine's time that ran it; `None` where that was not taken.
+    /// What it cost the machine that ran it; `None` where that was not measured.
     #[serde(default)]
     pub host: Option<Duration>,
     /// Its phases, in order.
@@ -28,12 +28,12 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// A trial of which nothing but its end is known.
+    /// A trial of which only the end is known.
     pub fn ended(outcome: Outcome) -> TrialRecord {
         TrialRecord { outcome: Some(outcome), ..TrialRecord::default() }
     }
 
-    /// Takes what an event says; events that only tell of progress leave no trace.
+    /// Adds the contents of an event; events that only report progress are ignored.
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Made(made) => self.made = Some(*made),

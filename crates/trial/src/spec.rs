@@ -18,7 +18,7 @@ pub struct TrialSpec {
     pub seed: Seed,
     /// The random block (repeat) it belongs to, from 0.
     pub block: u32,
-    /// Size of each data device or of the tmpfs; `None` where the target is given.
+    /// Size of each data device or of the tmpfs; `None` where the target already exists.
     pub size: Option<Bytes>,
     /// Whether to read everything back afterwards, outside any clock.
     pub verify: bool,

@@ -26,7 +26,7 @@ pub enum Step {
     Check,
     /// Taking everything apart.
     Dismantle,
-    /// Keeping what was measured.
+    /// Storing the results.
     Record,
 }
 

@@ -1,6 +1,6 @@
 //! The nbd front end, for kernels without ublk: the kernel's network block device, whose
-//! other end is a socket of this process. Requests and data pass through that socket, which
-//! takes more of the guest's time than ublk does.
+//! other end is a socket of this process. Requests and data pass through that socket, which costs
+//! more of the guest's time than ublk.
 
 mod netlink;
 mod sockets;

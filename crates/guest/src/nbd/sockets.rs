@@ -23,13 +23,14 @@ pub(crate) struct Sockets {
 
 struct Disk {
     socket: UnixStream,
-    /// Requests taken at once: the rest wait in the socket, as they would in a controller.
+    /// The most requests taken at once: the rest wait in the socket, as they would in a
+    /// controller.
     depth: usize,
     outstanding: usize,
     slots: Vec<Slot>,
 }
 
-/// Where a request under way is kept.
+/// A slot for a request in flight.
 #[derive(Default, Clone)]
 struct Slot {
     /// What its reply has to carry. Opaque: kernels before 6.5 write it in their own byte
@@ -51,7 +52,7 @@ impl Sockets {
         Sockets { disks: disks.collect() }
     }
 
-    /// Which disks have a request to be taken.
+    /// The disks that have a request waiting.
     fn ready(&self, timeout: Option<Nanos>) -> io::Result<Vec<usize>> {
         let open = |disk: &&Disk| disk.outstanding < disk.depth;
         let mut files: Vec<PollFd<'_>> = self
@@ -75,7 +76,7 @@ impl Sockets {
 }
 
 impl Disk {
-    /// The first slot that no request under way has.
+    /// The first slot that no request in flight uses.
     fn free_slot(&mut self) -> usize {
         let free = self.slots.iter().position(|slot| !slot.taken);
         free.unwrap_or_else(|| {

@@ -18,8 +18,8 @@ use crate::server::{Arrival, Ending, FrontEnd};
 pub(crate) struct Queues {
     ring: IoUring<squeue::Entry, cqueue::Entry>,
     devices: Vec<Device>,
-    /// Data passes through here: the kernel copies between a request and ordinary memory,
-    /// and the store's memory is none of its own.
+    /// Buffer for data: the kernel copies between a request and ordinary memory, and the store's
+    /// memory is not ordinary memory.
     bounce: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of a file beside its contents.
+//! What a filesystem stores of a file besides its contents.
 
 use std::fs::{self, File};
 use std::io;

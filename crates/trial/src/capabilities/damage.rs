@@ -44,8 +44,8 @@ pub(super) fn data(stage: &Stage<'_>) -> Result<Finding, String> {
     })
 }
 
-/// Unmounts it, with something written later by a mount of its own: what was written last of
-/// all may be read, and left out, by the recovery of a log.
+/// Unmounts it, after a further mount in which something else is written: log recovery may read,
+/// and leave out, the data written last.
 fn settle(subject: &mut Subject<'_>) -> Result<(), String> {
     subject.unmount()?;
     if subject.device().is_none() {
@@ -74,7 +74,7 @@ pub(super) fn metadata(stage: &Stage<'_>) -> Result<Finding, String> {
         let (name, other): (Vec<u8>, Vec<u8>) = (name, other);
         let places = find(device, |piece, found| {
             for (nth, sector) in piece.chunks(SECTOR).enumerate() {
-                // Most of a new disk is zeros, which are passed over quickly.
+                // Most of a new disk is zeros, which are skipped quickly.
                 if sector.iter().all(|byte| *byte == 0) {
                     continue;
                 }

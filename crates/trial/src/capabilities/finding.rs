@@ -19,11 +19,11 @@ pub enum Finding {
     Untried(String),
 }
 
-/// What is told while capabilities are tried.
+/// An event reported while capabilities are tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
-    /// What they are tried of.
+    /// The filesystem whose capabilities are tried.
     Of {
         /// Kernel release.
         kernel: String,
@@ -52,7 +52,7 @@ impl Finding {
         Finding::Untried(reason.into())
     }
 
-    /// What was asked of the kernel is the capability itself: an error is its no.
+    /// For a capability that is the kernel call itself: an error means no.
     pub(super) fn of<T>(answer: io::Result<T>) -> Finding {
         match answer {
             Ok(_) => Finding::yes(""),

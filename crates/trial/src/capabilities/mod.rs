@@ -22,8 +22,7 @@ use crate::{Event, Job, Outcome, Site, Step};
 pub use finding::{Finding, Found};
 pub use tried::{Tried, TriedFilesystem};
 
-/// Programs that the attempts need beside a filesystem's own: the device under them changes
-/// its size.
+/// Programs that the attempts need beside a filesystem's own, to resize the device under it.
 pub const PROGRAMS: &[&str] = &["dmsetup"];
 
 /// Something a filesystem can or cannot do.
@@ -55,45 +54,52 @@ macro_rules! capabilities {
 
 capabilities! {
     "grow-mounted" OnItsOwn resize::grow_mounted,
-        "its device grows by a third and it is told to use it while mounted; contents and check are right";
+        "its device grows by a third and the mounted filesystem is resized to fill it; contents \
+         and check are right";
     "grow-unmounted" OnItsOwn resize::grow_unmounted, "the same while it is not mounted";
     "shrink-mounted" OnItsOwn resize::shrink_mounted,
-        "it gives up a sixth while mounted; its device is cut there, contents and check are right";
+        "the mounted filesystem shrinks by a sixth and its device is cut to that size; contents \
+         and check are right";
     "shrink-unmounted" OnItsOwn resize::shrink_unmounted, "the same while it is not mounted";
     "snapshots" OnItsOwn snapshot::snapshot,
-        "a file is written, a snapshot taken, the file overwritten: the snapshot has the first";
+        "a file is written, a snapshot taken, the file overwritten: the snapshot has the first \
+         contents";
     "data-checksums" OnItsOwn damage::data,
         "a byte of a file is altered on the disk: reading the file must not return it";
     "metadata-checksums" OnItsOwn damage::metadata,
         "a name in a directory is altered on the disk: it must not be listed";
     "dynamic-inodes" OnItsOwn inodes::dynamic,
-        "30,000 empty files on 384 MiB, where a fixed table of an inode for each 16 KiB would be full";
+        "30,000 empty files on 384 MiB, where a fixed table with one inode per 16 KiB would be \
+         full";
     "reflinks" InDirectory space::reflink,
-        "a file is cloned (FICLONE) and the clone overwritten: the first is as it was";
+        "a file is cloned (FICLONE) and the clone overwritten: the original is unchanged";
     "hole-punching" InDirectory space::punch_hole,
-        "256 KiB within a file are given up (fallocate): they read as zeros and take no room";
+        "a hole of 256 KiB is punched into a file (fallocate): it reads as zeros and takes no room";
     "preallocation" InDirectory space::preallocate,
         "1 MiB is reserved (fallocate): it takes that room before anything is written";
     "sparse-files" InDirectory space::sparse, "a byte at 64 MiB takes less than 8 MiB";
-    "fiemap" InDirectory space::fiemap, "the kernel says where a file lies (FS_IOC_FIEMAP)";
+    "fiemap" InDirectory space::fiemap, "the kernel reports where a file lies (FS_IOC_FIEMAP)";
     "direct-io" InDirectory space::direct,
         "4 KiB are written and read without the page cache (O_DIRECT)";
     "hard-links" InDirectory entries::hard_link, "a file has two names";
     "symlinks" InDirectory entries::symlink, "a symbolic link reads as it was written";
     "named-pipes" InDirectory entries::named_pipe, "a FIFO is made";
     "case-sensitive" InDirectory entries::case, "`name` and `NAME` are two files";
-    "any-bytes" InDirectory entries::any_bytes, "a name that is no UTF-8 is listed as it was given";
+    "any-bytes" InDirectory entries::any_bytes, "a name that is not valid UTF-8 is listed as it \
+                                                 was given";
     "longest-name" InDirectory entries::longest_name,
         "the longest name of `n`s and the longest of `€`s that can be made";
-    "exchange" InDirectory entries::exchange, "two files change names at once (RENAME_EXCHANGE)";
+    "exchange" InDirectory entries::exchange, "two files swap names atomically (RENAME_EXCHANGE)";
     "unnamed-files" InDirectory entries::unnamed, "a file without a name is made (O_TMPFILE)";
-    "owners" InDirectory attributes::owner, "owner, group and mode are kept";
+    "owners" InDirectory attributes::owner, "owner, group and mode are stored as set";
     "xattrs" InDirectory attributes::xattr,
-        "an attribute `user.fstrial` is read back; the largest value up to 64 KiB";
+        "an attribute `user.fstrial` is read back; the figure is the largest value that is taken, \
+         up to 64 KiB";
     "acls" InDirectory attributes::acl, "a POSIX ACL that names a user is read back";
     "immutable" InDirectory attributes::immutable,
         "a file marked immutable cannot be opened for writing";
-    "time-stamps" InDirectory attributes::time_stamp, "how much of 123,456,789 ns is kept";
+    "time-stamps" InDirectory attributes::time_stamp, "how precisely a time of 123,456,789 ns is \
+                                                       stored";
 }
 
 /// Tries every capability of the job's filesystem on the job's first device, and tells
@@ -181,7 +187,7 @@ mod tests {
             }
         }
         assert_eq!(done, 4);
-        // Where nothing can be made nothing is found, whatever it is.
+        // Where no filesystem can be made, nothing is found about any capability.
         for capability in CAPABILITIES {
             let How::InDirectory(attempt) = capability.how else { continue };
             let finding = attempt(&place.path().join("absent"));

@@ -50,7 +50,7 @@ fn grow(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<Fi
         subject.mount()?;
     }
     let grown = Bytes(subject.room()?.0.saturating_sub(before.0));
-    // Nine in ten: an allocation group that is not whole stays unused.
+    // Nine tenths are enough: an allocation group that is not whole stays unused.
     if grown.0 < (LARGER.0 - SIZE.0) / 10 * 9 {
         return Ok(Finding::no(format!("it has {grown} more")));
     }
@@ -92,7 +92,7 @@ fn carry_out(subject: &Subject<'_>, steps: &[Change]) -> Result<(), String> {
     })
 }
 
-/// A program that asks and is given no answer has not refused.
+/// A program that asks a question and gets no answer has not refused.
 fn refused(error: String) -> Finding {
     match error.contains("[y/N]") {
         true => Finding::untried(format!("it wants an answer first: {error}")),

@@ -12,7 +12,7 @@ use super::finding::{Finding, words};
 
 const MEBI: u64 = 1 << 20;
 
-/// Bytes that no one compresses or shares.
+/// Bytes that no filesystem can compress or share.
 pub(super) fn noise(len: usize, mut state: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(len + 8);
     state = (state + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -32,15 +32,15 @@ fn written(path: &Path, contents: &[u8]) -> Result<File, Finding> {
         let mut file =
             File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         file.write_all(contents)?;
-        // What lies in no block yet can be neither shared nor given up.
+        // Data that has no block yet can be neither shared nor freed.
         rustix::fs::syncfs(&file)?;
         Ok(file)
     };
     write().map_err(|error: io::Error| Finding::untried(words(&error)))
 }
 
-/// What the file takes, once that is as wanted or long enough after it should be: ZFS counts
-/// every five seconds.
+/// The room that the file takes, as soon as it is as expected, or after a time limit: ZFS updates
+/// its counts every five seconds.
 fn room(file: &File, wanted: impl Fn(u64) -> bool) -> u64 {
     let look = || {
         let _ = rustix::fs::syncfs(file);

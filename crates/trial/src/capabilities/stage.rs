@@ -77,7 +77,7 @@ impl Stage<'_> {
     }
 }
 
-/// A filesystem that was made. Taken away when dropped.
+/// A filesystem that was made. Removed when dropped.
 pub(super) struct Subject<'a> {
     pub(super) stage: &'a Stage<'a>,
     device: Option<PathBuf>,
@@ -98,7 +98,7 @@ impl Subject<'_> {
         self.device.as_deref()
     }
 
-    /// How it would be brought to this size.
+    /// How it would be resized to this size.
     pub(super) fn upkeep(&self, size: Bytes) -> Upkeep {
         let device = self.device.as_ref().map(|device| device.display().to_string());
         let mount_point = self.path().display().to_string();
@@ -132,7 +132,7 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// Tells the mounted filesystem other options.
+    /// Remounts the filesystem with other options.
     pub(super) fn remount(&self, options: &str) -> Result<(), String> {
         let done =
             rustix::mount::mount_remount(self.path(), rustix::mount::MountFlags::empty(), options);
@@ -163,7 +163,7 @@ impl Subject<'_> {
         rustix::fs::statvfs(self.path()).map_err(|error| error.to_string())
     }
 
-    /// Its room in all.
+    /// Its total room.
     pub(super) fn room(&self) -> Result<Bytes, String> {
         self.statfs().map(|stat| Bytes(stat.f_blocks * stat.f_frsize))
     }
@@ -203,7 +203,7 @@ const FILES: u64 = 40;
 const FILE: usize = 1 << 18;
 
 impl Drop for Subject<'_> {
-    /// Whatever happened, the next attempt finds the disk free.
+    /// Leaves the disk free for the next attempt, even after a failure.
     fn drop(&mut self) {
         if let Some(mounted) = self.mounted.take() {
             let _ = mounted.unmount();

@@ -24,7 +24,7 @@ pub struct TriedFilesystem {
     pub name: String,
     /// Kernel release.
     pub kernel: String,
-    /// Its tools' first words about themselves.
+    /// The first line that each of its tools prints about its version.
     pub tools: Vec<String>,
     /// What was found, by the capability's name.
     pub found: BTreeMap<String, Finding>,
@@ -64,7 +64,7 @@ impl Tried {
 }
 
 impl TriedFilesystem {
-    /// A row with nothing in it yet.
+    /// A row without findings.
     pub fn of(name: &str) -> TriedFilesystem {
         TriedFilesystem {
             name: name.to_owned(),
@@ -75,7 +75,7 @@ impl TriedFilesystem {
         }
     }
 
-    /// Takes an answer.
+    /// Adds an answer.
     pub fn take(&mut self, capability: String, finding: Finding) {
         match finding {
             Finding::Untried(reason) => {

@@ -1,6 +1,6 @@
-//! What a workload has done to the filesystem itself: made, mounted, unmounted without power,
-//! checked, damaged, repaired. Each returns how long the programs and system calls took that do
-//! it; looking at claims, waiting for what a mount leaves running and emptying caches are left out.
+//! Operations on the filesystem itself, on behalf of a workload: make, mount, unmount, cut the
+//! power, check, damage, repair. Each returns how long its programs and system calls took;
+//! checking claims, waiting for background work of a mount and emptying caches are left out.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -32,7 +32,7 @@ impl<'a> TrialHost<'a, '_> {
     }
 }
 
-/// Everything at hand for it.
+/// Everything that the operations need.
 struct Keeper<'a, 'j> {
     host: &'a TrialHost<'a, 'j>,
     execution: &'a Execution<'j>,
@@ -99,7 +99,7 @@ impl Keeper<'_, '_> {
         }
     }
 
-    /// Until now nobody else could write to the devices: what is on them is the trial's own.
+    /// Until now nobody else could write to the devices, so what is on them is the trial's own.
     fn off(&self) -> Result<Nanos, Uncared> {
         let began = measure::now();
         self.mounted.off().map_err(failed)?;
@@ -109,7 +109,7 @@ impl Keeper<'_, '_> {
         Ok(took)
     }
 
-    /// Unmounts without anything of it reaching the disks.
+    /// Unmounts without letting anything reach the disks.
     fn lose_power(&self) -> Result<Nanos, Uncared> {
         let guard = self.execution.guard;
         if guard.switch_power(false) {
@@ -143,7 +143,8 @@ impl Keeper<'_, '_> {
         Ok(took)
     }
 
-    /// Overwrites the first superblock, on the devices of the trial and with their guard's leave.
+    /// Overwrites the first superblock, on the devices of the trial and with their guard's
+    /// permission.
     fn damage(&self) -> Result<Nanos, Uncared> {
         let repair = self.upkeep("").repair.ok_or_else(|| {
             let name = self.stand.filesystem.describe().name;
@@ -153,7 +154,7 @@ impl Keeper<'_, '_> {
         })?;
         let (offset, length) = (repair.offset, repair.length);
         let device = self.device.display();
-        // What a person would type for it; it is what the guard is asked about.
+        // The command that a person would type for it; the guard is asked about that command.
         let typed = [
             "if=/dev/zero".to_owned(),
             format!("of={device}"),
@@ -172,7 +173,7 @@ impl Keeper<'_, '_> {
         Ok(Nanos::ZERO)
     }
 
-    /// Runs what brings the superblock back, which has to be there then.
+    /// Runs the commands that restore the superblock, which must be there afterwards.
     fn repair(&self) -> Result<Nanos, Uncared> {
         self.forget();
         let Some(repair) = self.upkeep("").repair else {
@@ -232,7 +233,7 @@ fn failed(error: impl std::fmt::Display) -> Uncared {
     Uncared::Failed(error.to_string())
 }
 
-/// Has a mounted filesystem stop as if the power had failed: nothing of it is written any more.
+/// Makes a mounted filesystem stop as if the power had failed: it writes nothing more.
 fn shut_down(path: &Path) -> std::io::Result<()> {
     // FS_IOC_SHUTDOWN, which ext4, xfs and f2fs have in common: _IOR('X', 125, __u32).
     const SHUTDOWN: libc::c_ulong = 0x8004_587d;

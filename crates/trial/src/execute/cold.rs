@@ -21,7 +21,7 @@ pub(super) enum Cooling<'a> {
 }
 
 impl Cooling<'_> {
-    /// How long the last mount took, where mounting is how the cache is emptied.
+    /// How long the last mount took, if the cache is emptied by mounting.
     pub(super) fn mount_took(&self) -> Option<units::Nanos> {
         match self {
             Cooling::Remount { mounted, .. } => Some(mounted.took()),
@@ -82,9 +82,9 @@ fn empty_below(
     drop_buffers: &mut dyn FnMut(&Path),
 ) -> Result<&'static str, String> {
     let attachment = plan.attachment.as_ref();
-    // A pool keeps its own cache until that is emptied or it is let go of.
+    // A pool keeps its own cache until the cache is emptied or the pool is exported.
     let empty = attachment.filter(|_| alone).and_then(|a| a.empty.as_ref());
-    // A lab of an older build lacks the program for it.
+    // A lab that was built earlier does not have the program for it.
     if empty.is_some_and(|empty| run(empty).is_ok()) {
         return Ok("unmounted, the pool's cache emptied, and mounted again");
     }
@@ -101,8 +101,8 @@ fn empty_below(
     }
 }
 
-/// Drops the block device's own page cache. Closing a device does that only when nobody
-/// else has it open, and the trial's claim does.
+/// Drops the block device's own page cache. Closing a device does that only when nobody else has
+/// it open, but the trial's claim has.
 pub(super) fn drop_device_buffers(device: &Path) {
     // BLKFLSBUF of linux/fs.h: _IO(0x12, 97).
     const BLKFLSBUF: libc::c_ulong = 0x1261;
@@ -147,8 +147,8 @@ mod tests {
         }
     }
 
-    /// What is done below an unmounted filesystem, in order, and how that is called. Commands
-    /// that contain `failing` fail.
+    /// The steps done below an unmounted filesystem, in order, and the description of the method.
+    /// The command `failing` fails.
     fn done(
         plan: &Plan,
         alone: bool,
@@ -189,7 +189,7 @@ mod tests {
         let (steps, how) = done(&plan(Some(attachment(true))), true, "");
         assert_eq!(steps, ["pool empty"]);
         assert_eq!(how, Ok("unmounted, the pool's cache emptied, and mounted again"));
-        // Where the program for it is missing, the pool is let go of.
+        // Where the program for it is missing, the pool is exported.
         let (steps, how) = done(&plan(Some(attachment(true))), true, "pool empty");
         assert_eq!(steps[..2], ["pool empty", "pool detach"]);
         assert_eq!(how, Ok("exported and imported again"));

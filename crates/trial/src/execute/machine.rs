@@ -1,4 +1,4 @@
-//! Small questions to the kernel this trial runs on.
+//! Small queries to the kernel this trial runs on.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -21,12 +21,11 @@ pub(super) fn device_size(device: &Path) -> io::Result<Bytes> {
 /// How long anything may take to settle.
 const SETTLE_LIMIT: Duration = Duration::from_secs(300);
 
-/// First and longest pause between two questions. Asking takes the machine's time: every
-/// 20 ms it was half of what a trial in the lab took to start.
+/// First and longest pause between two calls. Each call costs time: at 20 ms, calls made up half
+/// of the time that a trial in the lab took to start.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
 
-/// Asks `done` until it says so, at growing intervals; false when it has not within the
-/// limit.
+/// Calls `done` at growing intervals until it returns true; false when the limit is reached first.
 pub(super) fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     let mut pause = PAUSES.0;

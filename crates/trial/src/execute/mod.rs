@@ -40,8 +40,8 @@ pub trait Guard {
     /// The command has run: signatures it left are the trial's own.
     fn ran(&self, command: &Command);
 
-    /// Takes the disks' power, so that they take no write from now on, or gives it back; whether
-    /// it can.
+    /// Cuts the disks' power, so that they accept no write from now on, or restores it. Returns
+    /// whether it can do that.
     fn switch_power(&self, _on: bool) -> bool {
         false
     }
@@ -54,7 +54,7 @@ pub struct Unguarded<'a> {
 }
 
 impl<'a> Unguarded<'a> {
-    /// Whose power `switch` takes away and gives back.
+    /// For disks whose power `switch` cuts and restores.
     pub fn with_power(switch: &'a dyn Fn(bool)) -> Unguarded<'a> {
         Unguarded { power: Some(switch) }
     }
@@ -220,12 +220,12 @@ impl Execution<'_> {
         let ended = assembled
             .and_then(|()| self.run_on_filesystem(filesystem, &place, inputs, &mut record));
         let dismantled = layout.map_or(Ok(()), |plan| self.dismantle(&plan, ended.is_ok()));
-        // What went wrong first is what went wrong.
+        // The first error is the one that is reported.
         ended.and(dismantled)
     }
 
-    /// Takes the layout apart, each part whether or not another could be. After a failure
-    /// some of it was perhaps never there: then nothing more is said.
+    /// Takes the layout apart, continuing with each part even if another failed. After an earlier
+    /// failure some parts may never have existed, so errors here are not reported.
     fn dismantle(&self, plan: &stack::layouts::Plan, whole: bool) -> Result<(), Outcome> {
         if plan.dismantle.is_empty() {
             return Ok(());
@@ -258,8 +258,8 @@ impl Execution<'_> {
             members: place.layout.map(|layout| layout.members.clone()).unwrap_or_default(),
             journal: place.layout.and_then(|layout| layout.journal.clone()),
             size,
-            // Not the seed's alone: the same seed on another contender must not make a second
-            // filesystem that this machine takes for the first one (btrfs).
+            // Not from the seed alone: with the same seed on another contender, this machine would
+            // take the second filesystem for the first one (btrfs).
             uuid: spec.seed.derive(&spec.contender.name).uuid("filesystem"),
             hash_seed: spec.seed.uuid("directory hash"),
         };
@@ -285,7 +285,7 @@ impl Execution<'_> {
             record,
         );
         if let Some(attachment) = &plan.attachment {
-            // However it ended: a pool outlives the process that made it.
+            // Done however the trial ended: a pool outlives the process that made it.
             self.run_command(&attachment.remove, record)?;
         }
         ended
@@ -341,7 +341,7 @@ impl Execution<'_> {
             }
         }
         for (file, beginnings) in filesystem.kernel_files() {
-            // Missing where this version of the driver does not have it.
+            // Missing where this version of the driver has no such file.
             let Ok(text) = std::fs::read_to_string(file) else { continue };
             let wanted =
                 |line: &&str| beginnings.iter().any(|beginning| line.starts_with(beginning));
@@ -389,8 +389,8 @@ impl Execution<'_> {
             let said = self.programs.run(command).unwrap_or_else(|error| error.to_string());
             self.tell(Event::Note(format!("after the workloads: {}", record::states(&said))));
         }
-        // Of a sequence only the whole: looking between two of its workloads would warm
-        // caches and write out what the next one finds.
+        // A sequence is measured only as a whole: a look between two of its workloads would warm
+        // caches and write out data that the next one finds.
         let lost = host.check_target().err();
         self.tell(Event::Space(match lost {
             Some(why) => SpaceUse::Missing { why },
@@ -432,15 +432,16 @@ impl Execution<'_> {
             if matches!(failure, workload::Failure::TargetLost(_)) {
                 return Err(outcome);
             }
-            // What comes next may not need it, and says itself when it does.
+            // The next workload may not depend on this one; if it does, it fails with its own
+            // message.
             first.get_or_insert((choice.name.clone(), outcome));
         }
         first.map_or(Ok(()), |(_, outcome)| Err(outcome))
     }
 
-    /// Takes an earlier trial's filesystem off the disks: what mkfs leaves of it (a btrfs
-    /// superblock survives every other mkfs) is found by the next. A real SSD is trimmed, so
-    /// that every contender gets it in the same state.
+    /// Removes an earlier trial's filesystem from the disks, since the remains that mkfs leaves (a
+    /// btrfs superblock survives every other mkfs) would be found by the next filesystem. A real
+    /// SSD is trimmed, so that every contender gets it in the same state.
     fn clear(
         &self,
         disks: &[PathBuf],
@@ -507,14 +508,15 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// What a command printed, and how long it took without the guard's look at the devices.
+    /// What a command printed, and how long it took without the guard's check of the devices.
     fn run_guarded(&self, command: &Command) -> Result<(String, Nanos), String> {
         if command.destructive {
             self.permit(command)?;
         }
         let began = measure::now();
         let mut output = self.programs.run(command);
-        // For as long as it runs well and has not said it; one that fails will not say it.
+        // Repeated while the command succeeds without printing the awaited words; one that fails
+        // will never print them.
         while command.awaited && matches!(output, Err(ProgramError::Unsaid { .. })) {
             let _ = machine::wait_until(|| {
                 output = self.programs.run(command);
@@ -540,7 +542,7 @@ struct TrialHost<'a, 'j> {
     execution: &'a Execution<'j>,
     target: RefCell<Target>,
     cooling: cold::Cooling<'a>,
-    /// What it stands on; `None` for a directory.
+    /// The devices below it; `None` for a directory.
     stand: Option<&'a Stand<'a>>,
 }
 

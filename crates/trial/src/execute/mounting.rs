@@ -16,7 +16,7 @@ use super::program::Programs;
 pub(crate) struct Mounted {
     path: PathBuf,
     mounted: Cell<bool>,
-    /// What mounts and unmounts it, where the kernel does not.
+    /// The service that mounts and unmounts it, where the kernel does not.
     served: Option<(Service, Programs)>,
     /// How long mounting took the last time.
     took: Cell<Nanos>,
@@ -79,7 +79,7 @@ impl Mounted {
         Ok(Mounted { path: path.to_owned(), mounted: Cell::new(true), served: None, took })
     }
 
-    /// Has what serves a filesystem mount it on `path`.
+    /// Lets the service mount its filesystem on `path`.
     pub(super) fn by_service(
         service: &Service,
         programs: &Programs,

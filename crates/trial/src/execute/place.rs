@@ -1,4 +1,4 @@
-//! What a filesystem is made on, and how it stands there.
+//! The place that a filesystem is made on, and the filesystem there.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(super) struct Place<'a> {
     pub(super) layout: Option<&'a stack::layouts::Plan>,
     /// The disks of the layout: their counters belong to the trial.
     pub(super) disks: &'a [PathBuf],
-    /// What is wanted of their queues.
+    /// The queue settings requested for them.
     pub(super) queue: Queue,
 }
 

@@ -1,6 +1,6 @@
-//! The queues between a filesystem and its disks, as a contender wants them: the scheduler of
-//! each disk, how far files are read ahead. Set in sysfs and read back; who runs the trial puts
-//! back what was there before.
+//! The queue settings between a filesystem and its disks that a contender asks for: the scheduler
+//! of each disk, and the read-ahead of files. Set in sysfs and read back; the caller that runs the
+//! trial restores the previous settings.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,7 @@ pub(super) fn set_scheduler(queue: &Queue, disks: &[PathBuf]) -> Result<(), Refu
     Ok(())
 }
 
-/// Where the kernel keeps how far it reads ahead in the files under test, and how far that is
-/// to be.
+/// The kernel's setting for read-ahead in the files under test, and the value it is to have.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     file: Option<PathBuf>,
@@ -73,7 +72,7 @@ impl Reading {
     /// After each mount: a mounted filesystem's own figure begins anew with it.
     ///
     /// # Errors
-    /// When the kernel does not take it, or takes another.
+    /// When the kernel refuses the value, or sets another one.
     pub(super) fn set(&self) -> Result<(), String> {
         let Some(wanted) = self.wanted else { return Ok(()) };
         let file = self.file.as_ref().ok_or("read_ahead: the device has no queue in sysfs")?;
@@ -95,7 +94,7 @@ impl Reading {
         Some(text.trim().to_owned())
     }
 
-    /// What holds for each disk and for the files, for the record of what was made.
+    /// The settings in force for each disk and for the files, for the record of what was made.
     pub(super) fn shown(&self, disks: &[PathBuf]) -> Vec<(String, String)> {
         let scheduler = |disk: &PathBuf| {
             let offered = std::fs::read_to_string(directory(disk).ok()?.join("scheduler")).ok()?;

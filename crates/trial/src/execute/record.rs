@@ -1,10 +1,10 @@
-//! What tools say of what was made, in the words that are kept.
+//! What the tools report about what was made, as it is recorded.
 
 use stack::Command;
 
 use super::Programs;
 
-/// What the filesystem's tools say of themselves: program and first line.
+/// Versions that the filesystem's tools report: program and first line.
 pub(crate) fn tool_versions(
     programs: &Programs,
     filesystem: &dyn stack::Filesystem,
@@ -20,7 +20,7 @@ pub(crate) fn tool_versions(
         .collect()
 }
 
-/// The lines of a listing that say how things stand: `State : clean, degraded, recovering`.
+/// The lines of a listing that give the state: `State : clean, degraded, recovering`.
 pub(super) fn states(said: &str) -> String {
     let lines = said.lines().map(str::trim);
     let telling: Vec<String> = lines

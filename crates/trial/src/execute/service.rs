@@ -1,7 +1,7 @@
 //! A program that serves a filesystem in user space, for as long as the trial has one.
 //!
-//! It is a child of the trial's process, in its group and in its mount namespace: whatever
-//! ends the trial ends it, and with it what it has mounted and the devices it holds.
+//! It is a child of the trial's process, in its group and in its mount namespace: whatever ends
+//! the trial also ends it, its mounts and its hold on the devices.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -27,7 +27,7 @@ impl Serving {
     /// Starts it and waits until it serves.
     ///
     /// # Errors
-    /// What did not work, with what it said.
+    /// What did not work, with the program's output.
     pub(super) fn start(service: &Service, programs: &Programs) -> Result<Serving, String> {
         let mut serving = Serving { child: None, private: Vec::new() };
         for directory in service.private.iter().map(PathBuf::from) {
@@ -93,7 +93,7 @@ impl Drop for Serving {
         for (directory, made) in self.private.drain(..).rev() {
             let _ = rustix::mount::unmount(&directory, UnmountFlags::DETACH);
             if made {
-                // Empty, or another's by now and left to it.
+                // Removed only if empty; otherwise another process uses it by now.
                 let _ = fs::remove_dir(&directory);
             }
         }

@@ -1,5 +1,5 @@
-//! The room that workloads leave taken, beside the files they leave: what the filesystem
-//! itself needs for them.
+//! The room in use after the workloads, compared with the files they leave: the difference is what
+//! the filesystem itself needs for them.
 
 use std::collections::HashSet;
 use std::io;
@@ -22,7 +22,7 @@ pub(super) fn used(path: &Path) -> io::Result<Bytes> {
 }
 
 /// What is in use at `path` now that the workloads have ended, everything written out.
-/// `commit` has the filesystem count what a sync alone leaves uncounted.
+/// `commit` makes the filesystem count what a sync alone leaves uncounted.
 pub(super) fn after_workloads(
     path: &Path,
     new: Option<Bytes>,

@@ -1,5 +1,5 @@
-//! The directory a trial works in, and whether it still is what it was: a failed unmount
-//! or mount must never let a benchmark run on the machine's own root in silence.
+//! The directory a trial works in, and the check that it is still the same: a failed mount or
+//! unmount must never let a benchmark run silently on the machine's own root.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Looks at the directory as it is now.
+    /// Records the directory as it is now.
     pub(super) fn of(path: &Path) -> Result<Target, String> {
         let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let metadata = std::fs::metadata(path).map_err(|error| named(&error))?;
@@ -58,7 +58,7 @@ impl Target {
         Ok(target)
     }
 
-    /// That the target is itself a mount point of this type, not a directory below another.
+    /// Checks that the target is itself a mount point of this type, not a directory below another.
     pub(super) fn expect_mount(&self, kernel_type: &str) -> Result<(), String> {
         let absolute = self.path.canonicalize().map_err(|error| error.to_string())?;
         if self.mount.mount_point != absolute {
@@ -79,13 +79,13 @@ impl Target {
         Ok(())
     }
 
-    /// Names the devices whose counters belong to the target, where a mount's own number
-    /// says nothing (btrfs) or not all (an external journal).
+    /// Sets the devices whose counters belong to the target, where the mount's device number names
+    /// none of them (btrfs) or not all (an external journal).
     pub(super) fn count_devices(&mut self, devices: &[PathBuf]) {
         self.devices = block_device_ids(devices);
     }
 
-    /// Whether the directory is still the one that was looked at.
+    /// Checks that the directory is still the one that was recorded.
     pub(super) fn check(&self) -> Result<(), String> {
         let path = self.path.display();
         let metadata = std::fs::metadata(&self.path).map_err(|error| format!("{path}: {error}"))?;
