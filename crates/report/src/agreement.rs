@@ -1,5 +1,5 @@
 //! Do two runs of the same workloads agree on who is faster? For each phase and each pair of
-//! contenders: what either run says, and whether the two can both be right.
+//! contenders: what each run says, and whether both can be right.
 
 mod times;
 
@@ -38,8 +38,8 @@ pub struct Agreement {
     pub verdict: Verdict,
 }
 
-/// What a phase is compared by: its wall time, or the time of an op or a byte where its workload is
-/// about a rate, as those are that work for a set time. The flag says that it is a rate.
+/// What a phase is compared by: its wall time, or, for workloads about a rate (those that work for
+/// a set time), the time per op or byte. The flag says that it is a rate.
 fn compared_by<'a>(
     workload: &WorkloadAnalysis,
     phase: &'a PhaseAnalysis,
@@ -56,9 +56,9 @@ fn compared_by<'a>(
     }
 }
 
-/// Compares two runs by the wall times of the phases both have, or by the time of an op where a
-/// phase lasts as long as it is told to. Pairs that one of them does
-/// not compare (too few repeats, a phase that is not comparable) are left out.
+/// Compares two runs by the wall times of the phases both have, or by the time per op where a
+/// phase runs for a set time. Pairs that one of the runs does not compare (too few repeats, a
+/// phase that is not comparable) are left out.
 pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
     let mut found = Vec::new();
     for workload in &one.workloads {
@@ -98,7 +98,7 @@ pub fn agreements(one: &Analysis, other: &Analysis) -> Vec<Agreement> {
     found
 }
 
-/// The pair of these names, the same way round.
+/// The pair with these names, in this order.
 fn pair_of(
     analysis: &Analysis,
     table: &MetricTable,
@@ -134,8 +134,8 @@ fn verdict(one: &PairResult, other: &PairResult) -> Verdict {
     }
 }
 
-/// What a pair on which two runs disagree does when the second is run again with something
-/// else.
+/// What becomes of a pair on which two runs disagree when the second run is repeated with a
+/// parameter changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// The workload.
@@ -144,21 +144,21 @@ pub struct Explanation {
     pub phase: String,
     /// The two contenders.
     pub pair: (String, String),
-    /// For each of the runs with something else: the pair there, and what it and the first run
-    /// say together; `None` where it does not compare the pair.
+    /// For each run with a changed parameter: the pair there, and whether that run and the first
+    /// agree; `None` where it does not compare the pair.
     pub varied: Vec<Option<(PairResult, Verdict)>>,
 }
 
 impl Explanation {
-    /// Whether at least one of the runs separates the pair the first run's way round. One that
-    /// does not separate it any more may only have too few repeats.
+    /// Whether at least one of the runs separates the pair in the same direction as the first run.
+    /// One that no longer separates it does not count: it may only have too few repeats.
     pub fn is_found(&self) -> bool {
         self.varied.iter().flatten().any(|(_, verdict)| *verdict == Verdict::Agree)
     }
 }
 
-/// Looks at each pair on which `found` of `one` and another run is discordant, in runs like
-/// that other one but for one parameter each.
+/// Looks at each pair that `found` (of `one` and another run) calls discordant, in runs that differ
+/// from that other run in one parameter each.
 pub fn explanations(found: &[Agreement], one: &Analysis, varied: &[Analysis]) -> Vec<Explanation> {
     let with: Vec<Vec<Agreement>> = varied.iter().map(|other| agreements(one, other)).collect();
     let discordant = found.iter().filter(|pair| pair.verdict == Verdict::Discordant);
@@ -218,14 +218,14 @@ pub fn explanation_table(found: &[Explanation], names: &[String]) -> String {
     text
 }
 
-/// Why figures of a run take no part: a line for each remark on a phase and whom it concerns.
+/// Why figures of a run were not compared: a line for each remark on a phase, with the contenders.
 pub fn left_out(run: &str, analysis: &Analysis) -> Vec<String> {
     let mut lines = Vec::new();
     for workload in &analysis.workloads {
         for phase in &workload.phases {
             let Some(table) = phase.table("wall") else { continue };
             for (number, note) in (1..).zip(&phase.footnotes) {
-                // Other remarks are on other figures, such as a percentile of too few ops.
+                // Skip remarks on other figures, such as a percentile of too few ops.
                 let alone = |index: &&usize| {
                     table.cells[**index].footnotes.contains(&number)
                         && !table.pairs.iter().any(|pair| pair.a == **index || pair.b == **index)

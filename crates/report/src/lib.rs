@@ -1,8 +1,8 @@
-//! From a stored run to something one reads: terminal, HTML, Markdown, CSV, JSON.
+//! From a stored run to a report: terminal, HTML, Markdown, CSV, JSON.
 //!
 //! [`analyse`] turns raw measurements into tables with intervals, ranks and verdicts (all
-//! arithmetic is [`stats`]); a [`Format`] writes them down. Nothing here acts: no file is
-//! read or written, no clock is asked, and the same run gives the same text.
+//! arithmetic is in [`stats`]); a [`Format`] writes them down. Nothing here has side effects: no
+//! file is read or written, no clock is read, and the same run gives the same text.
 #![forbid(unsafe_code)]
 
 mod agreement;

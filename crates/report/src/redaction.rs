@@ -30,7 +30,7 @@ pub fn redacted(run: &StoredRun) -> StoredRun {
     run
 }
 
-/// What of a private value must not occur elsewhere either.
+/// The parts of a private value that must not occur elsewhere either.
 fn names_in(key: &str, value: &str) -> Vec<String> {
     match key {
         // Made of words that every report needs; its paths are found as paths.
@@ -188,7 +188,7 @@ fn replace_serials(text: &str) -> String {
             word.push(c);
         } else {
             flush(&mut word, &mut result, &mut armed);
-            // Another clause says nothing of the serial any more.
+            // Another clause is no longer about the serial.
             if armed && !(c.is_whitespace() || ":=#\"'".contains(c)) || c == '\n' {
                 armed = false;
             }

@@ -1,5 +1,4 @@
-//! How to do a run again: its own command line where it is known, else one that asks for
-//! the same.
+//! How to repeat a run: its own command line if it is known, else one that asks for the same.
 
 use store::StoredRun;
 use trial::WorkloadChoice;
@@ -35,7 +34,7 @@ pub(crate) fn command(run: &StoredRun) -> String {
         let mut word = choice.name.clone();
         if !plain {
             for (name, value) in choice.parameters.iter() {
-                // A file's whole text is no word of a command line, but it is what was run.
+                // A file's whole text is awkward in a command line, but it is what was run.
                 let value = match value.contains('\n') {
                     true => value.to_owned(),
                     false => workload::shown(&choice.name, name, value),

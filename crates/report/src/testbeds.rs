@@ -1,16 +1,16 @@
-//! How reports speak of the testbed of a run. One that is not among them is called by
-//! its name.
+//! How reports describe the testbed of a run. A testbed that is not listed here is called by its
+//! name.
 
 use store::RunHeader;
 
-/// What is said of one testbed.
+/// The words for one testbed.
 struct Words {
     name: &'static str,
     /// Where an answer holds: for one contender, and for several.
     answer: [&'static str; 2],
-    /// On what a page says it was; the devices themselves where it is not given.
+    /// How a page describes where it ran; `None`: by naming the devices.
     page: Option<&'static str>,
-    /// How a cache that was warm is cold next time, where the user has to ask for it.
+    /// What makes a warm cache cold next time, if the user has to ask for it.
     cold: Option<&'static str>,
 }
 
@@ -40,12 +40,12 @@ pub(crate) fn answer(header: &RunHeader, contenders: usize) -> String {
     }
 }
 
-/// On what a page says the run was, if not on its devices.
+/// How a page describes where the run took place, if not by its devices.
 pub(crate) fn page(header: &RunHeader) -> Option<&'static str> {
     words(header)?.page
 }
 
-/// How a cache that was warm is cold next time, where the user has to ask for it.
+/// What makes a warm cache cold next time, if the user has to ask for it.
 pub(crate) fn cold(header: &RunHeader) -> Option<&'static str> {
     words(header)?.cold
 }

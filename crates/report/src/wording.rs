@@ -75,7 +75,7 @@ pub(crate) fn spread(cell: &Cell) -> Option<String> {
         return None;
     }
     let half = match (cell.overhead(), cell.low) {
-        // Widened to one side by what the lab's transport took.
+        // The interval was widened to one side by the share of the lab's transport.
         (Some(_), Some(low)) if low > 0.0 => (high / mean).max(mean / low) - 1.0,
         _ => high / mean - 1.0,
     };
@@ -98,8 +98,8 @@ pub(crate) fn factors(low: f64, high: f64) -> String {
     range(low, high, 3)
 }
 
-/// Each end with so many digits, or as many as it takes not to read as 1, up to four. Ends that
-/// differ in the third digit alone are one figure: nobody needs more.
+/// Each end with `least` digits, or as many as it takes not to read as 1, up to four. Ends that
+/// differ only in the third digit are shown as one figure: nobody needs more.
 pub(crate) fn range(low: f64, high: f64, least: usize) -> String {
     let digits_of = |end: f64| {
         let reads_as_one = |digits: usize| factor(end, digits) == factor(1.0, digits);
@@ -124,7 +124,7 @@ pub(crate) fn range(low: f64, high: f64, least: usize) -> String {
 /// Ends of a factor that are no further apart than this are one figure.
 const SAME_FACTOR: f64 = 1.005;
 
-/// No more is said of a larger factor.
+/// Larger factors are shown as larger than this.
 const FACTOR_MAX: f64 = 10_000.0;
 
 /// One factor with so many significant digits.

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use super::{Agreement, compared_by};
 use crate::{Analysis, Cell};
 
-/// Times that are further apart than this factor are named.
+/// Times that are further apart than this factor are marked.
 const FAR: f64 = 1.6;
 
-/// A contender's wall time in a phase, or its time for an op or a byte where the workload is about a
-/// rate, in two runs.
+/// A contender's wall time in a phase in two runs, or its time per op or byte where the workload is
+/// about a rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TwoTimes {
     /// The workload, as the first run calls it.
@@ -93,7 +93,7 @@ fn seconds(cell: &Cell, rate: bool) -> Vec<f64> {
     seconds
 }
 
-/// How near two runs are to each other.
+/// How close two runs are to each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Nearness {
     /// Times that both have.

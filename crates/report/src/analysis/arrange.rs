@@ -1,5 +1,5 @@
-//! Sorts a run's trials into workload × phase × contender, and says of each phase that is
-//! not there why not.
+//! Sorts a run's trials into workload × phase × contender, and gives the reason for each phase
+//! that is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use workload::{Description, OwnFigure, PhaseResult, PhaseStatus};
 
 use super::overhead;
 
-/// Before the reason of a phase that must not be compared though its trial went well.
+/// Prefix of the reason why a phase must not be compared although its trial went well.
 const NOT_COMPARABLE: &str = "not comparable: ";
 
-/// Before the reason of a phase that a trial left out.
+/// Prefix of the reason why a trial left out a phase.
 pub(crate) const NOT_RUN: &str = "not run: ";
 
 /// A run's results in the order of a report.
@@ -47,8 +47,8 @@ pub(super) struct PhaseTrial<'r> {
     pub(super) reported: Option<&'r PhaseResult>,
     /// Why it takes no part in comparisons, if so.
     pub(super) unusable: Option<String>,
-    /// The share of its time that the lab's own transport took, where nothing but that makes it
-    /// unusable and the share is known.
+    /// The share of its time that the lab's own transport took, if that is the only reason why it
+    /// is unusable and the share is known.
     pub(super) overhead: Option<f64>,
 }
 
@@ -58,8 +58,8 @@ impl<'r> PhaseTrial<'r> {
         if self.unusable.is_none() { self.reported } else { None }
     }
 
-    /// The phase, where what it asked of its disk is worth telling: where it may be compared,
-    /// and where nothing but the lab's own overhead forbids it, which changes no count.
+    /// The phase, if its disk counts are valid: if it may be compared, or if only the lab's own
+    /// overhead forbids that, since it changes no count.
     pub(super) fn counted(&self) -> Option<&'r PhaseResult> {
         let reason = self.unusable.as_deref().and_then(|why| why.strip_prefix(NOT_COMPARABLE));
         match reason {
@@ -68,7 +68,7 @@ impl<'r> PhaseTrial<'r> {
         }
     }
 
-    /// The phase, where its time may be compared: also with the lab's overhead, if that is known.
+    /// The phase, if its time may be compared: also with the lab's overhead, if that is known.
     pub(super) fn timed(&self) -> Option<&'r PhaseResult> {
         if self.overhead.is_some() { self.reported } else { self.usable() }
     }
@@ -240,12 +240,12 @@ fn phases<'r>(
         .collect()
 }
 
-/// How many workloads of a trial that failed at work are none the worse for it, counted from the
-/// first: those that were complete before, and, where a phase failed that said so itself, also
-/// that phase's workload, whose own later phases are marked. Everything after a workload that
-/// failed is marked as not comparable, so what is not marked came before. Where no phase failed
-/// something else was wrong (contents that were not what was written): that is told of the
-/// last workload which is not marked.
+/// How many workloads of a trial that failed at work are still valid, counted from the first:
+/// those that were complete before the failure, and, if a phase reported the failure itself, also
+/// that phase's workload, whose later phases are marked. Everything after a workload that failed
+/// is marked as not comparable, so whatever is not marked came before. If no phase failed,
+/// something else was wrong (contents differ from what was written); this is attributed to the
+/// last workload that is not marked.
 fn sound(trial: &StoredTrial, reported: &[(usize, &PhaseResult)]) -> usize {
     if !matches!(trial.outcome, Some(Outcome::Failed { step: Step::Work, .. })) {
         return 0;
@@ -263,7 +263,8 @@ fn sound(trial: &StoredTrial, reported: &[(usize, &PhaseResult)]) -> usize {
     last
 }
 
-/// The phase's own reason before the trial's: it is nearer to the cause.
+/// Why a phase is unusable. Its own reason takes precedence over the trial's: it is nearer to the
+/// cause.
 fn why_unusable(
     trial: &StoredTrial,
     reported: Option<&PhaseResult>,

@@ -119,8 +119,8 @@ fn table(
     MetricTable { metric, cells, pairs }
 }
 
-/// Computes the cells' statistics; ranks only where one end is better. What the disk was asked
-/// for is compared too: it differs for certain where times often do not.
+/// Computes the cells' statistics; ranks only where low or high is better. Disk counts are compared
+/// too: they often differ with certainty where times do not.
 fn fill(
     cells: &mut [Cell],
     measure: &Measure,
@@ -159,8 +159,8 @@ fn fill(
     table.pairs.iter().map(pair_result).collect()
 }
 
-/// Marks from the best mean on while they are among the best, and from the worst mean on
-/// likewise: a steady contender is not marked where a faster one is too noisy to be.
+/// Marks best contenders from the best mean on, as long as each is among the best, and likewise
+/// from the worst mean: a steady contender is not marked if a faster one is too noisy to be.
 fn mark(cells: &mut [Cell], table: &stats::Table, better: Better) {
     let mut order: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].mean.is_some()).collect();
     order.sort_by(|a, b| cells[*a].mean.unwrap_or(0.0).total_cmp(&cells[*b].mean.unwrap_or(0.0)));
@@ -240,7 +240,7 @@ fn finite(value: f64) -> Option<f64> {
 fn cache(phase: &Phase<'_>) -> Vec<CacheUse> {
     let mut uses: Vec<CacheUse> = Vec::new();
     for (contender, entries) in phase.trials.iter().enumerate() {
-        // Also of phases whose figures are not comparable: a warm cache is often why.
+        // Includes phases whose figures are not comparable: a warm cache is often the reason.
         let completed = |result: &&PhaseResult| matches!(result.status, PhaseStatus::Completed);
         for result in entries.iter().filter_map(|entry| entry.reported).filter(completed) {
             let (cold, words) = match &result.cache {
@@ -283,8 +283,8 @@ impl Footnotes {
         self.of_reasons(reasons, entries.len(), contender)
     }
 
-    /// The same for figures of the whole phase: what the lab's transport took of it is no reason
-    /// to leave them out, and is said.
+    /// The same for figures of the whole phase: time taken by the lab's transport is no reason to
+    /// leave them out, but is noted.
     fn of_timed(&mut self, phase: &Phase<'_>, contender: usize) -> Vec<usize> {
         let entries = &phase.trials[contender];
         let reasons = entries.iter().filter(|entry| entry.timed().is_none());
@@ -307,8 +307,8 @@ impl Footnotes {
         numbers
     }
 
-    /// A remark for each kind of reason. Reasons that differ in nothing but numbers, such as a
-    /// file's name or a share, are one kind.
+    /// A remark for each kind of reason. Reasons that differ only in words with numbers, such as a
+    /// file's name or a share, are of one kind.
     fn of_reasons<'t>(
         &mut self,
         reasons: impl Iterator<Item = &'t str>,

@@ -103,11 +103,11 @@ pub enum Unit {
     BytesPerSecond,
     Bytes,
     Count,
-    /// A figure whose name says its unit.
+    /// A figure whose name contains its unit.
     Named,
 }
 
-/// Where a metric stands in a report.
+/// The group in which a report shows a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
@@ -166,7 +166,7 @@ impl Measure {
     pub(super) fn of_all(results: &[&PhaseResult]) -> Vec<Measure> {
         let mut measures = vec![Measure::Wall];
         let any = |test: &dyn Fn(&PhaseResult) -> bool| results.iter().any(|result| test(result));
-        // A phase that is one program or one call counts none.
+        // A phase that is a single program or call counts no ops.
         if any(&|result| result.ops > 0) {
             measures.push(Measure::OpsRate);
         }
@@ -202,8 +202,8 @@ impl Measure {
         measures
     }
 
-    /// Whether it is a count of what the disk was asked for, or what the lab itself took: the
-    /// lab's overhead does not make them wrong.
+    /// Whether it is a disk count or a figure of the lab's own overhead: that overhead does not
+    /// make these wrong.
     pub(super) fn is_count(&self) -> bool {
         match self {
             Measure::DeviceWriteBytes

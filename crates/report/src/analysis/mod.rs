@@ -25,8 +25,8 @@ use trial::Outcome;
 
 use arrange::Arranged;
 
-/// Computes everything a report shows beside the raw figures. Total: any run has an
-/// analysis, be it empty, unfinished or failed throughout.
+/// Computes everything a report shows beside the raw figures. Never fails: an empty, unfinished or
+/// entirely failed run has an analysis too.
 pub fn analyse(run: &StoredRun) -> Analysis {
     let arranged = Arranged::of(run);
     let contenders = conditions::of_contenders(run, &arranged.contenders);

@@ -93,7 +93,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// What was left for files of what the disks have: `1.4 GiB free of 3 GiB, 53 % lost`.
+    /// The share of the disks' capacity that is available for files.
     pub fn room(&self) -> Option<String> {
         let (free, raw) = (self.free_bytes?, self.raw_bytes.filter(|raw| *raw > 0)?);
         let lost = 100.0 * raw.saturating_sub(free) as f64 / raw as f64;
@@ -169,7 +169,7 @@ pub struct PhaseAnalysis {
     pub ops: Vec<OpKind>,
     /// State of the cache when it began: one entry unless trials differed.
     pub cache: Vec<CacheUse>,
-    /// What it says about wall time, one sentence.
+    /// What the figures say about wall time, in one sentence.
     pub verdict: String,
     /// A table for each metric.
     pub tables: Vec<MetricTable>,
@@ -258,7 +258,7 @@ impl MetricTable {
         with.into_iter().map(|(index, _)| index).collect()
     }
 
-    /// The two compared, whichever way round.
+    /// The comparison of these two, in either order.
     pub fn pair(&self, one: usize, other: usize) -> Option<&PairResult> {
         self.pairs
             .iter()
@@ -295,8 +295,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The largest share of the time that the lab's own transport took of any of its trials, where
-    /// that is beyond the limit (0.1: 10 %).
+    /// The largest share of a trial's time that the lab's own transport took, where that is beyond
+    /// the limit (0.1: 10 %).
     pub fn overhead(&self) -> Option<f64> {
         self.figures.iter().filter_map(|figure| figure.overhead).reduce(f64::max)
     }

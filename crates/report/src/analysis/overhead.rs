@@ -10,8 +10,8 @@ use workload::PhaseResult;
 
 use super::Measure;
 
-/// The largest share of a phase's measured time that may have been taken off it, for its latencies
-/// to be shown.
+/// Latencies are shown only if no more than this share of a phase's measured time was subtracted as
+/// the transport's.
 const SUBTRACTED_MOST: f64 = 0.05;
 
 /// The share of the phase's time that was the transport's; `None` where it is not known, or all.
@@ -19,7 +19,7 @@ pub(super) fn share(result: &PhaseResult) -> Option<f64> {
     result.figures.get(trial::OVERHEAD_SHARE).copied().filter(|share| *share > 0.0 && *share < 1.0)
 }
 
-/// Why times of single ops of a phase say too much; `None` where they do not.
+/// Why times of single ops of a phase are too long; `None` where they are not.
 pub(super) fn of_single_ops(result: &PhaseResult) -> Option<String> {
     let share = result.figures.get(trial::SUBTRACTED_SHARE).copied().unwrap_or(0.0);
     (share > SUBTRACTED_MOST).then(|| {
@@ -32,14 +32,14 @@ pub(super) fn of_single_ops(result: &PhaseResult) -> Option<String> {
 }
 
 impl Measure {
-    /// Whether times that the workload took itself may be in it, of which nobody knows what part
-    /// was the transport's.
+    /// Whether it may contain times that the workload measured itself; the transport's share of
+    /// these is unknown.
     pub(super) fn is_of_single_ops(&self) -> bool {
         matches!(self, Measure::Latency(..) | Measure::Figure(_)) && !self.is_count()
     }
 
     /// Whether the transport's share of the phase's time is also its share of this figure.
-    /// Nobody knows which op of a phase was late, so latencies are not among them.
+    /// It is unknown which op of a phase was late, so this is never so for latencies.
     pub(super) fn is_of_whole_phase(&self) -> bool {
         matches!(self, Measure::Wall | Measure::OpsRate | Measure::ReadRate | Measure::WriteRate)
     }
@@ -50,8 +50,8 @@ impl Measure {
     }
 }
 
-/// Compares as [`compare_all`] does, once more with the transport's part taken off: `without` holds
-/// each contender's figures so, equal to `series` where nothing is to be taken off.
+/// Compares as [`compare_all`] does, and again with the transport's part subtracted: `without`
+/// holds each contender's figures after that, equal to `series` where nothing is subtracted.
 pub(super) fn compare_with_and_without(
     series: &[Vec<Observation>],
     without: &[Vec<Observation>],
@@ -115,7 +115,7 @@ pub(super) fn compare_with_and_without(
     Table { estimates, pairs, ranks, best: plain.best }
 }
 
-/// A pair that holds whichever of its ways is the true one.
+/// A result for a pair that holds whichever of the two ways of comparing it is the true one.
 fn joined(plain: &Pair, ways: &[(Comparison, &Pair, Interval)]) -> Pair {
     let interval =
         ways.iter().map(|(_, _, interval)| *interval).reduce(hull).unwrap_or(plain.interval);

@@ -61,8 +61,8 @@ impl SpaceLeft {
     }
 }
 
-/// One entry for each kind of trial of a contender that was done. Empty where no version of
-/// fstrial that looked has run any.
+/// One entry for each kind of trial of a contender that was done. Empty if all were run by versions
+/// of fstrial that did not record space.
 pub(super) fn of_trials(trials: &[&StoredTrial]) -> Vec<SpaceLeft> {
     let mut sequences: Vec<&[WorkloadChoice]> = Vec::new();
     for trial in trials {

@@ -92,7 +92,7 @@ fn compared(
             None => "longer".to_owned(),
         };
         let shared = if group.len() > 1 { " and cannot be told apart" } else { "" };
-        // Shown to differ and shown to differ little: the size belongs beside the sign.
+        // Shown to differ, and shown to differ little: say both.
         let little = |index: &usize| cell(*index).against_best.is_some_and(|a| a.equivalent);
         let little = if group.iter().all(little) { ", less than 5 % apart" } else { "" };
         clauses.push(format!("{} {takes} {factor}{little}{shared}", names(&group)));

@@ -54,7 +54,7 @@ pub(super) fn of_run(
     warnings
 }
 
-/// What a simulated machine cannot say.
+/// The limits of a simulated machine.
 fn of_lab(run: &StoredRun) -> Option<String> {
     let machine = simulated_machine(run)?;
     Some(format!(
@@ -142,8 +142,8 @@ fn of_absentees(run: &StoredRun, contenders: &[Conditions]) -> Vec<String> {
 fn of_caches(workloads: &[WorkloadAnalysis], contenders: &[Conditions]) -> Vec<String> {
     let mut warnings = Vec::new();
     for workload in workloads {
-        // By what means a cache was emptied, a pool's by others than a partition's, is no
-        // difference.
+        // How a cache was emptied makes no difference: a pool's is emptied by other means than a
+        // partition's.
         let differs = |phase: &&PhaseAnalysis| {
             phase.cache.len() > 1 && phase.cache.iter().any(|state| !state.cold)
         };

@@ -8,13 +8,13 @@ use crate::analysis::{About, Analysis, Conditions, PhaseAnalysis, TrialCounts};
 use crate::testbeds;
 use crate::wording::{and, counted};
 
-/// A machine with more work waiting than this share of a processor was busy.
+/// A machine whose load per processor was above this was busy.
 const BUSY: f64 = 0.5;
 
-/// Most remarks on a program of one's own that fit on the screen.
+/// The most remarks on a program of the user's own that are shown on the screen.
 const REMARKS: usize = 2;
 
-/// Fewer repeats than this say little about chance.
+/// With fewer repeats than this, chance cannot be told from a difference.
 const REPEATS_MIN: u32 = 3;
 
 /// Sentences, the gravest first.
@@ -83,7 +83,8 @@ fn busy(run: &StoredRun) -> Option<String> {
     })
 }
 
-/// Whose time is in part the lab's own: its interval is wider, and its latencies are missing.
+/// Contenders whose time is in part the lab's own: their intervals are wider, and latencies are
+/// missing.
 fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
     let of_transport = phase.footnotes.iter().filter(|note| note.about == About::Transport);
     let whose = of_transport.flat_map(|note| &note.contenders);
@@ -98,8 +99,8 @@ fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String>
     })
 }
 
-/// What was noticed of a program of the user's own: a figure that it did not print, a process
-/// that it left. Of workloads that are known such remarks are details.
+/// Remarks on a program of the user's own: a figure that it did not print, a process that it left
+/// behind. For fstrial's own workloads such remarks are details.
 fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
     let inputs = workload::find(workload).map_or(&[][..], |known| known.describe().inputs);
     if !inputs.contains(&InputKind::OwnProgram) {
@@ -109,7 +110,7 @@ fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
     of_work.map(|note| format!("{}.", note.text)).take(REMARKS).collect()
 }
 
-/// Whether reads of the disk were counted and there were none, for nobody.
+/// Whether reads of the disk were counted and no contender had any.
 fn reads_nothing(phase: &PhaseAnalysis) -> bool {
     let Some(table) = phase.table("device_read_bytes") else { return false };
     let written = phase.table("device_write_bytes").is_some_and(|table| {
@@ -136,7 +137,7 @@ pub(super) fn next(
         let repeats = (run.header.repeats * 2).max(5);
         add("more repeats", format!("fstrial run --like {id} --repeats {repeats}"));
     }
-    // Of what is scaled down, what never reached the disk may do so when it is larger.
+    // A set that was scaled down and never reached the disk may reach it when it is larger.
     let small = workloads.iter().zip(&analysis.workloads).any(|(answer, workload)| {
         let phase = answer.phase_of(workload);
         answer.measured() && phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase))

@@ -44,7 +44,7 @@ pub(crate) struct WorkloadAnswer {
     pub(crate) phase: String,
     /// The metric of that phase by which the contenders are ranked; empty likewise.
     pub(crate) metric: String,
-    /// Those in front that cannot be told apart, or the one; nobody where it is undecided.
+    /// The leader, or the leaders that cannot be told apart; empty where it is undecided.
     pub(crate) best: Vec<String>,
     /// Heads of the columns after rank and name.
     pub(crate) columns: Vec<String>,
@@ -141,7 +141,7 @@ impl<'a> Headline<'a> {
     }
 }
 
-/// Puts an analysed run into an answer.
+/// Builds the answer from an analysed run.
 pub(crate) fn answer(analysis: &Analysis, run: &StoredRun) -> Answer {
     let on = testbeds::answer(&run.header, analysis.contenders.len());
     let workloads: Vec<WorkloadAnswer> = analysis
@@ -226,7 +226,7 @@ fn leaders(table: &MetricTable) -> Vec<usize> {
     table.order().into_iter().filter(leads).collect()
 }
 
-/// The answer itself, with a full stop.
+/// The verdict as a sentence, with a full stop.
 fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
     let (phase, table) = (headline.phase, headline.table);
     let order = table.order();
@@ -260,7 +260,7 @@ fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
     }
 }
 
-/// A remark where even the last is hardly behind.
+/// A remark if even the last contender is hardly behind.
 fn little(table: &MetricTable, order: &[usize]) -> &'static str {
     let near = |at: &usize| {
         table.cells[*at].against_best.is_none_or(|against| against.separated && against.equivalent)
@@ -288,7 +288,7 @@ fn undecided<'n>(
     format!("undecided, {all} cannot be told apart{}", shown.unwrap_or_default())
 }
 
-/// Whether the target's requests were counted and there was none, for nobody.
+/// Whether the target's requests were counted and no contender had any.
 fn untouched(phase: &PhaseAnalysis) -> bool {
     let counted = ["device_write_bytes", "device_read_bytes", "device_flushes"]
         .iter()

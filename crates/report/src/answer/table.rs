@@ -11,10 +11,10 @@ use crate::wording::{factor as significant, figure, range, spread};
 /// promise more than anybody needs.
 const SAME_FACTOR: f64 = 0.02;
 
-/// No more is said of a larger factor.
+/// Larger factors are shown as larger than this.
 const FACTOR_MAX: f64 = 1000.0;
 
-/// Of a factor whose ends are farther apart than this only the lower one says anything.
+/// If the ends of a factor are farther apart than this, only the lower one is shown.
 const RANGE_MAX: f64 = 20.0;
 
 /// Columns after the headline's own and the factor: metric and head.
@@ -120,7 +120,7 @@ fn tail(phase: &PhaseAnalysis) -> Option<(&str, &MetricTable)> {
     })
 }
 
-/// The contenders of a workload of which nothing was measured, each with the reason.
+/// The contenders of a workload with nothing measured, each with the reason.
 fn without_figures(
     workload: &WorkloadAnalysis,
     contenders: &[Conditions],
@@ -138,11 +138,11 @@ fn without_figures(
     contenders.iter().map(row).collect()
 }
 
-/// What stands for a figure that a run has not come to yet.
+/// Shown in place of a figure that a run has not reached yet.
 const NOT_YET: &str = "not run yet";
 
-/// The reason for which no contender has a figure, where it is the same for all: it is longer
-/// than a row of the table, which then refers to it.
+/// The reason why no contender has a figure, if it is the same for all. It is longer than a row of
+/// the table, which then refers to it.
 pub(super) fn told_once(rows: &mut [Row]) -> Option<String> {
     let reason = rows.first()?.missing.clone().filter(|reason| reason != NOT_YET)?;
     if rows.iter().any(|row| row.missing.as_ref() != Some(&reason)) {

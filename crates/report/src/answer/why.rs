@@ -1,5 +1,5 @@
-//! Why one is ahead: by what their disks were asked for, and by processor time. Only what is so
-//! in every repeat is said.
+//! Why one is ahead, by disk counts and processor time. Only what holds in every repeat is
+//! reported.
 
 use super::Headline;
 use crate::analysis::{Conditions, MetricTable};
@@ -39,7 +39,7 @@ pub(super) fn of(headline: &Headline<'_>, contenders: &[Conditions]) -> Option<S
     ];
     let found: Vec<Cause> = causes.into_iter().flatten().collect();
     said.extend(found.iter().map(|cause| cause.in_words(name)));
-    // Requests tell something of their own only where the bytes do not.
+    // The number of requests is reported only where the bytes do not explain the difference.
     if found.is_empty()
         && let Some(cause) =
             count("device_writes", LEAST_COUNT, "makes", "as many write requests as")
@@ -125,8 +125,8 @@ fn equal_flushes(headline: &Headline<'_>, order: &[usize]) -> Option<String> {
         .then(|| format!("equal flushes ({})", number(low.round())))
 }
 
-/// What the processor has to do with it: where it is busy all the time for everybody, or where
-/// one needs much more of it.
+/// The processor's part in it: whether it is busy all the time for every contender, or one needs
+/// much more of it.
 fn processor(
     headline: &Headline<'_>,
     best: usize,

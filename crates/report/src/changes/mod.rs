@@ -1,5 +1,5 @@
-//! Two runs of the same work held against each other: what became slower, what faster, and
-//! what the disk was asked for more or less.
+//! Compares two runs of the same work: what became slower, what faster, and what needed more or
+//! less disk I/O.
 //!
 //! Each contender of both runs is compared with itself, phase by phase, by the analysis of a
 //! run in which "before" and "after" compete. Trials of equal seeds are pairs. The questions
@@ -79,7 +79,7 @@ pub struct PhaseChange {
 /// A count of what the disk was asked for.
 #[derive(Debug, Clone, Serialize)]
 pub struct CountChange {
-    /// Which: `written` (bytes), `writes`, `reads`, `flushes`.
+    /// Which count: `written` (bytes), `writes`, `reads`, `flushes`.
     pub name: &'static str,
     /// How it changed.
     #[serde(flatten)]
@@ -164,7 +164,7 @@ impl PhaseChange {
     }
 }
 
-/// Holds a run against an earlier one.
+/// Compares a run with an earlier one.
 pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
     let names = |run: &StoredRun| -> Vec<String> {
         analyse(&StoredRun { header: run.header.clone(), trials: bare(run) })
@@ -210,7 +210,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
     found
 }
 
-/// Whether neither run did it, since nobody asked for it.
+/// Whether neither run did this phase, since neither asked for it.
 fn is_left_out(phase: &PhaseAnalysis) -> bool {
     let figures =
         phase.table("wall").is_some_and(|wall| wall.cells.iter().any(|it| it.mean.is_some()));
@@ -332,7 +332,7 @@ impl Change {
     }
 }
 
-/// Says of the changes of one family which are shown.
+/// Decides which changes of one family are shown to be real.
 fn decide(mut changes: Vec<&mut Change>) {
     changes.retain(|change| change.p.is_some() && change.verdict != Verdict::Same);
     let p: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
@@ -352,7 +352,7 @@ fn of_headers(before: &StoredRun, after: &StoredRun) -> Vec<Circumstance> {
         ("scale", old.scale.to_string(), new.scale.to_string()),
         ("seed", old.seed.to_string(), new.seed.to_string()),
     ];
-    // Of a run: when it was begun and by which words differs always.
+    // Facts of the single run, such as when and how it was begun, always differ.
     const OF_A_RUN: [&str; 3] = ["command_line", "load_at_start", "uptime"];
     let keys: BTreeSet<&String> =
         old.environment.0.keys().chain(new.environment.0.keys()).collect();

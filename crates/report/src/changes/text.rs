@@ -5,7 +5,7 @@ use crate::analysis::Unit;
 use crate::wording::{counted, factors, figure, number};
 
 const WIDTH: usize = 100;
-/// More than this is told by `--full` alone.
+/// Of more phases than this only `--full` shows all.
 const ROWS_MAX: usize = 24;
 /// More circumstances than this fill the screen.
 const CIRCUMSTANCES_MAX: usize = 6;
@@ -53,8 +53,8 @@ fn headline(changes: &Changes) -> String {
     let (after, before) = (&changes.after, &changes.before);
     match parts.is_empty() {
         true => format!(
-            "{after} against {before}: no phase is in both; contenders are held against those of \
-             their name, and `--fs ext4=ext4:data=journal` calls one with other options ext4"
+            "{after} against {before}: no phase is in both; contenders are matched by name, and \
+             `--fs ext4=ext4:data=journal` gives one with other options the name ext4"
         ),
         false => format!("{after} against {before}, {phases}: {}", parts.join(", ")),
     }

@@ -27,8 +27,8 @@ impl Curve<'_> {
 
 const HEIGHT: u32 = 230;
 const POINTS: usize = 48;
-/// With more curves than this their dots overlap and cannot be pointed at: the table beneath
-/// has their figures.
+/// With more curves than this the dots overlap and cannot be pointed at, so they get no tooltips:
+/// the table beneath has the figures.
 const POINTED_AT_MAX: usize = 10;
 
 /// Draws the curves; `None` where nothing was recorded.

@@ -1,5 +1,5 @@
-//! An original and ours, held against each other: the ratio of each time with its interval,
-//! a test that it lies within a margin, and what both count.
+//! Compares an original program with our workload: the ratio of each time with its interval, a
+//! test that it lies within a margin, and the counts of both.
 //!
 //! The two ran alternately, each on a fresh filesystem, so a pair is a block of the run and
 //! pairs are compared as such ([`stats::paired`]). Within the margin means that both one-sided
@@ -17,7 +17,7 @@ use workload::{PhaseResult, PhaseStatus};
 /// Error rate of each test.
 const ALPHA: f64 = 0.05;
 
-/// What is compared beside what.
+/// An original program and our workload compared.
 #[derive(Debug, Clone, Serialize)]
 pub struct Crosscheck {
     /// Version of this document's form.
@@ -34,7 +34,7 @@ pub struct Crosscheck {
     pub contenders: Vec<ContenderCheck>,
 }
 
-/// Both on one contender.
+/// The comparison on one contender.
 #[derive(Debug, Clone, Serialize)]
 pub struct ContenderCheck {
     /// The contender.
@@ -47,7 +47,7 @@ pub struct ContenderCheck {
     pub phases: Vec<PhaseCheck>,
 }
 
-/// Both in one phase.
+/// The comparison in one phase.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseCheck {
     /// Its name.
@@ -121,7 +121,7 @@ pub enum Verdict {
     /// Ours takes less by our clock, and what both spend outside their own code is
     /// equivalent: the difference is the original's own code.
     OwnCode,
-    /// A count differs, or the times do and not for that reason.
+    /// A count differs, or the times differ for another reason than the original's own code.
     Departs,
     /// The figures do not say; more or longer pairs may.
     Undecided,
@@ -152,7 +152,7 @@ impl Crosscheck {
     }
 }
 
-/// Holds the trials of `run` that did `ours` against those that did `original`.
+/// Compares the trials of `run` that did `ours` with those that did `original`.
 pub fn crosscheck(run: &StoredRun, original: &str, ours: &str, margin: f64) -> Crosscheck {
     let mut names: Vec<&str> = Vec::new();
     for trial in &run.trials {
@@ -252,7 +252,7 @@ struct PairedPhase {
 }
 
 impl Pair<'_> {
-    /// A phase that both completed and that neither says is not to be compared.
+    /// A phase that both completed and neither calls not comparable.
     fn phase(&self, name: &str) -> Option<PairedPhase> {
         let find = |trial: &'_ StoredTrial| {
             trial
@@ -297,7 +297,7 @@ fn times(result: &PhaseResult) -> Times {
     [wall, seconds(result.cpu.total().0), wall - user]
 }
 
-/// What both tell. What the original does not tell is not compared.
+/// The counts that both report. Those that the original does not report are not compared.
 fn counts(ours: &PhaseResult, original: &PhaseResult) -> Vec<(String, f64, f64)> {
     let fixed = [
         ("ops", ours.ops, original.ops),

@@ -68,7 +68,7 @@ fn row(text: &mut String, name: &str, time: &TimeCheck) {
     );
 }
 
-/// The verdict in words, then the counts, as many to a line as go there.
+/// The verdict in words, then the counts, as many to a line as fit.
 fn verdict(phase: &PhaseCheck) -> Vec<String> {
     const WIDTH: usize = 78;
     let words = match phase.verdict {

@@ -72,12 +72,12 @@ impl Format for Json {
     }
 }
 
-/// The analysis with those pairs alone that the best of its table is one of.
+/// The analysis with only those pairs that include the best of their table.
 fn with_the_best(analysis: &Analysis) -> Analysis {
     let mut analysis = analysis.clone();
     let phases = analysis.workloads.iter_mut().flat_map(|workload| &mut workload.phases);
     for table in phases.flat_map(|phase| &mut phase.tables) {
-        // Of counts, of which neither end is better, the least.
+        // For counts, where neither low nor high is better, the lowest counts as best.
         let ranked =
             table.cells.iter().position(|cell| cell.rank.is_some() && cell.against_best.is_none());
         let best = ranked.or_else(|| table.order().first().copied());

@@ -15,7 +15,7 @@ pub use json::SCHEMA_VERSION;
 
 /// Every format, in the order help shows them.
 pub static FORMATS: &[&dyn Format] = &[
-    // Without an option: shown where no other goes to standard output.
+    // Has no option: it is shown unless another format goes to standard output.
     &terminal::Terminal,
     &html::Html,
     &json::Json,
@@ -55,8 +55,8 @@ pub trait Format: Sync {
     /// Name on the command line, kebab-case.
     fn name(&self) -> &'static str;
 
-    /// The help of the option `--NAME FILE` that writes it; `None` where there is none: for what is
-    /// shown without being asked for.
+    /// The help of the option `--NAME FILE` that writes it; `None` for the format that has no
+    /// option because it is shown by default.
     fn help(&self) -> Option<&'static str>;
 
     /// Whether it compares every pair of contenders where `options.all_pairs` asks for it.
@@ -70,7 +70,7 @@ pub trait Format: Sync {
     /// The document. Ends with a line feed.
     fn render(&self, analysis: &Analysis, run: &StoredRun, options: &Options) -> String {
         if options.redact {
-            // Analysed anew: reasons and remarks are quoted in the analysis too.
+            // Analysed again after redaction, since the analysis quotes reasons and remarks.
             let run = redacted(run);
             self.write(&analyse(&run), &run, options)
         } else {

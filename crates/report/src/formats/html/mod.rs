@@ -33,7 +33,7 @@ impl Format for Html {
     fn write(&self, analysis: &Analysis, run: &StoredRun, _: &Options) -> String {
         let page = page::page(analysis, run);
         // The template is part of the program and tested, so this does not fail; if it did,
-        // the reader is told instead of losing the run's other reports.
+        // the reader would get the error, and the run's other reports would not be lost.
         rendered(&page).unwrap_or_else(|error| {
             let words = error.to_string().replace(['<', '>', '&'], " ");
             format!("<!doctype html>\n<title>fstrial</title>\n<p>{words}</p>\n")

@@ -65,8 +65,8 @@ pub(super) fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
     rows
 }
 
-/// What the lab's own transport cost: for whoever works on the lab, in the other formats. Where
-/// it was too much the phase says so.
+/// Prefix of the figures of the lab's transport overhead. Only developers of the lab need them, so
+/// only the other formats show them; if the overhead is too large the phase says so.
 const TRANSPORT: &str = "transport ";
 
 /// Whether the metric has a row here.

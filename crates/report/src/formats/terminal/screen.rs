@@ -16,7 +16,7 @@ const LABEL: usize = 8;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// How much is shown, from all to the sentences alone.
+/// How much is shown, from everything down to the sentences only.
 #[derive(Debug, Clone, Copy)]
 struct Detail {
     rows: usize,
