@@ -14,7 +14,7 @@ use crate::tools;
 const GIB: u64 = 1 << 30;
 /// RAM beyond this size is mapped above 4 GiB, and the shared region follows it.
 const BELOW_4G_MAX: u64 = 2 * GIB;
-/// Memory that QEMU itself needs beside the guest's RAM: translated code, its tables for the region.
+/// Memory that QEMU needs beside the guest's RAM: translated code, its tables for the region.
 pub(crate) const QEMU_OVERHEAD: Bytes = Bytes::from_mib(352);
 
 /// A program on the host, and what it needs to run.

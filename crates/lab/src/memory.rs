@@ -1,5 +1,5 @@
-//! How much of the host guests may take, how much a trial's guest will, and where the contents
-//! of its disks lie: in memory, or in a file where memory has no room for them.
+//! How much of the host's memory guests may use, how much a trial's guest will need, and where the
+//! contents of its disks are kept: in memory, or in a file if they do not fit into memory.
 
 use std::io;
 use std::path::Path;
@@ -20,24 +20,24 @@ const RESERVE: Bytes = Bytes::from_mib(512);
 const STORE_MAX: Bytes = Bytes(REGION_BYTES - STORE_AT);
 /// Room on the cache directory's filesystem left to everything else.
 const DISK_RESERVE: Bytes = Bytes::from_gib(2);
-/// What a filesystem writes beside files: journal, bitmaps, inode tables.
+/// What a filesystem writes in addition to files: journal, bitmaps, inode tables.
 const OVERHEAD: Bytes = Bytes::from_mib(192);
-/// What one inode costs beside its contents.
+/// What one inode takes in addition to its contents.
 const PER_INODE: u64 = 4096 + 512;
 
-/// Where the contents of a guest's disks lie. A trial's figures are the same with either: its
+/// Where the contents of a guest's disks are kept. A trial's figures do not depend on it, since its
 /// time is virtual.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Backing {
     /// In memory of the host.
     #[default]
     Memory,
-    /// In a file without a name in the cache directory, which is gone with its guest.
+    /// In an unnamed file in the cache directory, which disappears with its guest.
     File,
 }
 
 impl Backing {
-    /// An empty region in it; `directory` is where a file is made.
+    /// Makes an empty region there; a file is made in `directory`.
     ///
     /// # Errors
     /// When the kernel has no memory files, or the file cannot be made.
@@ -53,17 +53,17 @@ impl Backing {
     }
 }
 
-/// What guests may take of the host now, together.
+/// What all guests together may use of the host now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// What is available on the host and to this process's control group, less a reserve.
+    /// Memory available on the host and to this process's control group, minus a reserve.
     pub(crate) memory: Bytes,
-    /// What the cache directory's filesystem has left, less a reserve.
+    /// Free space on the cache directory's filesystem, minus a reserve.
     pub(crate) disk: Bytes,
 }
 
 impl Room {
-    /// Looks now; `cache` is the lab's cache directory.
+    /// Measures it now; `cache` is the lab's cache directory.
     pub(crate) fn now(cache: &Path) -> Room {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let available = available(&meminfo).unwrap_or(Bytes::ZERO);
@@ -75,7 +75,7 @@ impl Room {
     }
 }
 
-/// What a file in this directory may take; nothing where its filesystem is memory itself.
+/// How large a file in this directory may become; 0 on a filesystem that is kept in memory.
 fn disk_room(directory: &Path) -> Bytes {
     let Ok(found) = rustix::fs::statfs(directory) else { return Bytes::ZERO };
     if found.f_type == libc::TMPFS_MAGIC {
@@ -85,7 +85,7 @@ fn disk_room(directory: &Path) -> Bytes {
     Bytes(free.saturating_sub(DISK_RESERVE.0))
 }
 
-/// What a guest will take at its peak.
+/// What a guest will need at its peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peak {
     /// RAM of the machine and the emulator's own memory.
@@ -95,10 +95,10 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// Predicts it. The data disks hold together what the workloads write, twice over for
-    /// what a copy-on-write filesystem keeps, as many times as the layout stores it, and the
-    /// filesystem's own; a journal disk holds no more than was written. None holds more than
-    /// it has room for.
+    /// Predicts it. Together, the data disks hold what the workloads write: doubled, for what a
+    /// copy-on-write filesystem keeps, times the number of copies that the layout stores, plus the
+    /// filesystem's own data. A journal disk holds no more than was written. No disk holds more
+    /// than its size.
     pub(crate) fn of(
         machine: &Machine,
         input_bytes: u64,
@@ -126,11 +126,11 @@ impl Peak {
         let share = share().unwrap_or(Share { usable: 1, of: 1 });
         let data = capacity(&|role| matches!(role, Role::Data));
         let data = held(data, kept.saturating_mul(share.of) / share.usable);
-        // Behind a controller everything is stored once: its disks are one device here.
+        // Behind a controller everything is stored once: its disks are simulated as one device.
         let behind = capacity(&|role| matches!(role, Role::Controller(_)));
         let journal = capacity(&|role| matches!(role, Role::Journal));
         let store = data + held(behind, kept) + held(journal, kept);
-        // Inputs lie in the shared region beside their copy in RAM.
+        // Inputs are in the shared region, in addition to their copy in RAM.
         let machine = Bytes(machine.ram.0 + QEMU_OVERHEAD.0 + input_bytes);
         Peak { machine, store: Bytes(store) }
     }
@@ -150,7 +150,7 @@ impl Peak {
         (self.machine <= room.memory && self.store <= room.disk).then_some(Backing::File)
     }
 
-    /// How many such guests fit beside each other.
+    /// How many such guests fit at the same time.
     pub(crate) fn guests(self, room: Room) -> u64 {
         match self.backing(room) {
             None => 0,
@@ -161,8 +161,8 @@ impl Peak {
         }
     }
 
-    /// How much the disks may hold before the host is short: half of what is left beside what
-    /// was predicted.
+    /// How much the disks may hold before the host runs short: the prediction plus half of what is
+    /// left.
     pub(crate) fn store_limit(self, room: Room) -> Bytes {
         let left = match self.backing(room) {
             Some(Backing::File) => room.disk.0.saturating_sub(self.store.0),
@@ -205,7 +205,7 @@ fn available(meminfo: &str) -> Option<Bytes> {
     Some(Bytes::from_kib(line.split_whitespace().next()?.parse().ok()?))
 }
 
-/// What the control group of this process has left (version 2 only).
+/// Memory that the control group of this process has left (version 2 only).
 fn control_group_room() -> Option<Bytes> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;

@@ -1,5 +1,5 @@
-//! Kernel modules: found in a tree, decompressed, stripped of what the guest does not need,
-//! in an order in which each comes after those it depends on.
+//! Kernel modules: found in a tree, decompressed, stripped of what the guest does not need, and
+//! ordered so that each module comes after those it depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -21,19 +21,20 @@ pub(crate) struct Module {
 #[derive(Debug)]
 pub(crate) struct ModuleTree {
     files: BTreeMap<String, PathBuf>,
-    /// What the kernel has without a file, as `modules.builtin` lists it.
+    /// Modules built into the kernel, as `modules.builtin` lists them.
     built_in: BTreeSet<String>,
 }
 
 impl ModuleTree {
-    /// Lists the modules below `directories`: `lib/modules/RELEASE`, and what was built for it.
+    /// Lists the modules below `directories`: `lib/modules/RELEASE`, and those of modules that were
+    /// built for that kernel.
     ///
     /// # Errors
     /// When one cannot be read.
     pub(crate) fn read(directories: Vec<PathBuf>) -> Result<ModuleTree, LabError> {
         let mut files = BTreeMap::new();
         let lists = directories.iter().map(|directory| directory.join("modules.builtin"));
-        // Missing where modules were built for a kernel, and in old trees.
+        // The list is missing in directories of separately built modules and in old trees.
         let lists = lists.filter_map(|list| std::fs::read_to_string(list).ok());
         let built_in = lists
             .flat_map(|list| {
@@ -67,8 +68,9 @@ impl ModuleTree {
         self.has(name) || self.built_in.contains(name)
     }
 
-    /// The modules `wanted` and all they depend on, dependencies first. What is not there is
-    /// built in or absent: the guest finds out, and the caller asks [`ModuleTree::has`].
+    /// The modules `wanted` and all they depend on, dependencies first. A module that is not in the
+    /// tree is skipped: it may be built in or missing. The guest finds out which; the caller can
+    /// ask [`ModuleTree::has`].
     ///
     /// # Errors
     /// When one cannot be read or is no module.
@@ -111,7 +113,7 @@ impl ModuleTree {
     }
 }
 
-/// What modules' files end with: as they are, or compressed.
+/// Suffixes of module files, uncompressed and compressed.
 const SUFFIXES: [&str; 4] = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"];
 
 fn module_name(path: &Path) -> Option<String> {
@@ -140,7 +142,7 @@ fn read_module(path: &Path) -> Result<Vec<u8>, LabError> {
     Ok(image)
 }
 
-/// Cuts off the signature a distribution appends: the guest need not check it.
+/// Cuts off the signature that a distribution appends: the guest does not check it.
 /// Linux, `include/linux/module_signature.h`: the signature, twelve bytes of which the last
 /// four are its length, then a marker.
 fn strip_signature(image: &mut Vec<u8>) {

@@ -1,4 +1,4 @@
-//! Several labs side by side: one small table says which software each name stands for.
+//! Names of labs: a small table says which directory of software each name stands for.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,10 +12,10 @@ use crate::error::LabError;
 use crate::kernel_source;
 use crate::packages;
 
-/// The lab that is meant where none is named.
+/// The lab that is used if none is named.
 pub const DEFAULT_LAB: &str = "default";
 const TABLE: &str = "labs.toml";
-/// Held the default lab's directory before labs had names.
+/// The file that named the default lab's directory before labs had names.
 const UNNAMED: &str = "current";
 const NAME_MAX: usize = 64;
 
@@ -53,7 +53,7 @@ impl Table {
         write_whole(&path, |mut file| {
             file.write_all(text.as_bytes()).map_err(LabError::at("write", &path))
         })?;
-        // The table has it now.
+        // The table has its entry now.
         let _ = std::fs::remove_file(cache.join(UNNAMED));
         Ok(())
     }
@@ -113,8 +113,7 @@ pub fn names(cache: &Path) -> Result<Vec<String>, LabError> {
     Ok(Table::read(cache)?.labs.into_keys().collect())
 }
 
-/// Has this name stand for a directory below `software`. Whoever calls this holds the lock of
-/// builds.
+/// Makes this name stand for a directory below `software`. The caller holds the lock of builds.
 pub(crate) fn name(cache: &Path, name: &str, directory: &str) -> Result<(), LabError> {
     check_name(name)?;
     let mut table = Table::read(cache)?;
@@ -122,8 +121,8 @@ pub(crate) fn name(cache: &Path, name: &str, directory: &str) -> Result<(), LabE
     table.write(cache)
 }
 
-/// Removes a lab: its name, and its software unless another lab is made of the same. Labs that
-/// have no name any more, and packages that none is made of, go too.
+/// Removes a lab: its name, and its software unless another name stands for the same. Software
+/// without a name and packages that no lab is made of are removed too.
 ///
 /// # Errors
 /// When there is none of this name, or something cannot be removed.

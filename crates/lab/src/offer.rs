@@ -1,4 +1,4 @@
-//! What a lab has of what a filesystem needs: its programs and its kernel module.
+//! Which of the programs and kernel modules that a filesystem needs a lab has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use crate::modules::ModuleTree;
 use crate::optional::{self, OptionalPart, PartDescription, part_with};
 use crate::tools::{PROGRAM_DIRECTORIES, find};
 
-/// What the trees of a lab hold.
+/// The programs and modules in the trees of a lab.
 #[derive(Debug)]
 pub struct Offer {
     modules: ModuleTree,
-    /// Names of modules that are part of the kernel; `None` where it does not say.
+    /// Names of modules built into the kernel; `None` where the kernel does not list them.
     built_in: Option<BTreeSet<String>>,
     trees: Vec<PathBuf>,
     /// Whether there is a system to boot.
@@ -47,8 +47,8 @@ impl Offer {
         Ok(Offer { modules: ModuleTree::read(modules)?, built_in, trees, system })
     }
 
-    /// The optional parts that bring what these contenders and workloads (by name) need and
-    /// this lab does not have, by name. What no part brings is left to [`Offer::refusal`].
+    /// Names of the optional parts that contain what this lab does not have and these contenders
+    /// and workloads (given by name) need. [`Offer::refusal`] covers what no part contains.
     pub fn parts_for<'a>(
         &self,
         contenders: impl IntoIterator<Item = &'a Contender>,
@@ -83,10 +83,10 @@ impl Offer {
         self.trees.iter().any(|tree| find(tree, &PROGRAM_DIRECTORIES, program).is_some())
     }
 
-    /// Why `name`, which sits on this filesystem, cannot run in the lab, with what helps;
-    /// `None` where nothing is missing.
+    /// Why the contender `name` on this filesystem cannot run in the lab, and what to do; `None`
+    /// where nothing is missing.
     pub fn refusal(&self, name: &str, filesystem: &Description) -> Option<Refusal> {
-        // What serves it would share the guest's one processor with the work it serves.
+        // The serving process would share the guest's only processor with the work it serves.
         if filesystem.in_user_space() {
             let rule = "it is served in user space, and the lab has the kernel's driver instead";
             return Some(
@@ -111,7 +111,8 @@ impl Offer {
     }
 }
 
-/// The refusal of what needs a program the lab does not have, with the command that gets it.
+/// The refusal of a contender or workload that needs a program which the lab does not have, with
+/// the command that gets it.
 pub(crate) fn lacking(name: &str, program: &str) -> Refusal {
     match part_with(program) {
         Some(part) => needs_part(name, part),
@@ -121,7 +122,7 @@ pub(crate) fn lacking(name: &str, program: &str) -> Refusal {
     }
 }
 
-/// The refusal of what needs an optional part that is not built.
+/// The refusal of a contender or workload that needs an optional part which is not built.
 pub(crate) fn needs_part(name: &str, part: &dyn OptionalPart) -> Refusal {
     let part = part.describe();
     let rule = format!("it needs the lab's optional part `{}`", part.name);

@@ -1,14 +1,14 @@
-//! All threads of an emulator on one processor of the host.
+//! Keeps all threads of an emulator on one processor of the host.
 //!
-//! Whenever the guest has nothing to do, the thread that emulates its processor hands over to the
-//! one that looks after timers, and back: twice for each request of a disk. Between two processors
-//! of the host that is an interrupt and, where the other one slept, its waking, which inside a
-//! virtual machine takes tens of microseconds. On one processor it is a change of threads. Never do
-//! both have something to do at the same time, so nothing is lost. Figures are virtual and do not
+//! Whenever the guest is idle, the thread that emulates its processor hands over to the thread that
+//! handles timers, and back: twice for each disk request. Between two processors of the host, a
+//! handover is an interrupt, and if the other processor sleeps it has to wake up, which takes tens
+//! of microseconds inside a virtual machine. On one processor it is only a context switch. The two
+//! threads never have work at the same time, so nothing is lost. Figures are virtual and do not
 //! change.
 //!
-//! The host's scheduler may not move them then, so this does: where they wait for their processor
-//! and another one is idle.
+//! The host's scheduler cannot move threads that are bound to one processor. So this module moves
+//! them when they wait for their processor and another one is idle.
 
 use std::fs::read_to_string;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// How often it is looked whether another processor would be better.
+/// Time between two checks whether another processor would be better.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Threads that wait for a processor for more than this share of the time may move.
+/// Threads move only if they wait for their processor for more than this share of the time.
 const WAITS_MOST: f64 = 0.25;
-/// To a processor that is idle for at least this share.
+/// They move only to a processor that is idle for at least this share of the time.
 const IDLE_LEAST: f64 = 0.5;
 
-/// Where the next emulator begins: side by side they begin on different ones.
+/// The processor on which the next emulator starts, so that emulators start on different ones.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// An emulator and the processor that it is on.
@@ -47,8 +47,8 @@ struct Reading {
 }
 
 impl OneCore {
-    /// Puts the threads of a process on one processor. `None` where this process may only use one
-    /// anyway, or the kernel does not say how long threads wait: then they stay where they are.
+    /// Binds the threads of a process to one processor. `None`, with nothing changed, where this
+    /// process may use only one anyway, or the kernel does not report how long threads wait.
     pub(crate) fn of(process: u32) -> Option<OneCore> {
         let set = sched_getaffinity(None).ok()?;
         let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect();
@@ -61,7 +61,7 @@ impl OneCore {
         Some(OneCore { process, on, allowed, before })
     }
 
-    /// Moves them where that is better, once a second.
+    /// Moves the threads to a better processor if there is one; checks once a second.
     pub(crate) fn look(&mut self) {
         let past = self.before.at.elapsed();
         if past < LOOK_EVERY {
@@ -74,7 +74,8 @@ impl OneCore {
             let before = self.before.idle.iter().find(|(known, _)| known == cpu)?.1;
             self.allowed.contains(cpu).then(|| (*cpu, share(idle.saturating_sub(before))))
         });
-        // Two emulators on one processor see the same; if both moved, they would meet again.
+        // Two emulators on one processor see the same situation. If both moved, they would end up
+        // on the same processor again, so each moves with a chance of one half.
         let dice = now.waited.as_nanos() / 1000 % 2 == 0;
         if let Some(better) = better(self.on, waits, idle).filter(|_| dice) {
             self.on = better;
@@ -84,7 +85,8 @@ impl OneCore {
     }
 }
 
-/// The processor to move to from `on`, if any: `waits` and what is `idle` are shares of the time.
+/// The processor to move to from `on`, if any. `waits` and the second values of `idle` are shares
+/// of the time.
 fn better(on: usize, waits: f64, idle: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
     let others = idle.filter(|(cpu, share)| *cpu != on && *share >= IDLE_LEAST);
     let idlest = others.max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -96,7 +98,7 @@ fn threads(process: u32) -> impl Iterator<Item = String> {
     threads.flatten().map(|thread| thread.file_name().to_string_lossy().into_owned())
 }
 
-/// A thread that has ended meanwhile needs no place.
+/// Binds the threads of a process to `cpu`. Errors are ignored: a thread may have ended meanwhile.
 fn place(process: u32, cpu: usize) {
     let mut set = CpuSet::new();
     set.set(cpu);
@@ -117,7 +119,7 @@ impl Reading {
     }
 }
 
-/// The second number of `schedstat`: nanoseconds in which a thread could have run and did not.
+/// The second number of `schedstat`: nanoseconds for which a thread was runnable but did not run.
 fn waited_of(schedstat: &str) -> Option<Duration> {
     schedstat.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }

@@ -1,5 +1,5 @@
-//! A kernel of the user's own: looked at before anything is built with it, and booted once
-//! before it becomes the lab.
+//! The user's own kernel: checked before anything is built with it, and booted once before the lab
+//! is put in place.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,10 +18,10 @@ use crate::profile::MachineProfile;
 
 /// The machine on which a kernel is tried: the smallest that is shipped.
 const TRIED_ON: &str = "ideal";
-/// Where a package of a kernel is unpacked, below the lab.
+/// Where a kernel's package is unpacked, relative to the lab's directory.
 const UNPACKED: &str = "kernel-package";
 
-/// What a file given as kernel is.
+/// The kind of a file that was given as kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Given {
     /// A bzImage, which needs its modules beside it.
@@ -30,10 +30,10 @@ pub(crate) enum Given {
     Package,
 }
 
-/// Looks at a file given as kernel.
+/// Finds out what a file given as kernel is.
 ///
 /// # Errors
-/// When it is missing, or no kernel for x86.
+/// When it is missing, or not a kernel for x86-64.
 pub(crate) fn look_at(path: &Path) -> Result<Given, LabError> {
     // The boot sector and its header: Linux, Documentation/arch/x86/boot.rst.
     let mut head = Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn look_at(path: &Path) -> Result<Given, LabError> {
     }
 }
 
-/// That a directory given as modules is one.
+/// Checks that a directory contains kernel modules.
 ///
 /// # Errors
 /// When it has no list of modules.
@@ -71,8 +71,8 @@ pub(crate) fn check_modules(path: &Path) -> Result<(), LabError> {
     ))
 }
 
-/// Unpacks a kernel's package below `work`; returns kernel and modules as relative paths, and
-/// what the package is.
+/// Unpacks a kernel's package below `work`; returns the relative paths of kernel and modules, and
+/// a description of the package.
 ///
 /// # Errors
 /// When it is damaged, or has no kernel or no modules in it.
@@ -107,8 +107,8 @@ pub(crate) fn unpack(
     Ok((kernel, modules, OwnKernel { made_of: format!("{name} {version}"), key }))
 }
 
-/// Boots a guest with the software to be, so that a kernel that does not come up never
-/// becomes the lab; says how it reaches its disks and what it lacks.
+/// Boots a guest with the new software, so that a kernel that does not boot never gets into the
+/// lab. Reports how the guest reaches its disks and what is missing.
 ///
 /// # Errors
 /// When it has no front end for simulated disks, or does not boot.

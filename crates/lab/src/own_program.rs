@@ -1,5 +1,6 @@
-//! A program of the user's own on its way into a guest: what it loads is found here and packed
-//! with it into an archive that becomes its root there. Paths in it are those of this machine.
+//! Brings the user's own program into a guest. The program and all that it loads from this machine
+//! are packed into an archive, which becomes its root in the guest. Paths in the archive are those
+//! of this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -17,12 +18,12 @@ use crate::tools::{LIBRARIES, LIBRARY_DIRECTORIES, PROGRAM_DIRECTORIES};
 
 /// `EM_X86_64` of elf.h.
 const X86_64: u16 = 62;
-/// Where programs are that lie in no directory in which a guest looks.
+/// Where to put programs that are in none of the directories in which a guest looks.
 const ELSEWHERE: &str = "usr/local/bin";
-/// Archives that are kept, latest use first.
+/// Archives that are kept, the most recently used ones.
 const KEPT: usize = 4;
 
-/// Where a program is: one without a slash is looked up.
+/// The path of a program; a name without a slash is looked up in `search`.
 ///
 /// # Errors
 /// When it is not there, not executable, or of another architecture.
@@ -65,7 +66,8 @@ fn architecture(class: u8, machine: u16) -> String {
     }
 }
 
-/// Where a file is: a name without a slash that is not there is looked up as a program.
+/// The path of a file; if there is no file of that name, a name without a slash is looked up as a
+/// program.
 ///
 /// # Errors
 /// When it is not there.
@@ -81,7 +83,7 @@ pub fn file(path: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
     }
 }
 
-/// The archive of a job, made anew.
+/// Makes the archive of a job.
 ///
 /// # Errors
 /// When something it needs is not there.
@@ -116,7 +118,7 @@ pub fn archive(job: &Job, search: &[PathBuf], cache: &Path) -> Result<PathBuf, L
     Ok(path)
 }
 
-/// Packages with all they depend on, unpacked once.
+/// The tree of these packages and all they depend on; unpacks them if that was not done before.
 fn packages(names: &[String], cache: &Path) -> Result<PathBuf, LabError> {
     let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let names: Vec<&str> = names.into_iter().collect();
@@ -141,7 +143,7 @@ fn packages(names: &[String], cache: &Path) -> Result<PathBuf, LabError> {
     unpacked.map(|()| place)
 }
 
-/// What one place of the archive holds.
+/// An entry of the archive.
 enum Held {
     File { contents: Vec<u8>, executable: bool },
     Link(PathBuf),
@@ -158,7 +160,7 @@ impl Pack<'_> {
         self.files.contains_key(from_root(path))
     }
 
-    /// A program of a package, or of this machine with all it loads.
+    /// Adds a program from a package, or one of this machine with all it loads.
     fn program(&mut self, program: &Path) -> Result<(), LabError> {
         let name = program.file_name().unwrap_or_default();
         let brought = PROGRAM_DIRECTORIES.iter().any(|it| self.has(&Path::new(it).join(name)));
@@ -175,7 +177,7 @@ impl Pack<'_> {
         Ok(())
     }
 
-    /// A file with what it loads if it is a program, or a directory with all that is in it.
+    /// Adds a file (if it is a program, with all it loads) or a directory with its contents.
     fn any(&mut self, path: &Path) -> Result<(), LabError> {
         if !path.is_dir() {
             return self.loadable(path);
@@ -183,7 +185,7 @@ impl Pack<'_> {
         self.tree(path, from_root(path))
     }
 
-    /// A file; of a program the libraries, of a script the interpreter too.
+    /// Adds a file, with the libraries of a program or the interpreter of a script.
     fn loadable(&mut self, path: &Path) -> Result<(), LabError> {
         if self.has(path) {
             return Ok(());
@@ -267,7 +269,8 @@ impl Pack<'_> {
         Ok(())
     }
 
-    /// Packages of a merged /usr have all below it, and their programs look for it beside it.
+    /// Adds the symlinks of a merged /usr: packages put everything below /usr, but their programs
+    /// also look for it in the root.
     fn merged(&mut self, directory: &str) {
         let here = Path::new(directory);
         let there = Path::new("usr").join(directory);
@@ -278,7 +281,7 @@ impl Pack<'_> {
         }
     }
 
-    /// The archive; equal for equal files.
+    /// The archive's bytes, which are equal for equal files.
     fn tar(self) -> Result<Vec<u8>, LabError> {
         let mut builder = tar::Builder::new(Vec::new());
         for (path, held) in &self.files {
@@ -307,7 +310,7 @@ fn from_root(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-/// Directories of libraries that this machine's loader is told of.
+/// Library directories in the configuration of this machine's loader.
 fn listed_directories() -> Vec<PathBuf> {
     let configured = std::fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().flatten();
     let files = configured.map(|entry| entry.path());

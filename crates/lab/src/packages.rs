@@ -1,4 +1,4 @@
-//! The packages of one build: planned, fetched, unpacked, noted.
+//! The packages of one build: planned, downloaded, unpacked and recorded.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::build::{BuildProgress, KERNEL_SERIES};
 use crate::error::LabError;
 use crate::optional::OPTIONAL_PARTS;
 
-/// What several drivers use and none calls its own: `wipefs`, `blockdev`.
+/// The package of tools that several drivers use but none names: `wipefs`, `blockdev`.
 const SHARED_TOOLS: &str = "util-linux";
-/// Below the cache: the packages that were downloaded, by their SHA-256.
+/// The directory of downloaded packages, relative to the cache; files are named by SHA-256.
 const KEPT: &str = "packages";
 /// Unpacked, packages take about this many times their compressed size.
 const UNPACKED: u64 = 5;
@@ -26,9 +26,9 @@ pub(crate) struct Source<'a> {
     cache: &'a Path,
     work: &'a Path,
     archives: Archives,
-    /// What was unpacked so far, or was there before.
+    /// The packages unpacked so far, and those that were there before.
     pub(crate) packages: Vec<Package>,
-    /// Whom to tell.
+    /// Receives reports of progress.
     pub(crate) progress: &'a mut dyn FnMut(BuildProgress),
 }
 
@@ -46,7 +46,7 @@ impl<'a> Source<'a> {
 
     fn apt(&mut self) -> Result<&Apt, LabError> {
         if self.apt.is_none() {
-            // apt-get waits for ever when the disk fills while it fetches its lists: seen
+            // apt-get hangs if the disk becomes full while it fetches its lists. This happened
             // with a cache of 24 MiB.
             self.check_room(LISTS)?;
             let directory = self.cache.join("apt");
@@ -59,10 +59,10 @@ impl<'a> Source<'a> {
         self.apt.as_ref().ok_or_else(|| LabError::NotDebian { missing: "apt-get".to_owned() })
     }
 
-    /// The newest package of this name and none of those it depends on, without fetching it.
+    /// The newest package of this name, without its dependencies. Nothing is fetched.
     ///
     /// # Errors
-    /// When there is none: names those that begin with `alike`.
+    /// When there is none. The message names the packages that begin with `alike`.
     pub(crate) fn planned(&mut self, name: &str, alike: &str) -> Result<Package, LabError> {
         let apt = self.apt()?;
         let known = apt.names(alike)?;
@@ -109,7 +109,7 @@ impl<'a> Source<'a> {
         Ok((kernel, modules))
     }
 
-    /// The tools of drivers and layouts, but for those that come with an optional part.
+    /// The tools of drivers and layouts, except those that belong to an optional part.
     pub(crate) fn tools(&mut self) -> Result<PathBuf, LabError> {
         let optional = |package: &&str| {
             OPTIONAL_PARTS.iter().any(|part| part.describe().packages.contains(package))
@@ -125,8 +125,8 @@ impl<'a> Source<'a> {
             .collect();
         let mut there = Vec::new();
         for package in packages {
-            // Not every release has the tools of every filesystem (Debian 12 has none of
-            // bcachefs): those are refused when they are asked for, and the others run.
+            // Not every release has the tools of every filesystem: Debian 12 has none for
+            // bcachefs. Such a filesystem is refused when it is requested; the others run.
             if self.apt()?.names(package)?.iter().any(|name| name == package) {
                 there.push(package);
             } else {
@@ -159,8 +159,8 @@ impl<'a> Source<'a> {
         Ok(PathBuf::from(name))
     }
 
-    /// Downloads packages, with `closure` all they depend on too, and notes them. Returns
-    /// their files, which stay in the cache: another lab of the same packages fetches nothing.
+    /// Downloads packages, with `closure` all they depend on too, and records them. Returns their
+    /// files, which stay in the cache, so that another lab of the same packages fetches nothing.
     pub(crate) fn fetched(
         &mut self,
         what: &'static str,
@@ -218,7 +218,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Removes the packages that are kept and are none of these.
+/// Removes all kept packages except these.
 ///
 /// # Errors
 /// When one cannot be removed.
@@ -232,7 +232,7 @@ pub(crate) fn forget_all_but(cache: &Path, packages: &[Package]) -> Result<(), L
     Ok(())
 }
 
-/// Notes a package's digest; one that is not what the package lists say is refused.
+/// Records a package's digest; refuses a file whose digest differs from the package lists.
 fn check_digest(file: &Path, package: &mut Package) -> Result<(), LabError> {
     let found = digest_of(file)?;
     if !package.sha256.is_empty() && package.sha256 != found {
@@ -247,7 +247,7 @@ fn check_digest(file: &Path, package: &mut Package) -> Result<(), LabError> {
     Ok(())
 }
 
-/// One that is another package or version inside than the package lists say is refused.
+/// Refuses a file that contains another package or version than the package lists say.
 fn check_name(file: &Path, package: &Package) -> Result<(), LabError> {
     let (name, version) = calls_itself(file)?;
     if (&name, &version) == (&package.name, &package.version) {
@@ -283,8 +283,8 @@ fn find_package(archives: &Path, package: &Package) -> Result<PathBuf, LabError>
         })
 }
 
-/// What the package lists of a distribution take, fetched and unpacked being counted as for
-/// packages.
+/// The download size of a distribution's package lists. The space they need is estimated from it in
+/// the same way as for packages.
 const LISTS: Bytes = Bytes::from_mib(64);
 
 /// The newest plain kernel among package names (`linux-image-6.12.117+deb12-amd64`).

@@ -1,5 +1,5 @@
-//! Machine profiles: how much memory, how fast a processor, which disk. Shipped ones lie in
-//! `profiles/`, a user's own is a file of the same form.
+//! Machine profiles: how much memory, how fast a processor, which disk. The shipped ones are in
+//! `profiles/`; a user's own is a file of the same format.
 
 mod disks;
 
@@ -17,10 +17,11 @@ use crate::machine::{Machine, Price};
 
 pub use self::disks::{ControllerProfile, DiskProfile};
 
-/// The profile that is measured here rather than shipped.
+/// The profile that is measured on this machine instead of shipped.
 pub const THIS_MACHINE: &str = "this-machine";
 
-/// With less, the kernel kills programs instead of waiting for the disk.
+/// The least memory for a trial: with less, the kernel kills programs instead of waiting for the
+/// disk.
 const AVAILABLE_MIN: Bytes = Bytes::from_mib(6);
 
 /// A machine and its disks.
@@ -31,18 +32,18 @@ pub struct MachineProfile {
     pub name: String,
     /// What it stands for, one line.
     pub summary: String,
-    /// Memory, without what the guest's own tools take.
+    /// Memory, in addition to what the guest's own tools take.
     pub ram: Bytes,
-    /// Memory that is left to the trial, 6M at least: the rest is held back. Makes a machine
-    /// smaller than today's kernel boots in, as the original was, or as data that was scaled
-    /// down asks for. What may wait to be written is limited by it from the start. All of it
-    /// where not given.
+    /// Memory that the trial may use, at least 6M; the rest is locked away from it. This makes a
+    /// machine with less memory than a current kernel needs to boot, as old machines had or as
+    /// scaled-down data requires. It also limits dirty pages from the start. Where not given, the
+    /// trial may use all memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,
     /// Processor speed: virtual nanoseconds that an instruction takes, from 0.0625 to 63, or a power
     /// of two up to 1024; see [`Price`].
     pub instruction_ns: f64,
-    /// How the kernel reaches its disks, `ublk` or `nbd`; what its kernel has where not given.
+    /// How the kernel reaches its disks, `ublk` or `nbd`; where not given, what the kernel has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front_end: Option<FrontEndKind>,
     /// Disks for data.
@@ -50,14 +51,14 @@ pub struct MachineProfile {
     /// Disks for an external journal; the same as for data where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<DiskProfile>,
-    /// The controller of hardware RAID, if it has one.
+    /// The hardware RAID controller, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<ControllerProfile>,
-    /// By what to multiply amounts of data so that they are to this memory as they were to
-    /// the real machine's, where this one's differs: `--scale` takes it.
+    /// The factor for `--scale` that keeps the ratio of data to memory as on the real machine, if
+    /// this profile has another amount of memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_scale: Option<f64>,
-    /// Where its figures come from, or that they are assumed.
+    /// Where its figures come from, and which are assumed.
     pub source: String,
 }
 
@@ -113,14 +114,14 @@ impl MachineProfile {
         }
     }
 
-    /// Where [`THIS_MACHINE`] lies: in the user's data directory.
+    /// The path of [`THIS_MACHINE`], in the user's data directory.
     pub fn of_this_machine() -> PathBuf {
         let results = store::Store::default_path();
         results.with_file_name("profiles").join(format!("{THIS_MACHINE}.toml"))
     }
 
-    /// The same machine but for some values, each named as in the profile's file, with a dot
-    /// between table and key: `instruction_ns`, `disk.write_cache`, `disk.options.slower`.
+    /// The same machine with some values changed. Each is named as in the profile's file, with a
+    /// dot between table and key: `instruction_ns`, `disk.write_cache`, `disk.options.slower`.
     ///
     /// # Errors
     /// When a profile has no such value or it is of another type or out of range.
@@ -131,8 +132,8 @@ impl MachineProfile {
         let name = self.name.clone();
         let bad = |problem: String| LabError::value(format!("machine profile {name}"), problem);
         let mut table = toml::Table::try_from(&self).map_err(|error| bad(error.to_string()))?;
-        // A journal's disk that is not given is the one for data: what is changed of it
-        // begins from there.
+        // Without a journal disk of its own, a profile uses the data disk's settings for journals,
+        // so changes to `journal.*` start from those.
         if changes.keys().any(|key| key.starts_with("journal."))
             && !table.contains_key("journal")
             && let Some(disk) = table.get("disk").cloned()
@@ -189,10 +190,10 @@ impl MachineProfile {
         Ok(profile)
     }
 
-    /// Refuses a machine in which a guest that begins with `image` would not come up.
+    /// Refuses a machine with too little memory to boot a guest with `image`.
     ///
     /// # Errors
-    /// With the least memory that does.
+    /// When it has too little. The message names the least memory that is enough.
     pub(crate) fn starts(&self, machine: Machine, image: &Initramfs) -> Result<(), LabError> {
         let short = image.starts_in.0.saturating_sub(machine.ram.0);
         if short == 0 {
@@ -209,7 +210,7 @@ impl MachineProfile {
         Err(LabError::value(format!("machine profile {}", self.name), problem))
     }
 
-    /// The machine, with room for what stays in its memory beside the profile's.
+    /// The machine: the profile's memory plus `resident` bytes.
     pub(crate) fn machine(&self, resident: u64) -> Machine {
         let ram = Bytes(self.ram.0 + resident).round_up(1 << 20);
         Machine { ram, price: Price::of(self.instruction_ns).unwrap_or_default() }
@@ -223,7 +224,7 @@ impl MachineProfile {
         }
     }
 
-    /// The refusal of an emulator whose clock cannot be made fine.
+    /// The error for an emulator that cannot be given a fine clock.
     pub(crate) fn needs_fine_clock(&self, emulator: &str) -> LabError {
         let problem = format!(
             "instruction_ns = {}: {emulator} counts whole nanoseconds, and fstrial can change that \
@@ -241,7 +242,8 @@ fn written(changes: &BTreeMap<String, String>) -> String {
     each.join(" ")
 }
 
-/// Puts a value into a table: of the type of what is there, else what its text looks like.
+/// Puts a value into a table. Its type is that of the value already there, or else guessed from the
+/// text.
 fn lay_over(table: &mut toml::Table, key: &str, text: &str) -> Result<(), String> {
     let (tables, last) = match key.rsplit_once('.') {
         Some((tables, last)) => (tables.split('.').collect(), last),

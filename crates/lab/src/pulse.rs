@@ -1,17 +1,17 @@
-//! Does a guest still live? Its first process counts virtual seconds. How long one takes on
-//! the host depends on the host's load and says nothing; how many instructions it has does.
+//! Detects a hung guest. Its first process counts virtual seconds. How long such a second takes on
+//! the host depends on the host's load and says nothing; how many instructions it contains does.
 //!
-//! A virtual second is at most 10⁹ instructions of a nanosecond each (as many more or fewer as
-//! they take less or more), and the process that counts goes before the trial's. So a guest
-//! that executes more than that without a count does not schedule. A kernel may do so for a
-//! while and be well: btrfs with SHA-256 as its checksum was seen to execute 2.3 × 10⁹ between
-//! two counts while it wrote 128 MiB. Only one that executes [`PATIENCE`] more than its seconds
-//! have is taken for hung.
+//! A virtual second has at most 10⁹ instructions of a nanosecond each (proportionally more or fewer
+//! at another price), and the counting process has priority over the trial's. So a guest that
+//! executes more instructions without a count does not schedule. A healthy kernel may do so for a
+//! while: btrfs with SHA-256 checksums executed 2.3 × 10⁹ instructions between two counts while it
+//! wrote 128 MiB. Only a guest that executes [`PATIENCE`] instructions more than that counts as
+//! hung.
 //!
-//! A guest that executes nothing at all, while no thread of its emulator waits for a
-//! processor, waits for something that never comes: idle time is skipped, so nothing is left
-//! to wait for. It is watched at it: the time in which nobody looked, because the host or this
-//! program stood still, counts for nothing.
+//! A guest that executes nothing at all, while no thread of its emulator waits for a processor,
+//! waits for something that never comes: idle time is skipped, so there is nothing left to wait
+//! for. Only time in which it was actually observed counts, not pauses of the host or of this
+//! program.
 
 use std::time::{Duration, Instant};
 
@@ -19,32 +19,32 @@ use crate::error::LabError;
 use crate::machine::Price;
 use crate::vm::Vm;
 
-/// A guest is left alone for this long after each sign of life: asking takes the emulator
-/// a moment.
+/// No check follows within this time after a sign of life: a query interrupts the emulator.
 const GRACE_PERIOD: Duration = Duration::from_secs(2);
-/// Virtual seconds without a count that make a hang. One could fall between two counts.
+/// Virtual seconds that have to pass without a count before a guest counts as hung. One second
+/// could fall between two counts.
 const SECONDS_MAX: u64 = 2;
 /// Instructions of a nanosecond each in a virtual second.
 const SECOND: u64 = 1_000_000_000;
-/// Instructions that a kernel may execute without scheduling, beside those of the seconds that
-/// were not counted. Linux' own watchdog speaks of a soft lockup after 20 s, which are as many
-/// on a machine of an instruction a nanosecond.
+/// Instructions that a kernel may execute without scheduling, in addition to those of
+/// [`SECONDS_MAX`]. Linux' own watchdog reports a soft lockup after 20 s, which is the same number
+/// on a machine with one instruction a nanosecond.
 pub(crate) const PATIENCE: u64 = 20_000_000_000;
-/// A guest that stands still is called dead after so long, seen a look at a time.
+/// A guest counts as dead after it was observed to execute nothing for this long in all.
 const STILL_MAX: Duration = Duration::from_secs(10);
-/// As much of it as one look can vouch for.
+/// The most that a single check may add to that time.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// It lives, or it is too early to say.
+    /// It is alive, or it is too early to tell.
     Life,
-    /// It does not, and why that is known.
+    /// It is hung, with the reason.
     None(String),
 }
 
-/// What is asked of an emulator.
+/// Queries to an emulator.
 pub(crate) trait Probed {
     /// Instructions executed so far.
     fn instructions(&mut self) -> Result<u64, LabError>;
@@ -69,13 +69,13 @@ pub(crate) struct Pulse {
     limit: u64,
     beat: u64,
     beaten: Instant,
-    /// Instructions when first asked after the last beat.
+    /// Instructions at the first check after the last beat.
     first: Option<u64>,
-    /// Instructions when asked last.
+    /// Instructions at the last check.
     last: u64,
-    /// When that was.
+    /// Time of the last check.
     looked: Instant,
-    /// How long it was seen to stand still.
+    /// How long it was observed to execute nothing.
     still: Duration,
 }
 
@@ -109,7 +109,7 @@ impl Pulse {
         if now.duration_since(self.beaten) < GRACE_PERIOD {
             return Sign::Life;
         }
-        // An emulator that does not answer has gone, which its end tells better.
+        // An emulator that does not answer has ended; that is reported elsewhere.
         let Ok(count) = probed.instructions() else { return Sign::Life };
         let look = now.duration_since(self.looked).min(LOOK_MAX);
         let stands = count == self.last && probed.sleeps();

@@ -65,7 +65,7 @@ impl AsFd for Monitor {
     }
 }
 
-/// The greeting and what is not JSON is nothing.
+/// Decodes a line; `None` for the greeting and for anything that is not JSON.
 fn decode(line: &[u8]) -> Option<Message> {
     let value: Value = serde_json::from_slice(line).ok()?;
     if let Some(name) = value.get("event").and_then(Value::as_str) {

@@ -12,11 +12,11 @@ use trial::TrialSpec;
 
 use crate::error::LabError;
 
-/// Trials that may have one name: the same contender, workloads and block.
+/// The most trials with the same name, that is, the same contender, workloads and block.
 const SAME_NAME_MAX: usize = 10_000;
 
-/// Writes the log of each disk of a trial into `directory`, named after contender, workloads
-/// and block; never over a file that is there. `phases` names the phases from number 1 on.
+/// Writes the log of each disk of a trial into `directory`, named after contender, workloads and
+/// block. Never overwrites a file. `phases` holds the names of the phases, starting with number 1.
 ///
 /// # Errors
 /// When there is no room, or the directory cannot be written.
@@ -41,7 +41,8 @@ pub(crate) fn write(
         .collect()
 }
 
-/// A file's name for a trial: letters, digits and `-._=` of its contender and workloads.
+/// A file name for a trial: the letters, digits and `-._=` in the names of its contender and
+/// workloads.
 fn name(spec: &TrialSpec) -> String {
     let workloads: Vec<&str> = spec.workloads.iter().map(|choice| choice.name.as_str()).collect();
     let name = format!("{}-{}-block{}", spec.contender.name, workloads.join("+"), spec.block + 1);

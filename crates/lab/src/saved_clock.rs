@@ -1,11 +1,11 @@
-//! The clock in a saved machine. A guest boots with a coarser clock than it works with: much of
-//! what a kernel does while it boots is waiting for time to pass (it measures its timers, it
-//! compares routines for so many ticks), in loops of which each round is emulated. A nanosecond
-//! that holds fewer instructions passes sooner. Nothing that a trial measures is of that time.
+//! The clock in a saved machine. A guest boots with a coarser clock than the one trials use. While
+//! it boots, a kernel spends much time in loops that wait for time to pass: it measures its timers,
+//! and it compares routines for a number of ticks. Each round of these loops is emulated, so if an
+//! instruction takes longer, the wait takes fewer rounds. No trial measures anything in that time.
 //!
-//! QEMU keeps how many instructions were executed and a number of nanoseconds to be added to
-//! what they took. At the change from one clock to the other that sum has to stay the same, so
-//! the number is written anew.
+//! QEMU stores the number of executed instructions and a bias: nanoseconds to be added to the time
+//! that the instructions took. When the clock is changed, the sum has to stay the same, so the bias
+//! is rewritten.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,12 +14,12 @@ use std::path::Path;
 use crate::error::LabError;
 use crate::machine::Price;
 
-/// What stands before the two numbers: a subsection of the state, the length of its name, its
-/// name, its version.
+/// The bytes before the two numbers: the mark of a subsection, the length of its name, its name,
+/// its version.
 const BEFORE: &[u8] = b"\x05\x0ctimer/icount\0\0\0\x01";
 
-/// Has the state of devices in a file, saved by an emulator whose instructions took `from`, go on at
-/// the same moment in one whose instructions take `to`.
+/// Changes the state of devices in a file, saved by an emulator whose instructions took `from`, so
+/// that it continues at the same moment in an emulator whose instructions take `to`.
 ///
 /// # Errors
 /// When the file has no such clock, or cannot be read or written.
@@ -33,7 +33,7 @@ pub(crate) fn change(path: &Path, from: Price, to: Price) -> Result<(), LabError
     file.write_all_at(&bias.to_be_bytes(), at as u64).map_err(LabError::at("write", path))
 }
 
-/// Where the numbers are and what they are; `None` where they do not stand exactly once.
+/// The offset of the two numbers and their values; `None` where they are not found exactly once.
 fn numbers(state: &[u8]) -> Option<(usize, [i64; 2])> {
     let mut found = state.windows(BEFORE.len()).enumerate().filter(|(_, it)| *it == BEFORE);
     let (Some((start, _)), None) = (found.next(), found.next()) else { return None };
@@ -45,13 +45,13 @@ fn numbers(state: &[u8]) -> Option<(usize, [i64; 2])> {
     Some((at, [number(at)?, number(at + 8)?]))
 }
 
-/// The number of nanoseconds to be added by the other clock.
+/// The bias for the other clock.
 fn moved(bias: i64, count: i64, from: Price, to: Price) -> Option<i64> {
     bias.checked_add(taken(count, from)?)?.checked_sub(taken(count, to)?)
 }
 
-/// Nanoseconds that so many instructions take, as the emulators count: [`fine_clock`] drops what
-/// is below one.
+/// Nanoseconds that `count` instructions take, as the emulators compute it: [`fine_clock`] drops
+/// fractions.
 ///
 /// [`fine_clock`]: crate::emulator
 fn taken(count: i64, price: Price) -> Option<i64> {

@@ -1,4 +1,5 @@
-//! One order in one guest: handed over, its events passed on, its end made sure of.
+//! Carries out one order in one guest: hands it over, passes its events on, and ensures that the
+//! guest ends.
 
 use std::fs::File;
 use std::io::Write;
@@ -22,25 +23,25 @@ use crate::lab::Extras;
 use crate::pulse::{PATIENCE, Pulse, Sign};
 use crate::vm::{Happening, Spent, Vm};
 
-/// How often a guest that says nothing is looked after.
+/// How often a guest that sends nothing is checked.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// How long a kernel may take to write its log.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// What is known of an order that was carried out, beside its events.
+/// Facts about an order that was carried out, in addition to its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
-    /// Until the guest went on from its checkpoint.
+    /// Until the guest resumed from its checkpoint.
     pub to_guest: Spent,
     /// Until each step began, in order.
     pub steps: Vec<(Step, Spent)>,
-    /// What each phase took on the host, in order.
+    /// Time that each phase took on the host, in order.
     pub phases: Vec<PhaseSpent>,
-    /// All of it.
+    /// Time that the whole order took on the host.
     pub whole: Spent,
-    /// What the guest said in plain text: complaints.
+    /// Plain text output of the guest, such as error messages.
     pub said: String,
-    /// Length of what [`Extras::prepare_system`] asked for.
+    /// Size of the output that [`Extras::prepare_system`] asked for.
     pub output: Option<Bytes>,
     /// Requests the disks served.
     pub requests: u64,
@@ -48,13 +49,13 @@ pub struct Carried {
     pub log_digest: String,
     /// The request log of each disk, where [`crate::Extras::keep_requests`] asked for it.
     pub logs: Vec<RequestLog>,
-    /// What the simulation's own transport takes of a request that waits for its disk.
+    /// Time that the path to the simulated disk adds to a request that waits for its disk.
     pub lead: Nanos,
-    /// What it takes of one that does not.
+    /// Time that it adds to a request that does not wait.
     pub floor: Nanos,
 }
 
-/// What a phase took on the host.
+/// Time that a phase took on the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseSpent {
     /// The phase.
@@ -115,7 +116,7 @@ pub(crate) fn carry_out(
     })
 }
 
-/// Copies what the guest has made to where it was asked for.
+/// Copies the guest's output to the file that was asked for.
 fn output(region: &Region, words: &Words, extras: &Extras) -> Result<Option<Bytes>, LabError> {
     let Some(path) = &extras.prepare_system else { return Ok(None) };
     let length = words.get(Word::OutputBytes);
@@ -169,7 +170,7 @@ struct Passing {
     store_full: bool,
 }
 
-/// Watches until the end; returns the outcome the guest could not tell itself.
+/// Watches the guest until its end. Returns an outcome if the guest could not report one itself.
 fn watch(
     vm: &mut Vm,
     words: &Words,
@@ -190,7 +191,7 @@ fn watch(
         }
         match happening {
             Happening::Rang => {}
-            // The devices' own checkpoint is behind us: only a panic stops a guest now.
+            // The guest is past its checkpoint, so only a panic can stop it now.
             Happening::Stopped => return Ok(Some(died(vm, "its kernel panicked".to_owned()))),
             Happening::Gone(said) if vm.kernel_log().is_empty() => {
                 let reason = format!("the emulator ended: {said}");
@@ -320,7 +321,7 @@ fn request_logs(region: &Region, words: &Words, disks: usize) -> Result<Vec<Requ
         for bytes in bytes.as_chunks::<RECORD_BYTES>().0 {
             let nth = read;
             read += 1;
-            // What is no record of ours is left out, as the guest may have died while it wrote.
+            // Invalid records are left out: the guest may have died while it wrote one.
             let Ok(record) = Record::decode(bytes, nth) else { continue };
             if let Some(log) = logs.get_mut(usize::from(record.disk)) {
                 log.records.push(record);

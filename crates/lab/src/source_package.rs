@@ -1,4 +1,4 @@
-//! A file out of a Debian package, without root: for inputs of trials that Debian packages.
+//! Extracts a file from a Debian package, without root: for inputs of trials that Debian packages.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use crate::apt::{Apt, Archives, unpack};
 use crate::cache::{Lock, sweep_unfinished, unfinished};
 use crate::error::LabError;
 
-/// The file at `within` (relative to `/`) of the newest `package`, in `directory` under its
-/// last name. Downloaded unless it is there; `tell` hears the package before that begins.
+/// The file at `within` (relative to `/`) of the newest `package`, put into `directory` under its
+/// file name. It is downloaded unless it is there already; `tell` is called with the package first.
 ///
 /// # Errors
 /// When this machine has no apt, the package cannot be had, there is no room, or the package

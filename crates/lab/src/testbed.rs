@@ -44,7 +44,7 @@ impl Lab {
             if let Some(program) = description.programs().find(|p| !self.offer().has(p.name)) {
                 return Some(lacking(&choice.name, program.name));
             }
-            // Without a source tree a workload draws one of its own.
+            // No source tree is required: without one, a workload generates its own.
             if description.inputs.contains(&InputKind::Mail) && !self.has_mail() {
                 return Some(Refusal::new(choice.name.as_str(), "it needs a corpus of mails"));
             }
@@ -130,8 +130,8 @@ impl Testbed for Lab {
     ) -> Result<(), Stopped> {
         let mut ended = None;
         let mut phases = Vec::new();
-        // A filesystem that writes more than was predicted is stopped before the host is
-        // short of room.
+        // A filesystem that writes more than was predicted is stopped before the host runs out of
+        // memory or disk space.
         let room = Room::now(self.cache());
         let peak = self.peak(spec).ok();
         let store_limit = peak.map(|peak| peak.store_limit(room));
@@ -139,7 +139,7 @@ impl Testbed for Lab {
         let keep_requests = self.request_logs().is_some();
         let extras = Extras { store_limit, backing, keep_requests, ..Extras::default() };
         let carried = self.carry_out(spec, &extras, stop, &mut |event| {
-            // The end is told when the logs are written: a trial that is finished has them.
+            // `Ended` is sent only after the logs are written, so that a finished trial has them.
             match event {
                 Event::Ended(outcome) => ended = Some(outcome),
                 Event::Phase(PhaseEvent::Started { ref workload, ref phase, .. }) => {
@@ -163,7 +163,7 @@ impl Testbed for Lab {
                 sink(Event::Note(format!("its request log was not written: {error}")));
                 outcome
             }
-            // A kernel that left no words did not end by itself.
+            // Without a kernel log, the guest did not end because of its own kernel.
             (Err(LabError::NoStart { reason, kernel_log }), None) if kernel_log.is_empty() => {
                 Outcome::Lost { reason }
             }
@@ -174,7 +174,7 @@ impl Testbed for Lab {
             (Err(error), None) => {
                 Outcome::Failed { step: Step::Prepare, reason: error.to_string() }
             }
-            // The guest's watch ends with an outcome or an error.
+            // Cannot happen: watching a guest ends with an outcome or an error.
             (Ok(()), None) => {
                 let reason = "it reported no outcome".to_owned();
                 Outcome::GuestDied { reason, kernel_log: String::new() }

@@ -1,5 +1,5 @@
-//! The guest's userland: programs of unpacked packages and the libraries they load, nothing
-//! else, since all of it lies in the guest's memory.
+//! The guest's userland: programs from unpacked packages and the libraries they load. Nothing else
+//! is included, since all of it takes guest memory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub(crate) const PROGRAM_DIRECTORIES: [&str; 4] = ["usr/sbin", "sbin", "usr/bin"
 /// Directories of libraries.
 pub(crate) const LIBRARY_DIRECTORIES: [&str; 6] =
     ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib64", "lib64", "usr/lib", "lib"];
-/// Configuration without which a tool behaves otherwise than on Debian.
+/// Configuration files without which a tool behaves differently than on Debian.
 const CONFIGURATION: [&str; 1] = ["etc/mke2fs.conf"];
 /// Where all libraries are put in the guest.
 pub(crate) const LIBRARIES: &str = "lib/x86_64-linux-gnu";
@@ -85,7 +85,8 @@ fn libraries(contents: &[u8], by: &str) -> Vec<(String, String)> {
     names.into_iter().map(|name| (name, by.to_owned())).collect()
 }
 
-/// A file of this name in one of the tree's directories; links are followed inside the tree.
+/// Finds a file of this name in one of the tree's directories; symlinks are followed inside the
+/// tree.
 pub(crate) fn find(root: &Path, directories: &[&str], name: &str) -> Option<PathBuf> {
     directories.iter().find_map(|directory| resolve(root, &root.join(directory).join(name), 0))
 }

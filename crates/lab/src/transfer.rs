@@ -1,5 +1,5 @@
-//! `fstrial lab export` and `import`: a lab as one file, since distributions drop old
-//! kernels. A digest of all contents goes with it and is checked.
+//! `fstrial lab export` and `import`: a lab as one file, so that it can be kept when distributions
+//! drop its kernel. The file contains a digest of all contents, which an import checks.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -14,10 +14,10 @@ use crate::names::check_name;
 /// Name of the file that holds the digest, first in an exported lab.
 const DIGEST: &str = "digest";
 
-/// Writes a lab to `file`. What the machine provides itself (its own QEMU) is not in it.
+/// Writes a lab to `file`. Software that the machine provides (its own QEMU) is not included.
 ///
 /// # Errors
-/// When it is made of files of one's own, which are not ours to copy, or there is no room.
+/// When the lab uses the user's own files, which are not copied, or there is no room.
 pub fn export(software: &Software, file: &Path) -> Result<(), LabError> {
     let manifest = &software.manifest;
     for path in [&manifest.kernel, &manifest.modules, &manifest.tools] {
@@ -44,7 +44,7 @@ pub fn export(software: &Software, file: &Path) -> Result<(), LabError> {
     })
 }
 
-/// Reads a lab that was exported and makes it the one of this name in `cache`.
+/// Reads an exported lab and makes it the lab of this name in `cache`.
 ///
 /// # Errors
 /// When the file is cut off, changed or no lab, or there is no room. Nothing is left then.
@@ -75,9 +75,9 @@ fn unpack(file: &Path, work: &Path) -> Result<(PathBuf, String), LabError> {
     let input = File::open(file).map_err(LabError::at("open", file))?;
     let mut archive = tar::Archive::new(BufReader::new(input));
     archive.set_preserve_permissions(true);
-    // Nothing of another's making runs with anybody's rights or can be changed by others.
+    // Clears set-user-ID, set-group-ID and sticky bits, and write permission for group and others.
     archive.set_mask(0o7022);
-    // Refuses whatever would land outside `work`.
+    // Refuses entries that would be written outside `work`.
     archive.unpack(work).map_err(LabError::at("unpack", file))?;
     let not_ours = |problem: &str| {
         LabError::value(file.display().to_string(), format!("{problem}: not an exported lab"))

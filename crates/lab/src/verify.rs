@@ -1,6 +1,6 @@
-//! `fstrial lab verify`: does one specification give one result? Runs it several times, one
-//! after the other and side by side, with and without busy loops on every core, and compares
-//! the nanoseconds of every phase and every request.
+//! `fstrial lab verify`: checks that a specification always gives the same result. Runs it several
+//! times, one after the other and in parallel, with and without busy loops on every core, and
+//! compares the nanoseconds of every phase and every request.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,26 +15,26 @@ use workload::PhaseEvent;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab};
 
-/// What one repeat gave, as far as it must not differ.
+/// The results of one repeat that have to be equal in all repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeat {
     /// Name and clock of each phase.
     pub phases: Vec<(String, Nanos)>,
-    /// Digest of what each phase told in full, latencies and device counts included.
+    /// Digest of all results of each phase, latencies and device counts included.
     pub digest: String,
     /// Requests the disks served.
     pub requests: u64,
     /// SHA-256 of the request log.
     pub log_digest: String,
-    /// The first request that is another than the first repeat's, in words; `None` if none is.
+    /// The first request that differs from the first repeat's, in words; `None` if none does.
     pub other_request: Option<String>,
-    /// What was recorded of the making: commands and dumps, hash seeds and UUIDs in them.
+    /// The record of how the filesystem was made: commands and dumps, with hash seeds and UUIDs.
     pub made: String,
     /// How it ended.
     pub outcome: Outcome,
 }
 
-/// Under which circumstances a repeat ran.
+/// The circumstances under which a repeat ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Circumstances {
     /// Side by side with others.
@@ -106,7 +106,7 @@ pub fn verify(
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let sequential = times.div_ceil(2);
     let mut repeats = Vec::new();
-    // The first repeat's requests, to name the one in which another departs from it.
+    // The first repeat's requests, to find the first one that differs in another repeat.
     let first = OnceLock::new();
     for nth in 0..sequential {
         let circumstances = Circumstances { parallel: false, busy: nth % 2 == 1 };
@@ -185,8 +185,8 @@ fn repeat(
     })
 }
 
-/// The first request in which two repeats differ, disk by disk: its number, and what each
-/// asked at its place.
+/// The first request in which two repeats differ, disk by disk: its number, and the request of each
+/// repeat.
 fn first_other_request(first: &[RequestLog], other: &[RequestLog]) -> Option<String> {
     for (disk, (first, other)) in first.iter().zip(other).enumerate() {
         let longest = first.records.len().max(other.records.len());
@@ -220,7 +220,7 @@ fn with_load<T>(busy: bool, cores: usize, work: impl FnOnce() -> T) -> T {
                 });
             }
         }
-        // The loops must end also when `work` panics, or the scope waits for ever.
+        // The loops must end even if `work` panics, or the scope would wait forever.
         struct End<'a>(&'a AtomicBool);
         impl Drop for End<'_> {
             fn drop(&mut self) {

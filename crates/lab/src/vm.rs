@@ -1,4 +1,4 @@
-//! One running QEMU: started so that it dies with us, watched, and ended whatever happens.
+//! One running QEMU: started so that it dies with this process, watched, and always ended.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,9 +26,9 @@ use crate::qmp::{Message, Monitor};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Lines of a kernel log that are kept: an oops with its call trace, and what led to it.
 const KERNEL_LOG_LINES: usize = 120;
-/// Loading is a matter of milliseconds.
+/// How long loading a checkpoint may take; normally it takes milliseconds.
 const LOAD_LIMIT: Duration = Duration::from_secs(60);
-/// What a program may say before we stop listening.
+/// The most output of a program that is kept.
 const SAID_MAX: usize = 64 << 10;
 /// How long an emulator may take to be gone after its sockets have closed.
 const ITS_END: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -36,17 +36,17 @@ const ITS_END: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// Something that happened to a guest.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Happening {
-    /// It rang: there is something in the region.
+    /// It signalled that there is something to read in the shared region.
     Rang,
     /// It stopped at the checkpoint (or panicked, which looks the same to QEMU).
     Stopped,
-    /// QEMU has gone, with its last words.
+    /// QEMU has ended, with the last of its output.
     Gone(String),
-    /// Nothing until the time asked for.
+    /// Nothing happened until the given time.
     Nothing,
 }
 
-/// What something took on the host.
+/// Time spent on the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Wall time.
@@ -74,12 +74,12 @@ pub(crate) struct Vm {
     said: Vec<u8>,
     happened: Vec<Happening>,
     replies: Vec<Result<Value, String>>,
-    /// Commands that were given up before their reply came.
+    /// Commands whose reply was no longer waited for.
     unanswered: usize,
     price: Price,
     /// Whether somebody else ended it with a signal.
     killed: bool,
-    /// Where its threads are, if all on one processor.
+    /// The processor of its threads, if they are all bound to one.
     core: Option<OneCore>,
 }
 
@@ -166,12 +166,12 @@ impl Vm {
         &self.region
     }
 
-    /// What an instruction takes.
+    /// The virtual time of an instruction.
     pub(crate) fn price(&self) -> Price {
         self.price
     }
 
-    /// Whether a user or the host's kernel killed the emulator, and not its guest.
+    /// Whether a user or the host's kernel killed the emulator.
     pub(crate) fn was_killed(&self) -> bool {
         self.killed
     }
@@ -349,7 +349,8 @@ impl Vm {
         }
     }
 
-    /// How QEMU ended, if nobody here ended it: its sockets close a moment before it is gone.
+    /// How QEMU ended, unless this program ended it. Waits a moment, since QEMU's sockets close
+    /// before the process ends.
     fn ended_by_itself(&mut self) -> Option<String> {
         use std::os::unix::process::ExitStatusExt;
         if let Ok(process) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
@@ -367,7 +368,7 @@ impl Vm {
         }
     }
 
-    /// Reads what QEMU still has to say; it has ended or is about to.
+    /// Reads the rest of QEMU's output; it has ended or is about to.
     fn collect_last_words(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -379,11 +380,11 @@ impl Vm {
         }
     }
 
-    /// What guest and QEMU said in plain text.
+    /// The plain text output of guest and QEMU.
     pub(crate) fn said_text(&self) -> String {
         let said = String::from_utf8_lossy(&self.said);
-        // QEMU remarks on memory that does not begin at a multiple of 1 GiB, and on state that is
-        // loaded without its description. Neither means anything here.
+        // QEMU warns about memory that does not begin at a multiple of 1 GiB and about state that
+        // is loaded without a description. Neither matters here.
         let remarks = ["possibly poor performance", "Expected vmdescription section"];
         let lines = said.lines().filter(|line| !remarks.iter().any(|it| line.contains(it)));
         lines.collect::<Vec<_>>().join("\n").trim().to_owned()
@@ -443,7 +444,7 @@ impl Vm {
         records_of(window.bytes())
     }
 
-    /// Makes a kernel that does not answer write its log and end.
+    /// Makes a kernel that does not respond write its log and end.
     pub(crate) fn shake(&mut self) {
         let _ = self.command("inject-nmi", Value::Null);
     }
@@ -456,7 +457,7 @@ impl Drop for Vm {
     }
 }
 
-/// Has QEMU talk to us, inherit these files and end with us.
+/// Makes QEMU inherit these files and end when this process ends.
 fn pass_on(command: &mut Command, inherited: Inherited) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
@@ -490,7 +491,7 @@ fn records_of(area: &[u8]) -> String {
         let body = record.get(HEADER..HEADER + length as usize).unwrap_or_default();
         text.push_str(&String::from_utf8_lossy(body));
     }
-    // What the kernel said while booting is the same every time and no part of its end.
+    // Boot messages are the same every time and say nothing about how the kernel ended.
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(KERNEL_LOG_LINES)..].join("\n")
 }

@@ -1,5 +1,5 @@
-//! Programs from outside that fetch files, watched: one that gets no further is ended. apt-get
-//! waits for ever when the disk becomes full while it fetches its lists.
+//! Watches outside programs that fetch files, and ends one that makes no progress. apt-get, for
+//! example, hangs when the disk becomes full while it fetches its lists.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,11 +11,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use units::Bytes;
 
-/// How long a program may leave its files as they are.
+/// How long a program may leave its files unchanged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// While there is room: longer than a network's own timeouts, and than it takes to read
-    /// the lists of a distribution on a slow machine.
+    /// While there is room: longer than network timeouts, and longer than a slow machine takes to
+    /// read the lists of a distribution.
     pub(crate) with_room: Duration,
     /// On a full disk.
     pub(crate) without: Duration,
@@ -27,7 +27,7 @@ impl Default for Patience {
     }
 }
 
-/// Less than this is a full disk.
+/// With less free space than this, a disk counts as full.
 const ROOM: Bytes = Bytes::from_kib(256);
 /// How often the files are looked at.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -103,7 +103,7 @@ fn watch(group: Pid, directory: &Path, patience: Patience) -> Option<Ended> {
 fn written(directory: &Path) -> (u64, u64) {
     let mut sum = (0, 0);
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        // Files come and go while this looks.
+        // Files may be created and removed meanwhile.
         let Ok(data) = entry.metadata() else { continue };
         let (files, bytes) = match data.is_dir() {
             true => written(&entry.path()),
@@ -114,7 +114,7 @@ fn written(directory: &Path) -> (u64, u64) {
     sum
 }
 
-/// Free for this process; all there is where that is not known.
+/// Space that is free for this process; the maximum if that is not known.
 fn free(directory: &Path) -> Bytes {
     match rustix::fs::statvfs(directory) {
         Ok(room) => Bytes(room.f_bavail.saturating_mul(room.f_frsize)),

@@ -1,5 +1,5 @@
-//! A Debian system to boot: packages put together into one tree without root, then configured
-//! by their own scripts, booted once and packed again, all in a guest of the lab.
+//! A Debian system to boot. Its packages are unpacked into one tree without root. A guest of the
+//! lab then configures them with their own scripts, boots the system once and packs it again.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -33,11 +33,11 @@ static DESCRIPTION: PartDescription = PartDescription {
     archives: Archives { components: &[], backports: &[], security: &[] },
 };
 
-/// What the system is made of, with all it depends on.
+/// The packages of the system; all they depend on is added.
 const PACKAGES: &[&str] = &[
     // All that Debian calls essential.
     "?essential",
-    // Else the tree's merged /usr is made by a script in Perl.
+    // Without it, a Perl script would convert the tree to a merged /usr.
     "usr-is-merged",
     "systemd-sysv",
     "dbus",
@@ -64,9 +64,8 @@ const PACKAGES: &[&str] = &[
     "dillo",
 ];
 
-/// Left out: what the display's packages bring along for graphics hardware, which a display
-/// in memory does not have, and what only people read. (Manual pages go later: some scripts
-/// look for them.)
+/// Paths left out: files for graphics hardware, which the display in memory does not need, and
+/// files that only people read. (Manual pages are removed later, since some scripts look for them.)
 const LEFT_OUT: &[&str] = &[
     "usr/share/doc/",
     "usr/share/locale/",
@@ -77,7 +76,7 @@ const LEFT_OUT: &[&str] = &[
     "usr/lib/x86_64-linux-gnu/libz3",
 ];
 
-/// Files of ours: place in the tree, mode, contents.
+/// Files added by fstrial: path in the tree, mode, contents.
 const OURS: &[(&str, u32, &str)] = &[
     ("configure", 0o755, include_str!("../../system/configure.sh")),
     ("page.html", 0o644, include_str!("../../system/page.html")),
@@ -117,15 +116,15 @@ impl OptionalPart for Boot {
     }
 }
 
-/// Changes with what a guest does to make the system, so that one made before is made anew.
+/// To be changed whenever the guest makes the system in another way, so that old ones are rebuilt.
 const MAKING: &[u8] = b"2";
 
-/// What the system has of this program's, and how it is made.
+/// All that this program adds to the system, and how the system is made: the input of its key.
 fn own() -> impl Iterator<Item = &'static [u8]> {
     OURS.iter().flat_map(|(path, _, text)| [path.as_bytes(), text.as_bytes()]).chain([MAKING])
 }
 
-/// The directory with the system of these packages, made if there is none.
+/// The directory with the system of these packages; makes it if it does not exist.
 fn made(workshop: &mut Workshop<'_>, packages: &[PathBuf]) -> Result<PathBuf, LabError> {
     let names: Vec<&[u8]> =
         packages.iter().filter_map(|path| Some(path.file_name()?.as_encoded_bytes())).collect();
@@ -146,14 +145,14 @@ fn made(workshop: &mut Workshop<'_>, packages: &[PathBuf]) -> Result<PathBuf, La
     workshop.keep(&directory, &name)
 }
 
-/// The machine a system is made on: room for the packages beside the tree.
+/// The machine on which a system is made: with room for both the packages and the tree.
 pub(super) fn workplace() -> Result<MachineProfile, LabError> {
     let mut profile = MachineProfile::find("ideal")?;
     profile.ram = Bytes::from_mib(2560);
     Ok(profile)
 }
 
-/// What a guest is told beside making the system: nothing of it is a trial.
+/// The specification in the order to make a system. It has to be there, but no trial is run.
 pub(super) fn order() -> TrialSpec {
     TrialSpec {
         contender: Contender::plain("tmpfs"),
@@ -275,7 +274,7 @@ fn dpkg_deb<R>(
     let result = match child.stdout.take() {
         Some(mut output) => {
             let result = read(&mut output);
-            // Else it ends by a closed pipe: archives are padded.
+            // Reads the rest, an archive's padding, so that dpkg-deb is not ended by a closed pipe.
             let _ = io::copy(&mut output, &mut io::sink());
             result
         }
@@ -288,7 +287,7 @@ fn dpkg_deb<R>(
     result
 }
 
-/// Adds a package's files. Returns the list of them that dpkg keeps.
+/// Adds a package's files. Returns the file list that dpkg keeps for the package.
 fn add_files(
     tree: &mut Tree,
     directories: &mut BTreeSet<PathBuf>,
@@ -325,7 +324,7 @@ fn add_files(
     })
 }
 
-/// A line of the list that dpkg keeps: the root is `/.`, an empty name damages the database.
+/// A line of dpkg's file list. The root is `/.`: an empty name would damage the database.
 fn listed(path: &Path) -> String {
     let path: PathBuf = path.components().filter(|part| part.as_os_str() != ".").collect();
     if path.as_os_str().is_empty() { "/.\n".to_owned() } else { format!("/{}\n", path.display()) }
@@ -364,7 +363,7 @@ fn admin_name(control: &str) -> String {
     }
 }
 
-/// What dpkg's database says of a package that is unpacked and not configured.
+/// The entry in dpkg's database for a package that is unpacked but not configured.
 fn stanza(control: &str, conffiles: &str) -> String {
     let mut text = String::new();
     for line in control.trim_end().lines() {

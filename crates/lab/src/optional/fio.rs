@@ -1,5 +1,5 @@
-//! fio for the workload `original-fio`: a part of its own, since Debian links it with the
-//! libraries of storage clusters, which would lie in every guest's memory.
+//! fio for the workload `original-fio`. It is a separate part because Debian links it with the
+//! libraries of storage clusters, which would take memory in every guest.
 
 use units::Bytes;
 

@@ -1,10 +1,10 @@
-//! Optional parts of a lab: what takes long to build, or what few need. One file a part;
-//! [`OPTIONAL_PARTS`] is the only list of them, and `fstrial lab build --with NAME` builds
-//! one into the lab there is. A trial that needs a part that is not built is refused with
-//! that command; `fstrial study run` builds what its study needs.
+//! Optional parts of a lab: those that take long to build or that few users need. Each part has a
+//! file of its own; [`OPTIONAL_PARTS`] is the only list of them. `fstrial lab build --with NAME`
+//! adds a part to an existing lab. A trial that needs a part which is not built is refused, and the
+//! refusal names that command; `fstrial study run` builds the parts that its study needs.
 //!
-//! A part lies in `parts/NAME` of the lab's software, in up to three directories, each of
-//! which the guest gets in its own way:
+//! A part is kept in `parts/NAME` of the lab's software, in up to three directories, which reach
+//! the guest in different ways:
 //!
 //! * `tools`: a tree of unpacked packages; the programs the part names are taken from it
 //!   with the libraries they load, into `/sbin`;
@@ -46,50 +46,50 @@ pub static OPTIONAL_PARTS: &[&dyn OptionalPart] = &[
     &zfs::Zfs,
 ];
 
-/// The part that brings the system which a lab boots.
+/// The part that contains the system which a lab boots.
 pub(crate) static SYSTEM_PART: &dyn OptionalPart = &boot::Boot;
 
-/// A part of the lab that is built when it is asked for.
+/// A part of the lab that is built on request.
 pub trait OptionalPart: Sync {
-    /// What is fixed about it.
+    /// The constant facts about it.
     fn describe(&self) -> &'static PartDescription;
 
-    /// Builds it in the workshop's directory. What it leaves there is the part; an error
-    /// leaves the lab without it.
+    /// Builds it in the workshop's directory. What it leaves there is the part. If it fails, the
+    /// lab is left without the part.
     ///
     /// # Errors
     /// No network, no compiler, a package that is gone: each says what to do.
     fn build(&self, workshop: &mut Workshop<'_>) -> Result<(), LabError>;
 
-    /// What this program puts into it beside the packages, as a key; empty for nothing.
+    /// A key for what this program puts into the part in addition to packages; empty for nothing.
     fn own(&self) -> String {
         String::new()
     }
 }
 
-/// What is fixed about a part.
+/// The constant facts about a part.
 #[derive(Debug)]
 pub struct PartDescription {
     /// Name for `--with`.
     pub name: &'static str,
     /// What it is and how long it takes to build, one line.
     pub summary: &'static str,
-    /// Packages that drivers or layouts name and that come with this part, not with the
-    /// lab's other tools.
+    /// Packages named by drivers or layouts that belong to this part instead of the lab's other
+    /// tools.
     pub packages: &'static [&'static str],
     /// The programs it puts into the guest.
     pub programs: &'static [&'static str],
-    /// What its modules take of the guest's memory beside their files, which is no part of
-    /// what a profile gives.
+    /// Guest memory that its modules need in addition to their files. It is not taken from the
+    /// profile's memory.
     pub memory: Bytes,
-    /// Where its packages are, beside the archives this machine uses.
+    /// Archives of its packages, in addition to those that this machine uses.
     pub archives: Archives,
 }
 
 /// The part of this name.
 ///
 /// # Errors
-/// When there is none: names those there are.
+/// When there is none. The message names the existing ones.
 pub fn part(name: &str) -> Result<&'static dyn OptionalPart, LabError> {
     OPTIONAL_PARTS.iter().copied().find(|part| part.describe().name == name).ok_or_else(|| {
         let known = OPTIONAL_PARTS.iter().map(|part| part.describe().name);
@@ -107,7 +107,7 @@ pub fn part_with(program: &str) -> Option<&'static dyn OptionalPart> {
 /// Where a part is built.
 pub struct Workshop<'a> {
     source: Source<'a>,
-    /// The lab's directory, finished but for this part.
+    /// The lab's directory, complete except for this part.
     lab: &'a Path,
     part: &'static PartDescription,
     kernel: &'a Path,
@@ -124,7 +124,7 @@ impl std::fmt::Debug for Workshop<'_> {
     }
 }
 
-/// What the lab is that a part is built for.
+/// The lab for which a part is built.
 pub(crate) struct Base<'a> {
     /// The cache of all labs.
     pub(crate) cache: &'a Path,
@@ -134,7 +134,7 @@ pub(crate) struct Base<'a> {
     pub(crate) kernel: &'a Path,
     /// Its modules.
     pub(crate) modules: &'a Path,
-    /// What a guest of it is made of.
+    /// The software of its guests.
     pub(crate) parts: Parts,
     /// The packages it has.
     pub(crate) packages: Vec<Package>,
@@ -177,18 +177,18 @@ impl Workshop<'_> {
         self.lab.join(directory_of(self.part.name))
     }
 
-    /// A directory that goes when the part is built.
+    /// A directory that is removed when the part is built.
     pub fn scratch(&self) -> &Path {
         &self.scratch
     }
 
-    /// Where results that took long are kept for the next build, by names that hold all
-    /// they depend on. Put them there with [`Workshop::keep`].
+    /// Where results that took long are kept for the next build. The name has to contain everything
+    /// they depend on. [`Workshop::keep`] puts them there.
     pub fn kept(&self, name: &str) -> PathBuf {
         self.kept.join(name)
     }
 
-    /// Keeps a finished directory under a name: whole or not at all.
+    /// Keeps a finished directory under a name, atomically.
     ///
     /// # Errors
     /// When it cannot be renamed.
@@ -209,7 +209,7 @@ impl Workshop<'_> {
         self.source.fetched(self.part.name, packages, true)
     }
 
-    /// Boots a guest of this lab that makes a bootable system of an archive of packages.
+    /// Boots a guest of this lab that makes a bootable system from an archive of packages.
     ///
     /// # Errors
     /// When the guest does not start or what it does fails: with its last words.
@@ -254,8 +254,8 @@ impl Workshop<'_> {
             .ok_or_else(|| LabError::damaged(self.modules, "its name is no kernel's release"))
     }
 
-    /// Unpacks packages, with all they depend on, and others `alone`, and puts the part's
-    /// programs and the libraries they load into its `tools`.
+    /// Unpacks `packages` with all they depend on, and the packages `alone` without. Puts the
+    /// part's programs and the libraries they load into its `tools`.
     ///
     /// # Errors
     /// No such package, no network, no room; a program that is in none of them.
@@ -263,8 +263,8 @@ impl Workshop<'_> {
         self.tools_below(packages, alone, &[])
     }
 
-    /// Like [`Workshop::tools`], for programs and libraries that lie below these directories of
-    /// the unpacked tree too, and not where a system has its own.
+    /// Like [`Workshop::tools`], but also looks for programs and libraries below these directories
+    /// of the unpacked tree, which are not the usual ones.
     ///
     /// # Errors
     /// As [`Workshop::tools`].
@@ -299,7 +299,7 @@ impl Workshop<'_> {
         Ok(())
     }
 
-    /// Unpacks packages, and nothing they depend on, below the scratch directory.
+    /// Unpacks packages below the scratch directory, without what they depend on.
     ///
     /// # Errors
     /// No such package, no network, no room.
@@ -314,7 +314,7 @@ impl Workshop<'_> {
         Some(&found.version)
     }
 
-    /// Says what is being done.
+    /// Reports what is being done.
     pub fn tell(&mut self, doing: impl Into<String>) {
         let doing = doing.into();
         (self.source.progress)(BuildProgress::Part { part: self.part.name, doing });

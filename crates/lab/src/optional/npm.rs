@@ -1,5 +1,5 @@
-//! npm with node, and of the modules that Debian's npm depends on those that it loads itself: all
-//! of a part lies in the guest's memory.
+//! npm with node. Of the modules that Debian's npm depends on, only those that npm itself loads are
+//! included, since the whole part takes guest memory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,12 +25,12 @@ static DESCRIPTION: PartDescription = PartDescription {
 
 /// Where Debian puts modules.
 const MODULES: &str = "usr/share/nodejs";
-/// Modules that Debian's node reads from there at its start, whatever it runs.
+/// Modules that Debian's node always reads from there when it starts.
 const BUILT_IN: [&str; 4] = ["acorn", "acorn-walk", "cjs-module-lexer", "undici"];
-/// Where a module, or a publisher of several, keeps modules for itself alone.
+/// Where a module, or a publisher of several, keeps modules for its own use.
 const OWN: &str = "node_modules";
-/// What starts npm: Debian has a link to a script that finds the rest from where it lies, and a
-/// guest has a copy of it in `/sbin`.
+/// The script that starts npm. Debian's is a symlink to a script that finds the rest relative to
+/// its own path, and a guest would have a copy of that in `/sbin`, where this does not work.
 const START: &str = "#!/usr/bin/node\nrequire('/usr/share/nodejs/npm/lib/cli.js')(process)\n";
 
 impl OptionalPart for Npm {
@@ -46,7 +46,7 @@ impl OptionalPart for Npm {
         for module in &modules {
             copy(&from.join(module), &files.join(MODULES).join(module))?;
         }
-        // The modules of one publisher may share a directory of others.
+        // The modules of one publisher may share a directory of further modules.
         let publishers = modules.iter().filter_map(|it| it.parent());
         for publisher in publishers.filter(|it| it.as_os_str() != "").collect::<BTreeSet<_>>() {
             let shared = publisher.join(OWN);
@@ -54,7 +54,7 @@ impl OptionalPart for Npm {
                 copy(&from.join(&shared), &files.join(MODULES).join(&shared))?;
             }
         }
-        // Node, which a guest has in `/sbin`, looks for modules beside the directory of programs.
+        // Node looks for modules beside its own directory, which is `/sbin` in a guest.
         let share = files.join("share");
         symlink("usr/share", &share).map_err(LabError::at("link", &share))?;
         let start = workshop.directory().join("tools/sbin/npm");
@@ -62,8 +62,8 @@ impl OptionalPart for Npm {
     }
 }
 
-/// Modules below a directory, by their path in it, with all that they and those inside them ask
-/// for. What is not there is asked for in vain on Debian too.
+/// The `wanted` modules below `from` and all their dependencies, including those of modules inside
+/// them, as relative paths. A dependency that is not there is missing on Debian too.
 fn needed<'a>(from: &Path, wanted: impl Iterator<Item = &'a str>) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut unseen: Vec<PathBuf> = wanted.map(PathBuf::from).collect();
@@ -76,11 +76,11 @@ fn needed<'a>(from: &Path, wanted: impl Iterator<Item = &'a str>) -> BTreeSet<Pa
     found
 }
 
-/// What the manifests below a directory ask for.
+/// The dependencies named by the manifests below a directory.
 fn asked_for(directory: &Path, names: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
-        // Links lead to modules that are there by their own names.
+        // Symlinks are skipped: their targets are found under their own names.
         if path.is_dir() && !path.is_symlink() {
             asked_for(&path, names);
         } else if path.file_name().is_some_and(|name| name == "package.json") {
@@ -88,7 +88,7 @@ fn asked_for(directory: &Path, names: &mut Vec<PathBuf>) {
             let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
             let asked = manifest["dependencies"].as_object().into_iter().flatten();
             let named = asked.map(|(name, _)| PathBuf::from(name));
-            // A name, or a publisher's and a name; never a way out of the modules' directory.
+            // A name, or a publisher and a name; nothing that leads out of the modules' directory.
             let plain =
                 |name: &PathBuf| name.components().all(|part| matches!(part, Component::Normal(_)));
             names.extend(named.filter(plain));

@@ -1,4 +1,4 @@
-//! PostgreSQL: its server, pgbench and pg_amcheck, with what the server reads of its package.
+//! PostgreSQL: its server, pgbench and pg_amcheck, with the files that the server reads.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) struct Postgresql;
 static DESCRIPTION: PartDescription = PartDescription {
     name: "postgresql",
     summary: "PostgreSQL 15 with pgbench and pg_amcheck; unpacked in seconds, 75 MB in the guest",
-    // Libraries alone: its package depends on much that the programs here do not load.
+    // Only libraries: its package depends on much that the programs here do not load.
     packages: &[
         "libpq5",
         "libicu72",
@@ -34,7 +34,7 @@ static DESCRIPTION: PartDescription = PartDescription {
 /// Where Debian puts them.
 const HOME: &str = "usr/lib/postgresql/15";
 const SHARE: &str = "usr/share/postgresql/15";
-/// Modules that the server loads for a database without more.
+/// Modules that the server loads for a plain database.
 const MODULES: [&str; 3] = ["amcheck.so", "dict_snowball.so", "plpgsql.so"];
 /// The server refuses to run as root, and wants its user to have a name.
 const USERS: &str = "root:x:0:0:root:/:/bin/sh\npostgres:x:101:101:PostgreSQL:/:/bin/sh\n";
@@ -62,7 +62,7 @@ impl OptionalPart for Postgresql {
     }
 }
 
-/// What a server reads of its own: all but manuals and sources of its own kind.
+/// Copies the files that a server reads: all but manual pages and the contributed extensions.
 fn copy_tree(from: &Path, to: &Path) -> Result<(), LabError> {
     let listed = std::fs::read_dir(from).map_err(LabError::at("list", from))?;
     for entry in listed {

@@ -1,5 +1,5 @@
-//! OpenZFS: two modules, compiled once for the lab's kernel, and its tools. Debian has it as
-//! source, in contrib, since its licence and the kernel's do not go together in a binary.
+//! OpenZFS: two modules, compiled once for the lab's kernel, and its tools. Debian ships it as
+//! source in contrib, because its licence does not allow binaries combined with the kernel.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,16 +21,16 @@ static DESCRIPTION: PartDescription = PartDescription {
     summary: "OpenZFS; compiled for the lab's kernel in about five minutes on two idle cores",
     packages: &["zfsutils-linux"],
     programs: &["zpool", "zfs", "zinject"],
-    // Measured: with it a guest came up in 45 MiB more, and waited for ever in less.
+    // Measured: with the modules, a guest booted in 45 MiB more; with less it waited forever.
     memory: Bytes::from_mib(48),
     archives: Archives { components: &["contrib"], backports: &["zfs-linux"], security: &[] },
 };
 
-/// Its source, of the same version as its tools.
+/// The package of its source, which has the same version as its tools.
 const SOURCE: &str = "zfs-dkms";
-/// Has the program that empties the cache. It asks for much else that is for tests only.
+/// The package with the program that empties the cache. It depends on much that only tests need.
 const TESTING: &str = "zfs-test";
-/// What its `configure` and the kernel's makefiles call, beside the compiler.
+/// Programs that its `configure` and the kernel's makefiles call, in addition to the compiler.
 const BUILDERS: [&str; 9] = ["make", "awk", "sed", "grep", "file", "ld", "strip", "perl", "sh"];
 
 impl OptionalPart for Zfs {
@@ -43,7 +43,7 @@ impl OptionalPart for Zfs {
         let version = workshop.version_of(DESCRIPTION.packages[0]).unwrap_or_default().to_owned();
         let kernel = std::fs::read(workshop.kernel());
         let kernel = kernel.map_err(LabError::at("read", workshop.kernel()))?;
-        // The version of the source beside the exact kernel: what is kept fits both.
+        // The key contains the version of the source and the exact kernel.
         let kept = format!("zfs-{}", key(&[version.as_bytes(), &kernel]));
         if !workshop.kept(&kept).is_dir() {
             let modules = compile(workshop)?;
@@ -61,7 +61,7 @@ impl OptionalPart for Zfs {
 
 /// Compiles the modules; returns where they lie.
 fn compile(workshop: &mut Workshop<'_>) -> Result<Vec<PathBuf>, LabError> {
-    // Found missing before anything is downloaded for it.
+    // Checked before anything is downloaded.
     let compiler = compiler()?;
     let headers = headers(workshop)?;
     let material = workshop.material(&[SOURCE])?;
@@ -96,8 +96,8 @@ fn compile(workshop: &mut Workshop<'_>) -> Result<Vec<PathBuf>, LabError> {
     Ok(modules.to_vec())
 }
 
-/// The same directory, environment and file names for everyone: modules name their sources,
-/// and two builds of one version are one lab.
+/// Sets the same directory, environment and file names for everyone: modules contain the paths of
+/// their sources, and two builds of one version have to give the same lab.
 fn settings<'c>(command: &'c mut Command, source: &Path, scratch: &Path) -> &'c mut Command {
     let flags = format!("-g0 -ffile-prefix-map={}=/build", scratch.display());
     command
@@ -137,7 +137,7 @@ struct Headers {
 
 fn headers(workshop: &mut Workshop<'_>) -> Result<Headers, LabError> {
     let release = workshop.kernel_release()?;
-    // A kernel of one's own says itself where it was built.
+    // The user's own kernel has a link to the tree in which it was built.
     let built = workshop.modules().join("build");
     if let Ok(own) = built.canonicalize() {
         return Ok(Headers { common: own.clone(), own });
@@ -162,7 +162,7 @@ fn headers(workshop: &mut Workshop<'_>) -> Result<Headers, LabError> {
     Ok(Headers { own: sources.join(own), common: sources.join(common) })
 }
 
-/// Makes headers of a package, which know only their place in `/usr/src`, fit where they are.
+/// Adapts a package's headers, which refer to `/usr/src`, to the place where they were unpacked.
 fn prepare(headers: &Headers, compiler: &str) -> Result<(), LabError> {
     if headers.own == headers.common {
         return Ok(());
@@ -179,8 +179,8 @@ fn prepare(headers: &Headers, compiler: &str) -> Result<(), LabError> {
         false => format!("{line}\n"),
     });
     write(".kernelvariables", lines.filter(|line| !line.contains("CROSS_COMPILE =")).collect())?;
-    // With it at hand the build makes type information, which takes a program of its own and
-    // which the lab takes off again.
+    // If `vmlinux` is there, the build makes type information, which needs another program and
+    // which the lab would strip again. So it is removed.
     let path = headers.own.join("vmlinux");
     if path.exists() {
         std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
@@ -188,7 +188,7 @@ fn prepare(headers: &Headers, compiler: &str) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The one directory in `place` whose name begins so.
+/// The directory in `place` whose name begins with `beginning`.
 fn find(place: &Path, beginning: &str) -> Result<PathBuf, LabError> {
     let entries = std::fs::read_dir(place).map_err(LabError::at("read", place))?;
     entries

@@ -6,15 +6,16 @@ use guest::QueueOrder;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// Which RAID controller, and how the kernel treats it. The disks behind it are the
-/// profile's, with their own caches as the controller's model says.
+/// A RAID controller, and how the kernel treats it. The disks behind it are the profile's; the
+/// controller's model says whether their caches are on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerProfile {
     /// Name in the catalogue of disks, or the path of a TOML file.
     pub model: String,
-    /// Its memory for writes, one stripe at least; the model's where not given. Where data are
-    /// scaled this is scaled with them: what fits into it is not written to the disks in time.
+    /// Its memory for writes, at least one stripe; where not given, the model's. Where data is
+    /// scaled this is scaled too, since data that fits into this memory is not written to the disks
+    /// within the trial's time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_memory: Option<Bytes>,
     /// Requests the kernel keeps outstanding at most.
@@ -29,7 +30,7 @@ pub struct ControllerProfile {
 }
 
 impl ControllerProfile {
-    /// A controller that is named and of which nothing else is said.
+    /// A controller with default settings.
     pub(crate) fn named(model: &str) -> ControllerProfile {
         ControllerProfile {
             model: model.to_owned(),
@@ -40,7 +41,7 @@ impl ControllerProfile {
         }
     }
 
-    /// What the guest's kernel is told: a disk that turns, with nothing volatile.
+    /// The queue settings in the guest: a rotational disk without a volatile write cache.
     pub(crate) fn queue(&self) -> QueueOrder {
         QueueOrder {
             rotational: true,
@@ -55,7 +56,7 @@ impl ControllerProfile {
     }
 }
 
-/// Which disk, and how the kernel treats it.
+/// A disk, and how the kernel treats it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskProfile {
@@ -64,19 +65,19 @@ pub struct DiskProfile {
     /// Options that differ from the model's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// Its volatile write cache.
+    /// Whether its volatile write cache is on.
     #[serde(default = "yes")]
     pub write_cache: bool,
     /// Requests outstanding at most.
     #[serde(default = "depth")]
     pub depth: u16,
-    /// Whether it turns.
+    /// Whether it is rotational.
     #[serde(default = "yes")]
     pub rotational: bool,
-    /// Whether it takes discards.
+    /// Whether it supports discards.
     #[serde(default)]
     pub discard: bool,
-    /// Whether it takes FUA writes; drives before NCQ did not.
+    /// Whether it supports FUA writes; drives before NCQ did not.
     #[serde(default)]
     pub fua: bool,
     /// Bytes in a sector of the medium.
@@ -116,7 +117,7 @@ fn read_ahead() -> Bytes {
 }
 
 impl DiskProfile {
-    /// What the guest's kernel is told.
+    /// The queue settings in the guest.
     pub(crate) fn queue(&self) -> QueueOrder {
         QueueOrder {
             rotational: self.rotational,
