@@ -1,9 +1,9 @@
-//! Comparisons whose answer is known beforehand, to see how often ours is wrong: one thing
-//! compared with itself, or with something that was made worse by a known share.
+//! Comparisons whose answer is known beforehand, to count how often they come out wrong: a
+//! contender compared with itself, or with one that is slower by a known share.
 
 use crate::{Better, Observation, Settings, compare_all};
 
-/// How many comparisons ended how.
+/// The outcomes of several comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answers {
     /// The second was shown to be larger.
@@ -37,9 +37,9 @@ impl Answers {
     }
 }
 
-/// Compares one contender with itself: its figures are dealt out in order, `each` to one
-/// side and `each` to the other, so that no figure and no seed is used twice. What is left
-/// over is not used.
+/// Compares one contender with itself: its figures are taken in order, `each` for one side and
+/// then `each` for the other, so that no figure and no seed is used twice. A remainder is not
+/// used.
 pub fn compare_with_itself(figures: &[Observation], each: usize, alpha: f64) -> Answers {
     let mut answers = Answers::default();
     if each > 0 {
@@ -50,7 +50,7 @@ pub fn compare_with_itself(figures: &[Observation], each: usize, alpha: f64) -> 
     answers
 }
 
-/// Compares two contenders in batches of `each` blocks, no block used twice. Blocks that
+/// Compares two contenders in batches of `each` blocks; no block is used twice. Blocks that
 /// only one of them has are left out.
 pub fn compare_in_batches(
     first: &[Observation],
@@ -80,7 +80,7 @@ pub fn compare_in_batches(
 pub fn most_by_chance(comparisons: usize, alpha: f64) -> usize {
     const TAIL: f64 = 0.025;
     let (n, odds) = (comparisons as f64, alpha / (1.0 - alpha));
-    // P(X = 0), and from each to the next by the ratio of binomial probabilities; as
+    // Starts at P(X = 0); the ratio of binomial probabilities leads from each to the next. In
     // logarithms, since (1 − α)^n may be too small for a float.
     let mut log_probability = n * (-alpha).ln_1p();
     let mut up_to = log_probability.exp();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thing_is_compared_with_itself_on_disjoint_figures() {
+    fn a_contender_is_compared_with_itself_on_disjoint_figures() {
         let alike = figures([1.0, 1.02, 0.99, 1.01, 1.01, 0.98, 1.0, 1.02]);
         assert_eq!(compare_with_itself(&alike, 2, 0.05).alike, 2);
         let jump = figures([1.0, 1.02, 0.99, 1.01, 2.0, 2.02, 1.99, 2.01]);

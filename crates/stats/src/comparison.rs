@@ -1,5 +1,5 @@
-//! Two contenders compared: the ratio of their figures, how sure it is, how large it is
-//! beside the noise.
+//! Compares two contenders: the ratio of their figures, its uncertainty, and its size relative to
+//! the noise.
 
 use crate::estimate::{Interval, moments};
 use crate::missing::{Missing, at_least, logs};
@@ -8,14 +8,14 @@ use crate::student::{two_sided_p, two_sided_quantile};
 /// One trial's figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// The random block it was measured in; blocks share a seed and a time.
+    /// The random block it was measured in; the trials of a block share a seed and a time.
     pub block: u32,
     /// The figure.
     pub value: f64,
 }
 
-/// How finely figures are measured. Rounded figures can agree by accident; a spread below
-/// what rounding alone causes (a uniform error, 1/√12 of a step) is not believed.
+/// How finely figures are measured. Rounded figures can agree by accident, so a spread is never
+/// taken to be smaller than what rounding alone causes (a uniform error, 1/√12 of a step).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Resolution {
     /// Fine enough not to matter.
@@ -29,7 +29,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// Standard deviation that rounding causes in the logarithm of `value`.
+    /// The standard deviation that rounding causes in the logarithm of `value`.
     fn log_deviation(self, value: f64) -> f64 {
         let step = match self {
             Resolution::Fine => return 0.0,
@@ -43,9 +43,9 @@ impl Resolution {
 /// How two contenders were compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Design {
-    /// By differences within shared blocks.
+    /// By their differences within shared blocks.
     Paired,
-    /// As independent samples (Welch), where fewer than two blocks are shared.
+    /// As independent samples (Welch), if they share fewer than two blocks.
     Independent,
 }
 
@@ -60,21 +60,21 @@ pub struct Comparison {
     pub df: f64,
     /// Blocks compared; for independent samples the smaller sample.
     pub n: usize,
-    /// How.
+    /// How they were compared.
     pub design: Design,
     /// Difference in units of a contender's own spread: Hedges' g with the mean of both
-    /// standard deviations (g_av; Lakens, Front. Psychol. 4:863, 2013). 0.2 is hardly seen
-    /// beside the noise, 0.8 plainly. Missing where nothing varies.
+    /// standard deviations (g_av; Lakens, Front. Psychol. 4:863, 2013). 0.2 is hardly visible
+    /// in the noise, 0.8 clearly. `None` if nothing varies.
     pub effect: Option<f64>,
 }
 
 impl Comparison {
-    /// How many times a is of b.
+    /// The ratio of a to b.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
 
-    /// Where the true ratio lies with this confidence.
+    /// The interval that contains the true ratio with this confidence.
     pub fn interval(&self, confidence: f64) -> Interval {
         if self.standard_error == 0.0 {
             return Interval { low: self.ratio(), high: self.ratio() };
@@ -83,7 +83,7 @@ impl Comparison {
         Interval::around(self.log_ratio, half).exp()
     }
 
-    /// Probability of a difference at least this large if there were none (two-sided).
+    /// The probability of a difference at least this large if there were none (two-sided).
     pub fn p(&self) -> f64 {
         if self.log_ratio == 0.0 {
             1.0
@@ -92,7 +92,7 @@ impl Comparison {
         }
     }
 
-    /// The same comparison, b to a.
+    /// The same comparison the other way round: b to a.
     pub fn inverse(&self) -> Comparison {
         Comparison {
             log_ratio: -self.log_ratio,
@@ -180,7 +180,7 @@ pub(crate) fn first_of_blocks(observations: &[Observation]) -> Vec<Observation> 
     first
 }
 
-/// Differences of logarithms that are nothing but their rounding are exactly nothing.
+/// Turns a difference of logarithms that is only a rounding error into exactly 0.
 fn snapped(value: f64) -> f64 {
     if value.abs() < 1e-12 { 0.0 } else { value }
 }

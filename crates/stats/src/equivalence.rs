@@ -1,12 +1,12 @@
-//! "About equal" as something to be shown, and not as a failure to see a difference.
+//! Shows that two contenders are about equal, which is more than not finding a difference.
 
 use crate::Comparison;
 use crate::student::upper_p;
 
 /// The p value of two one-sided tests (Schuirmann, J. Pharmacokin. Biopharm. 15, 1987) that
-/// the ratio lies within 1/(1 + margin) and 1 + margin: at most α, and the two are
-/// equivalent at that margin, which must be stated with the result. A margin that is not
-/// positive shows nothing (1).
+/// the ratio lies between 1/(1 + margin) and 1 + margin. If it is at most α, the two are
+/// equivalent at that margin, which must be stated with the result. For a margin that is not
+/// positive it is 1.
 pub fn equivalence_p(comparison: &Comparison, margin: f64) -> f64 {
     if !margin.is_finite() || margin <= 0.0 {
         return 1.0;
@@ -16,7 +16,7 @@ pub fn equivalence_p(comparison: &Comparison, margin: f64) -> f64 {
     if comparison.standard_error == 0.0 {
         return if room > 0.0 { 0.0 } else { 1.0 };
     }
-    // The nearer bound decides; the farther one is rejected with it.
+    // The nearer bound decides: if it is rejected, so is the farther one.
     upper_p(room / comparison.standard_error, comparison.df)
 }
 

@@ -18,7 +18,7 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// What it becomes for the inverse ratio.
+    /// The interval of the inverse ratio.
     pub fn inverse(self) -> Interval {
         Interval { low: 1.0 / self.high, high: 1.0 / self.low }
     }
@@ -37,11 +37,12 @@ impl Interval {
 pub struct Estimate {
     /// The mean, in the unit of the figures.
     pub mean: f64,
-    /// Where the true mean lies with the confidence asked for; missing below two figures.
+    /// The interval that contains the true mean with the requested confidence; missing below two
+    /// figures.
     pub interval: Result<Interval, Missing>,
     /// Spread of single figures relative to the mean (0.05 is 5 %); missing below two.
     pub spread: Result<f64, Missing>,
-    /// Figures it rests on.
+    /// The number of figures.
     pub n: usize,
 }
 

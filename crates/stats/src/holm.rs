@@ -1,8 +1,8 @@
 //! Correction for many comparisons.
 
-/// Holm's adjusted p values, in the order given (Holm, Scand. J. Statist. 6, 1979): those
-/// at most α are significant with probability at most α that any of them is wrong, whatever
-/// their dependence. A NaN counts as 1.
+/// Holm's adjusted p values, in the order given (Holm, Scand. J. Statist. 6, 1979). Values of
+/// at most α are significant; the probability that any of them is wrong is at most α, however
+/// they depend on each other. A NaN counts as 1.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let family = p_values.len();
     let mut adjusted = vec![1.0; family];

@@ -1,6 +1,6 @@
 //! Why there is no figure.
 
-/// A figure that cannot be given, and why. Shown in its place.
+/// Why a figure cannot be given. Shown in its place.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Missing {
     /// An interval or a test needs more repeats.
@@ -8,16 +8,16 @@ pub enum Missing {
     TooFew {
         /// Usable figures (for a paired comparison: blocks that both have).
         have: usize,
-        /// The least that would do.
+        /// The least number that is enough.
         need: usize,
     },
-    /// A ratio or a logarithm of nothing.
+    /// A figure of 0 or less has no ratio and no logarithm.
     #[error("a figure is 0 or less")]
     NotPositive {
         /// The first such figure.
         value: f64,
     },
-    /// NaN or infinite: a defect of whoever supplied it.
+    /// NaN or infinite: a defect of the code that supplied it.
     #[error("a figure is not a finite number")]
     NotFinite,
 }

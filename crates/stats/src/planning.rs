@@ -1,4 +1,4 @@
-//! What a plan can decide, before it is run.
+//! Computes before a run what its plan can decide.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Plan {
     pub spread: f64,
     /// Error rate for the whole table.
     pub alpha: f64,
-    /// Probability with which a difference is to be found.
+    /// The probability with which a difference is to be found (the power).
     pub power: f64,
 }
 
@@ -47,8 +47,8 @@ impl Plan {
         self.contenders * self.contenders.saturating_sub(1) / 2
     }
 
-    /// Probability that a difference (0.1: one takes 1.1 times as long) between two
-    /// contenders is found, at the strictest step of Holm's procedure: the others may be
+    /// The probability that a difference (0.1: one takes 1.1 times as long) between two
+    /// contenders is found, at the strictest step of Holm's procedure, since all others may be
     /// equal.
     pub fn power_for(&self, difference: f64) -> f64 {
         if self.undecidable().is_some() {
@@ -67,7 +67,7 @@ impl Plan {
     /// the plan's power.
     ///
     /// # Errors
-    /// When the plan decides nothing whatever the difference.
+    /// When the plan cannot find a difference of any size.
     pub fn smallest_difference(&self) -> Result<f64, Undecidable> {
         if let Some(reason) = self.undecidable() {
             return Err(reason);
@@ -87,9 +87,9 @@ impl Plan {
         Ok(high.exp_m1())
     }
 
-    /// Repeats needed to find a difference with the plan's power; `repeats` is not looked
-    /// at. `None` where nothing is compared, the difference is not positive, or it would
-    /// take more than 100,000.
+    /// Repeats needed to find a difference with the plan's power; the plan's own `repeats` is
+    /// ignored. `None` if nothing is compared, the difference is not positive, or it would take
+    /// more than 100,000.
     pub fn repeats_for(&self, difference: f64) -> Option<usize> {
         if self.contenders < 2 || difference <= 0.0 {
             return None;
@@ -128,7 +128,7 @@ impl Plan {
 }
 
 /// `with 5 repeats of 5 contenders, differences of 9 % or more will be found (at a spread of
-/// 2 %)`: what a person is told before a run.
+/// 2 %)`: shown to the user before a run.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.smallest_difference() {
@@ -153,7 +153,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A factor above 1, rounded up: tenths below ten, else whole; beyond a thousand nobody cares.
+/// A factor above 1, rounded up: tenths below ten, else whole; capped beyond a thousand.
 fn times(factor: f64) -> String {
     if factor > 1000.0 {
         "1000".to_owned()
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_is_told() {
+    fn the_words_shown_before_a_run() {
         assert_eq!(
             Plan::new(5, 5, 0.02).to_string(),
             "with 5 repeats of 5 contenders, differences of 10 % or more will be found (in 80 \

@@ -1,4 +1,4 @@
-//! Ranks that share where contenders cannot be told apart.
+//! Rank intervals: contenders that cannot be told apart share ranks.
 
 /// The ranks a contender may hold, 1 the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct RankInterval {
 
 /// Rank intervals of `count` contenders from the ordered pairs (better, worse) that were
 /// separated. With family-wise control over all pairs they cover all true ranks at once
-/// (Mogstad et al., Rev. Econ. Stud. 91, 2024). Pairs naming others are ignored.
+/// (Mogstad et al., Rev. Econ. Stud. 91, 2024). Pairs with an index beyond `count` are ignored.
 pub fn rank_intervals(count: usize, separated: &[(usize, usize)]) -> Vec<RankInterval> {
     let mut ranks = vec![RankInterval { best: 1, worst: count }; count];
     for (better, worse) in separated {
@@ -23,7 +23,7 @@ pub fn rank_intervals(count: usize, separated: &[(usize, usize)]) -> Vec<RankInt
     ranks
 }
 
-/// `2`, or `2–4` where it is not settled.
+/// `2`, or `2–4` if several ranks are possible.
 impl std::fmt::Display for RankInterval {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.best == self.worst {

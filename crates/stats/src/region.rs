@@ -1,4 +1,4 @@
-//! Whether something estimated lies in a region: the question behind every claim.
+//! Decides whether an estimated quantity lies in a region: the question behind every claim.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
@@ -9,7 +9,7 @@ use crate::missing::{Missing, at_least, logs};
 use crate::student::{two_sided_p, two_sided_quantile};
 use crate::{Comparison, Observation};
 
-/// An estimate with what is known of its error.
+/// An estimate and the distribution of its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Estimated {
     /// A mean, or a difference of means, with Student's t.
@@ -106,7 +106,7 @@ impl Estimated {
         Ok(Estimated::Mean { value, standard_error: squares.sqrt(), df })
     }
 
-    /// How many times the relative spread of a is that of b, as a logarithm.
+    /// The logarithm of the ratio of a's relative spread to b's.
     ///
     /// # Errors
     /// With fewer than two figures on a side, figures that are not positive, or a side that
@@ -121,8 +121,8 @@ impl Estimated {
         Ok(Estimated::Spread { log_ratio, df_a: (a.len() - 1) as f64, df_b: (b.len() - 1) as f64 })
     }
 
-    /// A mean of `n` figures, too few to show how they vary, with `times` the spread of the `of`
-    /// figures that `other` rests on. `None` where `other` is no mean, or a number of figures is 0.
+    /// A mean of `n` figures that are too few to show a spread: theirs is assumed to be `times`
+    /// that of the `of` figures behind `other`. `None` if `other` is not a mean, or if `n` or `of` is 0.
     pub fn with_spread_of(
         mean: f64,
         n: usize,
@@ -153,7 +153,7 @@ impl Estimated {
         }
     }
 
-    /// Where the true value lies with this confidence.
+    /// The interval that contains the true value with this confidence.
     pub fn interval(&self, confidence: f64) -> Interval {
         match *self {
             Estimated::Mean { value, standard_error: 0.0, .. } => {
@@ -168,7 +168,7 @@ impl Estimated {
                     Ok(f) if tail > 0.0 => -f.inverse_cdf(tail).ln() / 2.0,
                     _ => f64::INFINITY,
                 };
-                // The lower tail of the inverse ratio is the upper one of the ratio.
+                // The lower tail of the inverse ratio is the upper tail of the ratio.
                 Interval {
                     low: log_ratio - quantile(df_b, df_a),
                     high: log_ratio + quantile(df_a, df_b),
@@ -178,8 +178,8 @@ impl Estimated {
     }
 
     /// The smallest error rate at which the interval lies wholly inside `region` or wholly
-    /// outside: probability of an estimate at least this far from an end of the region if the
-    /// true value were there (two-sided), for the end that is harder to leave out.
+    /// outside: the probability of an estimate at least this far from an end of the region if the
+    /// true value were at that end (two-sided), for the end that is harder to exclude.
     pub fn p(&self, region: Region) -> f64 {
         match *self {
             Estimated::Mean { value, standard_error, df } => {
@@ -196,28 +196,28 @@ impl Estimated {
                     let below = f.cdf((2.0 * (log_ratio - end)).exp());
                     2.0 * below.min(1.0 - below)
                 };
-                // F leans to one side: the nearer end need not be the harder one.
+                // F is skewed: the nearer end need not be the harder one to exclude.
                 at(region.low).max(at(region.high)).clamp(0.0, 1.0)
             }
         }
     }
 }
 
-/// Mean and standard deviation; figures that differ by nothing but rounding do not vary.
+/// Mean and standard deviation; the deviation of figures that differ only by rounding is 0.
 fn varying(values: &[f64]) -> (f64, f64) {
     let (mean, deviation) = moments(values);
     (mean, beyond_rounding(deviation, mean))
 }
 
-/// What is nothing but rounding beside figures of this `size` is exactly nothing.
+/// Turns a value that is only a rounding error of figures of this `size` into exactly 0.
 fn beyond_rounding(value: f64, size: f64) -> f64 {
     if value.abs() < 1e-12 * size.abs().max(1.0) { 0.0 } else { value }
 }
 
-/// What is found about one of many questions.
+/// The decision on one of many questions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decision {
-    /// Inside, outside, or not to be told.
+    /// Whether the true value lies inside the region; `None` if that is not decided.
     pub inside: Option<bool>,
     /// The interval at the confidence of this question's step of Holm's procedure: it lies
     /// wholly inside or outside exactly when the question is decided.

@@ -1,7 +1,7 @@
 //! The error rate over several looks at a growing number of repeats.
 
-/// The share of `alpha` that belongs to a look, the first being 0: a half, a quarter and so
-/// on. However many looks there are, the shares add up to less than `alpha`.
+/// The share of `alpha` for a look, counted from 0: a half, a quarter and so on. However many
+/// looks there are, the shares add up to less than `alpha`.
 pub fn share_of_look(alpha: f64, look: usize) -> f64 {
     alpha * 0.5f64.powi(i32::try_from(look).unwrap_or(i32::MAX).saturating_add(1))
 }

@@ -1,14 +1,14 @@
-//! Repeating until an interval is narrow enough.
+//! Decides whether to repeat until an interval is narrow enough.
 
 use crate::{Interval, Missing, geometric_mean};
 
-/// Go on until the interval is at most this wide: a sequential fixed-width rule (Chow and
-/// Robbins, Ann. Math. Statist. 36, 1965). Looking again after every repeat makes it stop
-/// at luckily small spreads, which a least number of repeats keeps in bounds: with 8 the
+/// Repeats until the interval is at most this wide: a sequential fixed-width rule (Chow and
+/// Robbins, Ann. Math. Statist. 36, 1965). Since it looks again after every repeat, it tends to
+/// stop at spreads that are small by chance; a minimum number of repeats limits this: with 8 the
 /// final 95 % interval covers 92 to 94 % (`tests/simulation/coverage.rs`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FixedWidth {
-    /// Half the width allowed, relative to the mean: 0.02 is ±2 %.
+    /// Half of the allowed width, relative to the mean: 0.02 is ±2 %.
     pub half_width: f64,
     /// Confidence of the interval.
     pub confidence: f64,
@@ -25,10 +25,10 @@ pub enum Next {
     Enough(Interval),
     /// More is needed.
     GoOn {
-        /// Further repeats this will take if the spread stays as it is, within the limit.
+        /// How many more this will take if the spread stays the same, within the limit.
         further: usize,
     },
-    /// The limit is reached and the interval still too wide.
+    /// The limit is reached and the interval is still too wide.
     GiveUp(Interval),
 }
 
@@ -41,7 +41,7 @@ impl FixedWidth {
     /// What to do after these figures: one contender's, or the ratios of two by block.
     ///
     /// # Errors
-    /// With figures that are not positive and finite. Too few figures are no error: go on.
+    /// With figures that are not positive and finite. Too few figures are not an error: go on.
     pub fn next(&self, values: &[f64]) -> Result<Next, Missing> {
         let repeats_min = self.repeats_min.max(2);
         let have = values.len();
@@ -61,7 +61,7 @@ impl FixedWidth {
         if have >= self.repeats_max {
             return Ok(Next::GiveUp(interval));
         }
-        // The width falls with the root of the number of repeats.
+        // The width falls with the square root of the number of repeats.
         let needed = have as f64 * (half / allowed).powi(2);
         let needed = needed.ceil().min(self.repeats_max as f64) as usize;
         let further = needed.max(repeats_min).min(self.repeats_max);

@@ -5,7 +5,7 @@ use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-/// The t that a central t variable stays within, on both sides, with probability
+/// The t for which a central t variable lies between −t and t with probability
 /// `confidence`. Infinite where `confidence` is 1 or the degrees of freedom are not positive.
 pub(crate) fn two_sided_quantile(confidence: f64, df: f64) -> f64 {
     let tail = (1.0 - confidence) / 2.0;
@@ -45,7 +45,7 @@ pub(crate) fn two_sided_power(critical: f64, non_centrality: f64, df: f64) -> f6
     let rejected = |u: f64| {
         normal_cdf(non_centrality - critical * u) + normal_cdf(-non_centrality - critical * u)
     };
-    // Beyond these the density, or the probability of rejection, is nothing.
+    // Beyond these the density, or the probability of rejection, is negligible.
     let density_end = 1.0 + 9.0 / (2.0 * df).sqrt();
     let upper = density_end.min((non_centrality.abs() + 9.0) / critical.max(f64::MIN_POSITIVE));
     let step = upper / STEPS as f64;
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn power_without_a_difference_is_the_error_rate() {
-        // Down to what many contenders leave for each pair.
+        // Down to the error rate that remains for each pair of many contenders.
         for (error, df) in [0.05, 1e-3, 1e-5]
             .into_iter()
             .flat_map(|error| [1.0, 2.0, 9.0, 100.0].map(|df| (error, df)))

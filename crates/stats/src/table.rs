@@ -7,7 +7,7 @@ use crate::{
     arithmetic_mean, equivalence_p, geometric_mean, paired, rank_intervals, welch,
 };
 
-/// Which figures are good.
+/// Which figures are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     /// Small ones: times, latencies.
@@ -19,7 +19,7 @@ pub enum Better {
 /// How a table is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Which figures are good.
+    /// Which figures are better.
     pub better: Better,
     /// How finely they are measured.
     pub resolution: Resolution,
@@ -47,17 +47,17 @@ impl Settings {
 /// Two contenders of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// Index of the one whose figure is divided.
+    /// Index of the contender in the numerator.
     pub a: usize,
-    /// Index of the one it is divided by.
+    /// Index of the contender in the denominator.
     pub b: usize,
-    /// a to b.
+    /// The ratio of a to b.
     pub comparison: Comparison,
     /// p after Holm's correction over the table.
     pub p_adjusted: f64,
     /// Interval of the ratio a to b at the confidence of this pair's step of Holm's
-    /// procedure: it leaves out 1 exactly when the pair is separated. Never below the
-    /// table's 1 − α for the pair taken alone.
+    /// procedure: it excludes 1 exactly when the pair is separated. The confidence is never below
+    /// the table's 1 − α.
     pub interval: Interval,
     /// Whether they differ, after correction.
     pub separated: bool,
@@ -86,7 +86,7 @@ pub struct Table {
     /// Each contender's ranks; `None` where it has no figure. A contender that has figures
     /// but cannot be compared may hold any rank.
     pub ranks: Vec<Option<RankInterval>>,
-    /// The contender with the best mean; no statement that it is separated from others.
+    /// The contender with the best mean, whether or not it is separated from the others.
     pub best: Option<usize>,
 }
 
@@ -103,14 +103,15 @@ impl Table {
         self.ranks.iter().flatten().count()
     }
 
-    /// Whether `index` is among the best: nobody is shown to be better, and it is shown to
-    /// be better than somebody.
+    /// Whether `index` is among the best: no contender is shown to be better, and at least one is
+    /// shown to be worse.
     pub fn is_best(&self, index: usize) -> bool {
         let present = self.present();
         self.ranks[index].is_some_and(|rank| rank.best == 1 && rank.worst < present)
     }
 
-    /// Whether `index` is among the worst: it is shown to be worse than nobody's better.
+    /// Whether `index` is among the worst: no contender is shown to be worse, and at least one is
+    /// shown to be better.
     pub fn is_worst(&self, index: usize) -> bool {
         let present = self.present();
         self.ranks[index].is_some_and(|rank| rank.worst == present && rank.best > 1)
@@ -118,8 +119,8 @@ impl Table {
 }
 
 /// Compares every contender with every other: paired by block where they share at least
-/// two blocks, else as independent samples. What cannot be compared (one repeat, a figure
-/// of 0) has no pair and widens the ranks.
+/// two blocks, else as independent samples. Contenders that cannot be compared (one repeat, a
+/// figure of 0) have no pair, which widens the rank intervals.
 pub fn compare_all(series: &[Vec<Observation>], settings: &Settings) -> Table {
     let values: Vec<Vec<f64>> = series
         .iter()

@@ -9,7 +9,8 @@ pub struct Shipped {
     pub files: &'static [(&'static str, &'static str)],
 }
 
-/// The files of a folder below `studies/`; further files (a profile of its own) are named.
+/// The files of a folder below `studies/`; files beyond the usual three (machine profiles) are
+/// named.
 macro_rules! folder {
     ($name:literal $(, $further:literal)*) => {
         Shipped {

@@ -1,5 +1,5 @@
-//! Running a study: every planned run, then seeds in place of lost ones, then seeds for what
-//! is not decided. Where it runs is the session's matter; what is told goes to an observer.
+//! Runs a study: every planned run, then seeds that replace lost ones, then seeds for what is
+//! not decided. The session determines where it runs; events go to an observer.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use crate::{NamedWorkload, Part, PartRun, Study};
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// Seeds are added to what is not decided until no interval reaches farther than this
-    /// (0.02: 2 %) to either side; none are added where it is missing.
+    /// (0.02: 2 %) to either side; if it is `None`, no seeds are added.
     pub until: Option<f64>,
-    /// Seeds that every cell is to have, where that is more than it was planned with.
+    /// Number of seeds that every cell is to have, if that is more than it was planned with.
     pub seeds: Option<u32>,
-    /// The same under each assumption, where that is another number.
+    /// The same under each assumption, if that number differs.
     pub assumption_seeds: Option<u32>,
     /// Nothing begins after this time.
     pub budget: Option<Duration>,
@@ -29,16 +29,16 @@ pub struct Limits {
     pub destroy: Vec<PathBuf>,
 }
 
-/// What an execution tells while it goes on.
+/// An event of a running execution.
 #[derive(Debug)]
 pub enum Told<'a> {
     /// The trials of a run begin.
     Begins(&'a Request),
-    /// What the runner says of a run.
+    /// An event of the runner.
     Run(RunEvent<'a>),
     /// The trials of that run have ended.
     Ends,
-    /// A run cannot be begun; the others go on.
+    /// A run cannot be started; the others continue.
     LeftOut(&'a Request, &'a SessionError),
     /// Trials were added.
     Added(usize, Added),
@@ -47,7 +47,7 @@ pub enum Told<'a> {
 /// Why trials were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// Others gave no figure.
+    /// Lost trials are replaced: they gave no figure.
     InPlaceOfLost,
     /// More seeds were asked for than it was planned with.
     AskedFor,
@@ -62,23 +62,23 @@ pub enum ExecutionEnd {
     Complete,
     /// The budget was spent first.
     Budget,
-    /// It was told to stop.
+    /// It was asked to stop.
     Stopped,
 }
 
-/// Hands the trials of a run to others: the nodes of a cluster.
+/// Hands the trials of a run to the nodes of a cluster.
 pub trait Spreading {
-    /// The run, to be executed by them where that was asked for, now or when it was begun.
+    /// Hands over the run, if that was requested now or when the run was started.
     ///
     /// # Errors
-    /// When they cannot take it.
+    /// When the nodes cannot take it.
     fn over(&self, prepared: Prepared, run: &str) -> Result<Prepared, SessionError>;
 
-    /// A run is complete: what they were given of it is no longer needed.
+    /// A run is complete: the nodes no longer need their files of it.
     fn done(&self, run: &str);
 }
 
-/// Receives what is told.
+/// Receives the events.
 pub type Observer<'o> = &'o mut (dyn FnMut(Told<'_>) + Send);
 
 /// One execution of a study, which may take several sessions of work.
@@ -93,23 +93,23 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// An execution whose runs have `key` in common; its budget begins now.
+    /// An execution whose runs share `key`; its budget begins now.
     pub fn new(study: &'a Study, key: &str, limits: Limits) -> Execution<'a> {
         let (key, began) = (key.to_owned(), Instant::now());
         Execution { study, key, limits, spreading: None, began, trials_done: 0 }
     }
 
-    /// The same, with its trials handed to others.
+    /// The same, with its trials handed to the nodes of a cluster.
     #[must_use]
     pub fn spread(self, spreading: &'a dyn Spreading) -> Execution<'a> {
         Execution { spreading: Some(spreading), ..self }
     }
 
-    /// Puts planned runs into the store, but for those that are there already. What cannot be
-    /// begun is left out and told.
+    /// Puts planned runs into the store, except those that are there already. A run that cannot be
+    /// started is left out and reported.
     ///
     /// # Errors
-    /// When nothing can be begun: with the last reason.
+    /// When no run can be started: with the last reason.
     pub fn create(
         &self,
         session: &mut Session<'_>,
@@ -143,7 +143,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Runs what is in the store, then what turns out to be needed.
+    /// Runs what is in the store, then the seeds that turn out to be needed.
     ///
     /// # Errors
     /// When the store or a testbed cannot be used. What was finished is in the store.
@@ -157,7 +157,7 @@ impl<'a> Execution<'a> {
             if ended != ExecutionEnd::Complete {
                 return Ok(ended);
             }
-            // Lost trials first: whether something is decided is asked of whole results.
+            // Lost trials first: whether something is decided depends on complete results.
             let mut whys = [Added::InPlaceOfLost, Added::AskedFor, Added::ToDecide].into_iter();
             let added = whys.try_for_each(|why| match self.add(session, why, observer) {
                 Ok(0) => ControlFlow::Continue(()),
@@ -217,7 +217,7 @@ impl<'a> Execution<'a> {
         Some(self.limits.budget?.saturating_sub(self.began.elapsed()))
     }
 
-    /// How many trials the rest of the budget has room for, as long as those so far took.
+    /// How many trials fit into the rest of the budget if they take as long as those so far.
     fn trials_that_fit(&self) -> usize {
         match self.time_left() {
             Some(left) if self.trials_done > 0 => {
@@ -271,7 +271,7 @@ impl<'a> Execution<'a> {
         Ok(added)
     }
 
-    /// All cells of a run, with the seeds that were asked for.
+    /// All cells of a run, with the requested number of seeds.
     fn asked_for(&self, runs: &[PartRun], tag: &StudyTag, request: &Request) -> Vec<Need> {
         let under = self.limits.assumption_seeds.filter(|_| tag.assumption.is_some());
         let wanted = under.or(self.limits.seeds);

@@ -1,9 +1,9 @@
 //! Studies as data. A study is a folder of three files: `study.toml` (what was asked, on
 //! what machine, contenders × workloads), `published.toml` (the tables as they were
 //! published) and `claims.toml` (what their author concluded, in a language that can be
-//! tested). [`load()`] reads and checks all three and tells everything that is wrong at once.
+//! tested). [`load()`] reads and checks all three and reports everything that is wrong at once.
 //!
-//! [`Execution`] runs one with a session of the runner. Nothing here prints.
+//! [`Execution`] runs a study with a session of the runner. Nothing here prints.
 #![forbid(unsafe_code)]
 
 mod assemble;

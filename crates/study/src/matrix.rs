@@ -1,4 +1,4 @@
-//! From a study to what the runner is asked for: one request for each part and assumption.
+//! Turns a study into requests to the runner: one for each part and assumption.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,31 @@ use workload::{Parameters, Seed};
 use crate::problem::suggest;
 use crate::{Assumption, Part, Study};
 
-/// What is asked for beyond what the study says.
+/// The options of a command that override the study's own settings.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// Shares of the published size; the study's own scale where there is none.
     pub sizes: Vec<f64>,
-    /// Another number of seeds.
+    /// Number of seeds, instead of the study's.
     pub seeds: Option<u32>,
-    /// Another number under each assumption.
+    /// Number of seeds under each assumption, if it differs.
     pub assumption_seeds: Option<u32>,
-    /// Every seed derives from it.
+    /// The seed that all others derive from.
     pub seed: u64,
-    /// Names of parts, contenders, workloads and assumptions: nothing else runs. Where a
-    /// kind is not named, all of it does.
+    /// Names of parts, contenders, workloads and assumptions: nothing else runs. Of a kind that is
+    /// not named, everything runs.
     pub only: Vec<String>,
     /// Whether assumptions are tried.
     pub assumptions: bool,
-    /// When a trial is given up.
+    /// How long a trial may take before it is given up.
     pub timeout: Nanos,
 }
 
-/// One run of the store to be made.
+/// A run that is to be created in the store.
 #[derive(Debug, Clone)]
 pub struct Planned {
-    /// What is asked of the runner: the whole part, so that disks have the same size
-    /// whatever is left out.
+    /// The request to the runner: the whole part, so that disks have the same size no matter what
+    /// is left out.
     pub request: Request,
     contenders: Vec<String>,
     /// The workloads to run: for a sequence those up to the last one wanted.
@@ -53,7 +53,7 @@ impl Planned {
         self.workloads.iter().map(|(name, _)| name.as_str())
     }
 
-    /// What is left of a plan of the whole part.
+    /// Reduces a plan of the whole part to what runs.
     pub fn trimmed(&self, trials: Vec<TrialSpec>) -> Vec<TrialSpec> {
         let wanted = |name: &str, parameters: &Parameters| {
             self.workloads.iter().any(|(known, values)| known == name && values == parameters)
@@ -77,10 +77,10 @@ impl Planned {
 pub type Place<'a> =
     dyn Fn(&Part, &BTreeMap<String, String>) -> Result<TestbedRequest, String> + 'a;
 
-/// Every run of a study. `place` says where a part runs under an assumption.
+/// Every run of a study. `place` gives the testbed on which a part runs under an assumption.
 ///
 /// # Errors
-/// When `place` has no answer, or `only` names something that does not exist, or leaves nothing over.
+/// When `place` fails, or `only` names something that does not exist, or leaves nothing to run.
 pub fn matrix(
     study: &Study,
     named: &str,
@@ -91,7 +91,7 @@ pub fn matrix(
     let only = Only::of(study, &wishes.only)?;
     let mut sizes: Vec<Option<f64>> = Vec::new();
     for size in &wishes.sizes {
-        // The study's own scale is the study's own size, however it was asked for.
+        // A requested size that equals the study's own scale is the study's own size.
         let own = |part: &Part| study.scale_of(part, Some(*size)) == study.scale_of(part, None);
         let size = (!study.parts.iter().all(own)).then_some(*size);
         if !sizes.contains(&size) {
@@ -139,7 +139,7 @@ fn of_part(
         .filter(|name| only.contenders.takes(name))
         .collect();
     let scale = study.scale_of(part, tag.size);
-    // A part's size has room for its own scale.
+    // A part's `size` has room for its own scale; at a larger scale it is only the minimum.
     let larger = scale > study.scale_of(part, None);
     let workloads = wanted_workloads(part, &only.workloads, scale)?;
     if contenders.is_empty() || workloads.is_empty() {
@@ -178,7 +178,7 @@ fn of_part(
     none.into_iter().chain(tried.into_iter().map(Some)).map(of).collect()
 }
 
-/// A part's contenders as an assumption has them.
+/// A part's contenders, those of the assumption in place of the part's own.
 fn contenders_of(part: &Part, assumption: Option<&Assumption>) -> Vec<Contender> {
     let made = |name: &str| {
         let changed = assumption.into_iter().flat_map(|it| &it.contenders);
@@ -213,7 +213,7 @@ fn wanted_workloads(
     Ok(found)
 }
 
-/// Names of one kind; none named is all of them.
+/// Names of one kind; if none is named, all are taken.
 #[derive(Default)]
 struct Names(Vec<String>);
 
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn assumptions_may_have_seeds_of_another_number() {
+    fn assumptions_may_have_another_number_of_seeds() {
         let repeats = |assumption_seeds| {
             let wishes =
                 Wishes { assumptions: true, seeds: Some(4), assumption_seeds, ..Wishes::default() };
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assumption_s_contender_stands_in_place_of_the_one_of_its_name() {
+    fn an_assumption_s_contender_replaces_the_one_of_its_name() {
         let wishes = Wishes { assumptions: true, ..Wishes::default() };
         let plan = planned("video-2011", &wishes);
         let of = |assumption: Option<&str>| {
@@ -321,12 +321,12 @@ mod tests {
             let contenders = &plan.iter().find(tag).unwrap().request.contenders;
             contenders.iter().map(|it| (it.name.clone(), it.options.clone())).collect::<Vec<_>>()
         };
-        let (own, told) = (of(None), of(Some("told-geometry")));
+        let (own, assumed) = (of(None), of(Some("told-geometry")));
         let changed: Vec<&str> = own
             .iter()
-            .zip(&told)
-            .inspect(|(own, told)| assert_eq!(own.0, told.0))
-            .filter(|(own, told)| own.1 != told.1)
+            .zip(&assumed)
+            .inspect(|(own, assumed)| assert_eq!(own.0, assumed.0))
+            .filter(|(own, assumed)| own.1 != assumed.1)
             .map(|(own, _)| own.0.as_str())
             .collect();
         assert_eq!(changed, ["ext4", "ext4nb", "xfs"]);

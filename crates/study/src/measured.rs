@@ -147,7 +147,7 @@ fn answered(atom: &Atom, blank: Answer, of: &Found, decision: &Decision) -> Answ
 fn takes(atom: &Atom, found: &Found, decision: &Decision) -> String {
     let (low, high) = (decision.interval.low, decision.interval.high);
     let (half, distance) = ((high - low) / 2.0, atom.region.distance(found.estimated.value()));
-    // The width falls with the root of the number of seeds.
+    // The width falls with the square root of the number of seeds.
     let n = found.n as f64;
     let seeds = (n * (half / distance).powi(2)).ceil().max(n + 1.0);
     let apart = low.abs().max(high.abs()).exp_m1() * 100.0;

@@ -24,7 +24,7 @@ pub struct Study {
     pub date: String,
     /// Where.
     pub published: String,
-    /// What was asked, one sentence.
+    /// The question it asks, in one sentence.
     pub question: String,
     /// What was done.
     pub summary: String,
@@ -32,26 +32,25 @@ pub struct Study {
     pub machine: String,
     /// What the original got wrong, and how that is known.
     pub flaws: Vec<String>,
-    /// The scale it is run at where none is given: a trial run.
+    /// The scale of a run if none is given: small, for a first try.
     pub scale: f64,
     /// Sizes worth running, as shares of the published one, the smallest first.
     pub sizes: Vec<f64>,
-    /// A sentence of the study's author on whether to believe the page; empty where there is
-    /// none.
+    /// A sentence by the study's author on whether to believe the page; empty if there is none.
     pub believe: String,
-    /// Why not at full size; empty where it is.
+    /// Why it is not run at full size; empty if it is.
     pub scale_reason: String,
-    /// Seeds of each cell where none are given.
+    /// Number of seeds for each cell if none is given.
     pub seeds: u32,
     /// Contenders × workloads, each on one machine.
     pub parts: Vec<Part>,
-    /// What was assumed, and what it is changed to.
+    /// Other machines, on which the verdicts should be the same.
     pub assumptions: Vec<Assumption>,
     /// The published tables.
     pub tables: Vec<Published>,
     /// What was concluded.
     pub claims: Vec<Claim>,
-    /// Sets this text apart from any other.
+    /// Digest of the study's files, explanations left out.
     pub digest: String,
 }
 
@@ -75,23 +74,23 @@ pub struct Part {
     pub size: Option<Bytes>,
     /// Scale of this part where it is not the study's.
     pub scale: Option<f64>,
-    /// The scale at which it is as large as what was published.
+    /// The scale at which it is as large as the published test.
     pub published_scale: f64,
     /// Whether all workloads run one after the other on one filesystem.
     pub sequence: bool,
-    /// Who competes.
+    /// Its contenders.
     pub contenders: Vec<NamedContender>,
-    /// What is done.
+    /// Its workloads.
     pub workloads: Vec<NamedWorkload>,
-    /// Contenders of the original that cannot be had.
+    /// Contenders of the original that are not available.
     pub absent: Vec<Absent>,
-    /// Names of contenders and of workloads as written, those that are wrong among them: a
-    /// mistake in one is told once.
+    /// Names of contenders and of workloads as written, including wrong ones, so that a mistake in
+    /// one is reported only once.
     #[serde(skip)]
     pub(crate) written: [Vec<String>; 2],
 }
 
-/// A contender as written.
+/// A contender as written in the study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NamedContender {
     /// As on the command line.
@@ -114,7 +113,7 @@ pub struct NamedWorkload {
     pub parameters: Parameters,
 }
 
-/// A contender that cannot be had.
+/// A contender that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Absent {
     /// Its name in the tables.
@@ -134,7 +133,7 @@ pub struct Assumption {
     pub parts: Vec<String>,
     /// Values of the part's machine profile that differ, by their keys with dots.
     pub changes: BTreeMap<String, String>,
-    /// Contenders that are made otherwise, each in place of the one of its name.
+    /// Contenders with other options, each of which replaces the part's contender of that name.
     pub contenders: Vec<NamedContender>,
 }
 
@@ -218,22 +217,22 @@ pub struct Claim {
     pub text: String,
     /// How it is tested.
     pub test: Test,
-    /// What is odd about it by the page's own figures.
+    /// How the test reads the claim, and what is odd about it by the page's own figures.
     pub remark: Option<String>,
     /// Why the measurement agrees or differs.
     pub explanation: Option<String>,
-    /// Why it does not hold, where it does not.
+    /// Why it does not hold, if it does not.
     pub because: Option<Because>,
     /// Changes made after its results were known.
     pub revised: Vec<Revision>,
 }
 
-/// Why a claim does not hold where it was measured, with the evidence for it.
+/// Why a claim does not hold as measured, with the evidence for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Because {
     /// The kind of reason.
     pub cause: Cause,
-    /// What was seen that shows it.
+    /// The observation that shows it.
     pub evidence: String,
 }
 
@@ -241,7 +240,7 @@ pub struct Because {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The filesystem's code is another today.
+    /// The filesystem's code has changed since.
     CodeChanged,
     /// What limits this run is not what limited the page's.
     AnotherRegime,
@@ -265,7 +264,7 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// A change of a claim or its test after results were known.
+/// A change to a claim or its test after its results were known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Revision {
     /// When.
@@ -285,7 +284,7 @@ pub enum Test {
 }
 
 impl NamedWorkload {
-    /// Its parameters at a scale; nothing where a value is out of range there.
+    /// Its parameters at a scale; `None` if a value is out of range there.
     pub fn at_scale(&self, scale: f64) -> Option<Parameters> {
         let description = workload::find(&self.request.name)?.describe();
         Parameters::resolve(description, &self.request.parameters, scale).ok()
@@ -293,7 +292,8 @@ impl NamedWorkload {
 }
 
 impl Assumption {
-    /// What of the machine it changes, in words: `processor`, `array`, `processor and drive`.
+    /// Which parts of the machine it changes, in words: `processor`, `array`, `processor and
+    /// drive`.
     pub fn about(&self) -> String {
         let mut named: Vec<&str> = Vec::new();
         for key in self.changes.keys() {
@@ -340,7 +340,7 @@ impl Study {
         self.assumptions.iter().filter(move |it| it.parts.iter().any(|known| known == part))
     }
 
-    /// The scale of a part: that of the size asked for, else its own, else the study's.
+    /// The scale of a part: that of the requested size, else its own, else the study's.
     pub fn scale_of(&self, part: &Part, size: Option<f64>) -> f64 {
         let asked = size.map(|size| size * part.published_scale);
         asked.or(part.scale).unwrap_or(self.scale)

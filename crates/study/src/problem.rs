@@ -4,16 +4,16 @@ use std::fmt;
 
 pub(crate) use text::meant as suggest;
 
-/// One thing that is wrong, where, and what was probably meant.
+/// One mistake: where it is, and what was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file, as a path from where the study was named.
+    /// The file: its path as the study was named on the command line.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
     /// What is wrong.
     pub message: String,
-    /// What to write instead, if that can be said.
+    /// What to write instead, if known.
     pub suggestion: Option<String>,
 }
 

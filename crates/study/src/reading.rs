@@ -1,5 +1,5 @@
-//! TOML with places: every value knows its line, and whatever is wrong is noted and reading
-//! goes on, so that all problems of a file are told at once.
+//! Reads TOML with line numbers: every value knows its line, and a problem is noted without ending
+//! the reading, so that all problems of a file are reported at once.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Problem, suggest};
 
-/// A value and where it stands.
+/// A value and its position in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Located<T> {
     pub(crate) value: T,
@@ -58,7 +58,7 @@ impl<'t> Reading<'t> {
         });
     }
 
-    /// What was noted, in the order of the file.
+    /// The problems noted, in the order of the file.
     pub(crate) fn into_problems(self) -> Vec<Problem> {
         let mut problems = self.problems.into_inner();
         problems.sort_by_key(|problem| problem.line);
@@ -127,7 +127,7 @@ impl<'r, 't> Keys<'r, 't> {
         self.needed(key).and_then(|value| self.as_text(key, value))
     }
 
-    /// A text that must be there, for where only its value is of interest.
+    /// A text that must be there, without its position.
     pub(crate) fn plain(&self, key: &str) -> String {
         self.text(key).map_or(String::new(), |text| text.value.trim().to_owned())
     }
@@ -163,7 +163,7 @@ impl<'r, 't> Keys<'r, 't> {
         None
     }
 
-    /// The elements of an array; nothing where it is left out.
+    /// The elements of an array; none if it is left out.
     pub(crate) fn list(&self, key: &str) -> &'r [Spanned<DeValue<'t>>] {
         let Some(value) = self.get(key) else { return &[] };
         match value.get_ref().as_array() {
@@ -225,7 +225,7 @@ impl<'r, 't> Keys<'r, 't> {
         }
     }
 
-    /// Notes a name that was given before.
+    /// Notes a problem if the name was already used.
     pub(crate) fn unique(&self, seen: &mut Vec<String>, name: &Located<String>, kind: &str) {
         if seen.contains(&name.value) {
             let message = format!("there is another {kind} `{}`", name.value);
@@ -246,7 +246,7 @@ pub(crate) fn number(value: &DeValue<'_>) -> Option<f64> {
     }
 }
 
-/// Every value of a table by its keys with dots between them.
+/// Every value of a table, by its keys joined with dots.
 pub(crate) fn dotted(prefix: &str, table: &DeTable<'_>, found: &mut BTreeMap<String, String>) {
     for (key, value) in table {
         let key = format!("{prefix}{}", key.get_ref());

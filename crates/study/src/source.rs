@@ -44,7 +44,7 @@ pub enum SourceError {
     },
 }
 
-/// What sets a text apart from any other: sixteen hexadecimal digits.
+/// Digest of a text: sixteen hexadecimal digits.
 pub fn digest(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
@@ -86,7 +86,7 @@ impl Source {
         for name in FILES {
             files.push((name.to_owned(), read(path.join(name))?));
         }
-        // Machine profiles lie beside them.
+        // Machine profiles are in the same folder.
         let failed = |error| SourceError::Read { path: path.to_owned(), error };
         let mut beside: Vec<PathBuf> = Vec::new();
         for entry in std::fs::read_dir(path).map_err(failed)? {
@@ -115,8 +115,8 @@ impl Source {
         self.files.iter().any(|(known, _)| known == name)
     }
 
-    /// What sets this text apart from any other: sixteen hexadecimal digits over all files.
-    /// Explanations do not count: they are written when a study has been run.
+    /// Digest of all files: sixteen hexadecimal digits. It leaves out explanations, which are
+    /// written after a study has been run.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         for (name, text) in &self.files {
@@ -133,13 +133,13 @@ impl Source {
     }
 }
 
-/// The claims alone; the text as it is where it cannot be read.
+/// The claims without what is written after a run; the text as it is if it is not TOML.
 fn without_explanations(text: &str) -> String {
     let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
     let claims = table.get_mut("claim").and_then(toml::Value::as_array_mut);
     for claim in claims.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
-        for told_afterwards in ["explanation", "because", "revised"] {
-            claim.remove(told_afterwards);
+        for written_afterwards in ["explanation", "because", "revised"] {
+            claim.remove(written_afterwards);
         }
     }
     table.to_string()

@@ -1,4 +1,4 @@
-//! Units of published tables, and what they are of what is measured.
+//! Units of published tables, and how measured figures are converted to them.
 
 use std::fmt;
 
@@ -26,13 +26,13 @@ pub enum RowUnit {
     /// 2¹⁰ bytes a second
     #[serde(rename = "KiB/s")]
     Kibibytes,
-    /// Things a second
+    /// Operations a second
     #[serde(rename = "/s")]
     PerSecond,
     /// Reads and writes a second
     #[serde(rename = "io/s")]
     IoPerSecond,
-    /// A number without one
+    /// A number without a unit
     #[serde(rename = "")]
     Plain,
 }
@@ -51,7 +51,7 @@ impl RowUnit {
         RowUnit::Plain,
     ];
 
-    /// As written.
+    /// As written in `published.toml`.
     pub fn word(self) -> &'static str {
         match self {
             RowUnit::Seconds => "s",
@@ -66,12 +66,12 @@ impl RowUnit {
         }
     }
 
-    /// The unit written so.
+    /// The unit that is written like this.
     pub fn parse(text: &str) -> Option<RowUnit> {
         RowUnit::ALL.into_iter().find(|unit| unit.word() == text)
     }
 
-    /// What one of `measured` is in this unit; `None` where they measure different things.
+    /// How many of this unit one of `measured` is; `None` if they measure different quantities.
     pub fn of(self, measured: Unit) -> Option<f64> {
         Some(match (self, measured) {
             (RowUnit::Seconds, Unit::Seconds) => 1.0,
@@ -82,7 +82,7 @@ impl RowUnit {
             (RowUnit::Kibibytes, Unit::BytesPerSecond) => 1.0 / 1024.0,
             (RowUnit::PerSecond | RowUnit::IoPerSecond, Unit::PerSecond) => 1.0,
             (RowUnit::Plain, Unit::Count | Unit::Bytes) => 1.0,
-            // A figure of a workload's own says its unit in its name.
+            // A workload's own figure has its unit in its name.
             (_, Unit::Named) => 1.0,
             _ => return None,
         })
@@ -100,7 +100,7 @@ impl fmt::Display for RowUnit {
     }
 }
 
-/// Which figures are good.
+/// Which end of a row is the better one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]

@@ -73,7 +73,7 @@ fn because(keys: &Keys<'_, '_>) -> Option<Because> {
     let words = || Cause::ALL.iter().map(|(_, words)| *words);
     let found = Cause::ALL.iter().find(|(_, words)| *words == written.value);
     if found.is_none() {
-        let message = format!("`{}` is no cause", written.value);
+        let message = format!("`{}` is not a cause", written.value);
         keys.reading.note_with(written.at, message, suggest(&written.value, words()));
     }
     Some(Because { cause: found?.0, evidence })
@@ -92,7 +92,7 @@ fn revised(keys: &Keys<'_, '_>) -> Vec<Revision> {
             matches!(parts[..], [y, m, d] if digits(y, 4) && digits(m, 2) && digits(d, 2))
         };
         if let Some(date) = date.as_ref().filter(|date| !sound(&date.value)) {
-            let message = format!("`{}` is no date", date.value);
+            let message = format!("`{}` is not a date", date.value);
             let suggestion = "write year, month and day as in 2026-11-24".to_owned();
             keys.reading.note_with(date.at.clone(), message, Some(suggestion));
         }
@@ -123,7 +123,7 @@ fn check(reading: &Reading<'_>, study: &Study, written: &Located<String>, statem
         let Some((_, row)) = study.row(own) else { continue };
         if statement.assertion.ranks() && row.better == Direction::Neither {
             let suggestion = "say `better = \"lower\"` or \"higher\", or compare by `times`";
-            let message = format!("row `{own}` has no better end, so nothing ranks in it");
+            let message = format!("row `{own}` has no better end, so it cannot be ranked");
             note(message, Some(suggestion.to_owned()));
         }
         if let Some(unit) = statement.assertion.unit()

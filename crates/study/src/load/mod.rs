@@ -1,4 +1,4 @@
-//! From text to a study, with everything that is wrong with it.
+//! Reads a study from text and reports everything that is wrong with it.
 
 mod claims;
 mod part;

@@ -121,7 +121,7 @@ pub(super) fn read(
     }
 }
 
-/// A contender that is wrong keeps its name, so that the tables' columns are still known.
+/// A contender with a mistake keeps its name, so that the tables' columns are still known.
 pub(super) fn contender(
     keys: &Keys<'_, '_>,
     written: &Located<String>,

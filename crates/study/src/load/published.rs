@@ -148,7 +148,7 @@ fn cell(keys: &Keys<'_, '_>, value: &Spanned<DeValue<'_>>) -> Option<Cell> {
         return Some(Cell::Value(number));
     }
     let Some(text) = value.get_ref().as_str() else {
-        keys.reading.note(value.span(), "a value is a number, or a text for an odd cell");
+        keys.reading.note(value.span(), "a value is a number, or a text where there is no figure");
         return None;
     };
     let bound = |sign: char| text.strip_prefix(sign)?.trim().replace(',', "").parse().ok();
@@ -181,7 +181,7 @@ fn measured(keys: &Keys<'_, '_>, part: Option<&Part>, unit: Option<RowUnit>) -> 
         if why.is_none() {
             let suggestion =
                 "write `measure = { workload, phase, metric }` or `unmeasured = \"why\"`";
-            let message = "it is not said what is measured for this row";
+            let message = "the row does not say what is measured for it";
             reading.note_with(keys.at.clone(), message, Some(suggestion.to_owned()));
         }
         return Measured::Nothing(why.map(|why| why.value).unwrap_or_default());

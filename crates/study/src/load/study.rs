@@ -27,7 +27,7 @@ const KEYS: &[&str] = &[
 ];
 const ASSUMPTION: &[&str] = &["id", "text", "parts", "change", "contenders"];
 
-/// Seeds of each cell where the file does not say.
+/// Number of seeds for each cell if the file gives none.
 const SEEDS: u32 = 4;
 
 pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
@@ -128,14 +128,14 @@ fn assumption(
             None => keys.reading.note(value.span(), "`change` is a table of a profile's keys"),
             Some(table) => {
                 dotted("", table, &mut changes);
-                // Parts that share a profile share what is wrong with the change.
-                let mut told = Vec::new();
+                // Parts that share a profile have the same error: report it once.
+                let mut reported = Vec::new();
                 for part in study.parts.iter().filter(|part| parts.contains(&part.id)) {
                     if let Ok(profile) = part::profile(source, &part.profile)
                         && let Err(error) = profile.with(&changes)
-                        && !told.contains(&error.to_string())
+                        && !reported.contains(&error.to_string())
                     {
-                        told.push(error.to_string());
+                        reported.push(error.to_string());
                         keys.reading.note(value.span(), error.to_string());
                     }
                 }
@@ -147,7 +147,7 @@ fn assumption(
     Assumption { id, text: keys.plain("text"), parts, changes, contenders }
 }
 
-/// Contenders that an assumption makes otherwise; each must be one of a part it concerns.
+/// Contenders that an assumption replaces; each must be one of a part it concerns.
 fn contenders(keys: &Keys<'_, '_>, study: &Study, parts: &[String]) -> Vec<NamedContender> {
     let concerned = study.parts.iter().filter(|part| parts.contains(&part.id));
     let known: Vec<&str> =

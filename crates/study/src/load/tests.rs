@@ -1,4 +1,4 @@
-//! A small sound study, and everything that can be wrong with one.
+//! A small correct study, and the mistakes that a study can contain.
 
 use crate::{Cause, Cell, Measured, Source, Study, load};
 
@@ -81,7 +81,7 @@ fn loaded(change: &[(&str, &str)]) -> Result<Study, Vec<String>> {
 }
 
 #[test]
-fn a_sound_study_is_read_whole() {
+fn a_correct_study_is_read_completely() {
     let study = loaded(&[]).unwrap();
     assert_eq!(study.seeds, 4, "the default");
     assert_eq!(study.sizes, [0.1, 1.0]);
@@ -96,7 +96,7 @@ fn a_sound_study_is_read_whole() {
 }
 
 #[test]
-fn an_assumption_makes_a_contender_otherwise() {
+fn an_assumption_replaces_a_contender() {
     let told = "contenders = [\"old=ext3@2004:dir_index=on\"]\nchange = {";
     let study = loaded(&[("change = {", told)]).unwrap();
     let assumption = &study.assumptions[0];
@@ -112,7 +112,7 @@ fn an_assumption_makes_a_contender_otherwise() {
     assert!(neither[0].contains("needs `change` or `contenders`"), "{neither:?}");
 }
 
-/// One thing changed: one problem, in this file and line, saying this.
+/// Each single change makes one problem, in this file and line, with these words.
 #[test]
 fn each_error_names_file_line_and_what_to_write() {
     let cases: &[(&str, &str, &str, &[&str])] = &[
@@ -135,10 +135,10 @@ fn each_error_names_file_line_and_what_to_write() {
         ("\"io: fast", "\"oi: fast", "claims.toml:5:", &["there is no row `oi`", "io"]),
         ("better than old", "faster than old", "claims.toml:5:", &["`faster` is not known"]),
         ("\"A2\"", "\"A1\"", "claims.toml:9:", &["another claim `A1`"]),
-        ("another regime", "no regime", "claims.toml:6:", &["is no cause", "another regime"]),
-        ("2026-11-24", "today", "claims.toml:7:", &["`today` is no date", "2026-11-24"]),
+        ("another regime", "no regime", "claims.toml:6:", &["is not a cause", "another regime"]),
+        ("2026-11-24", "today", "claims.toml:7:", &["`today` is not a date", "2026-11-24"]),
         ("[0.1, 1]", "[1, 0.1]", "study.toml:12:", &["each larger"]),
-        ("better = \"lower\"", "better = \"neither\"", "claims.toml:5:", &["nothing ranks"]),
+        ("better = \"lower\"", "better = \"neither\"", "claims.toml:5:", &["cannot be ranked"]),
     ];
     for (from, to, place, said) in cases {
         let problems = loaded(&[(from, to)]).unwrap_err();
@@ -150,7 +150,7 @@ fn each_error_names_file_line_and_what_to_write() {
 }
 
 #[test]
-fn all_problems_of_all_files_are_told_at_once() {
+fn all_problems_of_all_files_are_reported_at_once() {
     let problems = loaded(&[
         ("scsi-2004", "amiga"),
         ("question = ", "question = 7 #"),
@@ -160,7 +160,7 @@ fn all_problems_of_all_files_are_told_at_once() {
     .unwrap_err();
     let about = |file: &str| problems.iter().filter(|problem| problem.starts_with(file)).count();
     assert_eq!((about("study.toml"), about("published.toml"), about("claims.toml")), (2, 1, 2));
-    // What is wrong with a contender or a workload is not told again where it is named.
+    // A mistake in a contender or a workload is not reported again where it is named.
     let once = loaded(&[("ext3@2004", "ext5@2004"), ("maildir-write", "maildir")]).unwrap_err();
     assert_eq!(once.len(), 2, "{once:#?}");
     let broken = loaded(&[("[[table.row]]", "[[table.row]"), ("[[claim]]", "[claim")]).unwrap_err();

@@ -6,9 +6,9 @@
 //! ranking A, B, C                    best first, each better than the next
 //! A best [among B, C]                better than every other column, or than these
 //! A worst [among B, C]
-//! A better than B [by at least N %]  A's figure differs from B's by N % of B's, to the good
+//! A better than B [by at least N %]  A's figure is better than B's, by N % of B's or more
 //! A worse than B [by at least N %]
-//! A better beside B than in ROW      what A is to B is better than what it is to B in that row
+//! A better beside B than in ROW      the ratio of A to B is better than their ratio in that row
 //! A at least N times B               the figures themselves, whichever end is good
 //! A at most N times B
 //! A about N times B [within N %]     from N/(1 + w) to N·(1 + w); 25 % where not given
@@ -29,19 +29,19 @@ use serde::{Serialize, Serializer};
 pub use parse::StatementError;
 pub(crate) use parse::is_name;
 
-/// How far `about N times` reaches where it is not said.
+/// Default tolerance of `about N times`, in per cent.
 pub(crate) const WITHIN_TIMES: f64 = 25.0;
-/// How far `about equal` reaches.
+/// Default tolerance of `about equal`, in per cent.
 pub(crate) const WITHIN_EQUAL: f64 = 10.0;
-/// How far `saves` reaches.
+/// Default tolerance of `saves`, in per cent.
 pub(crate) const WITHIN_SAVES: f64 = 25.0;
 
 /// A statement that can be tested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// The rows in each of which it holds.
+    /// The rows; the assertion must hold in each of them.
     pub rows: Vec<String>,
-    /// What holds.
+    /// The assertion.
     pub assertion: Assertion,
 }
 
@@ -54,7 +54,7 @@ pub struct Figure {
     pub row: Option<String>,
 }
 
-/// What is said of some figures. Percentages are as written (20 for 20 %), `None` for the
+/// An assertion about some figures. Percentages are as written (20 for 20 %), `None` for the
 /// default.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the module's table says it")]
@@ -76,7 +76,7 @@ pub enum Assertion {
 }
 
 impl Assertion {
-    /// Every figure it speaks of.
+    /// Every figure it refers to.
     pub fn figures(&self) -> Vec<&Figure> {
         match self {
             Assertion::Ranking(figures) => figures.iter().collect(),
@@ -96,7 +96,7 @@ impl Assertion {
         }
     }
 
-    /// Whether it needs one end of the row to be the better one.
+    /// Whether it needs the row to have a better end.
     pub fn ranks(&self) -> bool {
         matches!(
             self,

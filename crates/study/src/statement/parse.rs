@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use super::{Assertion, Figure, Statement};
 
-/// Why a text is no statement.
+/// Why a text is not a statement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no statement: {problem}")]
+#[error("`{text}` is not a statement: {problem}")]
 pub struct StatementError {
     /// The text.
     pub text: String,
@@ -14,11 +14,11 @@ pub struct StatementError {
     pub problem: String,
 }
 
-/// The forms after the first column, for messages.
+/// What may follow the first column, for messages.
 const FORMS: &str = "after the column comes one of: best, worst, better than, worse than, better beside, \
                      at least, at most, about N times, about equal to, saves, varies more than";
 
-/// Words that no column may be called.
+/// Words that cannot be the name of a column.
 const KEYWORDS: &[&str] = &[
     "ranking", "best", "worst", "among", "better", "worse", "beside", "than", "by", "at", "least",
     "most", "about", "times", "equal", "to", "within", "saves", "over", "varies", "more", "%",
@@ -35,10 +35,10 @@ impl FromStr for Statement {
 fn parse(text: &str) -> Result<Statement, String> {
     let (rows, rest) = text
         .split_once(':')
-        .ok_or("it begins with the rows it speaks of and a colon: `write_io: ext2 best`")?;
+        .ok_or("it must begin with its rows and a colon: `write_io: ext2 best`")?;
     let rows: Vec<String> = rows.split(',').map(|row| row.trim().to_owned()).collect();
     if let Some(row) = rows.iter().find(|row| !is_name(row)) {
-        return Err(format!("`{row}` before the colon is no row's name"));
+        return Err(format!("`{row}` before the colon is not a row's name"));
     }
     let mut words = Words::of(rest);
     let assertion = assertion(&mut words)?;
@@ -175,7 +175,7 @@ impl<'t> Words<'t> {
         word
     }
 
-    /// Goes past these words where they come next.
+    /// Skips these words if they come next.
     fn skip(&mut self, expected: &[&str]) -> bool {
         let comes = self.words[self.at.min(self.words.len())..].starts_with(expected);
         self.at += if comes { expected.len() } else { 0 };
@@ -189,7 +189,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Where it stands, for messages.
+    /// The current position, for messages.
     fn place(&self) -> String {
         match self.words.get(self.at) {
             Some(word) => format!("before `{word}`"),
@@ -205,7 +205,7 @@ impl<'t> Words<'t> {
             None => (word, None),
         };
         if !is_name(column) || row.is_some_and(|row| !is_name(row)) {
-            return Err(format!("`{word}` is no column; write NAME or NAME@ROW"));
+            return Err(format!("`{word}` is not a column; write NAME or NAME@ROW"));
         }
         Ok(Figure { column: column.to_owned(), row: row.map(str::to_owned) })
     }

@@ -159,8 +159,7 @@ fn factors(table: &TableResults) -> String {
         text += &format!("| {} | {} |\n", plain(&row.row.label), cells.join(" | "));
     }
     match shown {
-        0 => "No row measured here has a better end; the appendix has the figures.\n\n"
-            .to_owned(),
+        0 => "No row measured here has a better end; the appendix has the figures.\n\n".to_owned(),
         _ => text + "\n",
     }
 }
