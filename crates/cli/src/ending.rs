@@ -49,8 +49,8 @@ pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
 
 /// What fstrial is still waiting for before it can stop.
 fn still() -> String {
-    let what = removal().unwrap_or_else(|| "still ending what runs".to_owned());
-    format!("{what}; once more leaves what remains to be removed to the next start")
+    let what = removal().unwrap_or_else(|| "still ending the running trials".to_owned());
+    format!("{what}; another signal leaves the rest of the removal to the next start of fstrial")
 }
 
 fn removal() -> Option<String> {

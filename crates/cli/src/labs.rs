@@ -101,7 +101,7 @@ pub(crate) fn complete(
             ..BuildOptions::default()
         };
         if let Err(error) = lab::build(&cache, &options, &mut tell) {
-            say!("lab: going without its part `{}`: {error}", part.name);
+            say!("lab: continuing without its part `{}`: {error}", part.name);
         }
     }
     Ok(())

@@ -315,7 +315,8 @@ impl<'a> Session<'a> {
         let json = self.store.request(&header.id)?;
         let other_version = |error: &dyn std::fmt::Display| {
             let id = &header.id;
-            let message = format!("run {id} was asked for by another version of fstrial: {error}");
+            let message =
+                format!("run {id} is of another version of fstrial, make a new one: {error}");
             SessionError::Input(message)
         };
         let mut request: Request =

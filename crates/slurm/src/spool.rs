@@ -215,6 +215,6 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, SlurmError> {
     let text = fs::read(path).map_err(SlurmError::at("read", path))?;
     serde_json::from_slice(&text).map_err(|error| SlurmError::Malformed {
         path: path.to_owned(),
-        problem: format!("not of this version of fstrial: {error}"),
+        problem: format!("written by another version of fstrial, begin a new run: {error}"),
     })
 }

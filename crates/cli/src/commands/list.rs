@@ -157,7 +157,7 @@ fn filesystems() -> String {
         }
         text.push('\n');
     }
-    text += "every filesystem on disks, beside its own options\n";
+    text += "for every filesystem on disks, in addition to its own options\n";
     for option in QUEUE_OPTIONS {
         text += &described(&format!("{}={}", option.name, option.values), option.help);
     }

@@ -308,7 +308,7 @@ fn a_second_signal_is_told_what_is_waited_for() {
     signal_at_once(&child, &["-INT", "-TERM"]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let said = fs::read_to_string(sandbox.path("stderr")).unwrap();
-    assert!(said.contains("still ") && said.contains("once more leaves"), "{said}");
+    assert!(said.contains("still ") && said.contains("another signal leaves"), "{said}");
     assert!(said.contains("fstrial run --resume r1"), "{said}");
     assert_nothing_is_left(&sandbox);
 }

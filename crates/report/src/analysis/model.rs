@@ -93,7 +93,8 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The share of the disks' capacity that is available for files.
+    /// Space for files and the disks' capacity: `1.4 GiB for files of 3 GiB on its disks, 53.3 %
+    /// overhead`.
     pub fn room(&self) -> Option<String> {
         let (free, raw) = (self.free_bytes?, self.raw_bytes.filter(|raw| *raw > 0)?);
         let lost = 100.0 * raw.saturating_sub(free) as f64 / raw as f64;

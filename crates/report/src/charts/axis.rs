@@ -79,7 +79,7 @@ impl Axis {
                 return ticks;
             }
         }
-        // Many decades: every so many of them.
+        // Many decades: only every nth of them gets a tick.
         let every = (decades.clone().count() / count.max(1) + 1) as i32;
         decades
             .filter(|decade| decade % every == 0)

@@ -75,7 +75,7 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
     }
     body += r#"<text x="100%" y="100%" dy="18" text-anchor="end">slowest</text>"#;
 
-    // The lines alone are stretched; what has a shape of its own is not.
+    // Only the lines are stretched; dots and text keep their shape.
     body +=
         r#"<svg width="100%" height="100%" viewBox="0 0 1000 1000" preserveAspectRatio="none">"#;
     for line in &drawn {

@@ -22,7 +22,7 @@ pub(crate) fn forest(table: &MetricTable, names: &[&str]) -> Option<Forest> {
         let ends = [cell.mean, cell.low, cell.high];
         ends.into_iter().flatten().chain(cell.figures.iter().map(|figure| figure.value))
     });
-    // An interval of two wild figures must not squeeze everything else into a point.
+    // The wide interval of two scattered figures must not squeeze everything else into a point.
     let figures: Vec<f64> =
         table.cells.iter().flat_map(|cell| cell.figures.iter().map(|f| f.value)).collect();
     let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
@@ -103,7 +103,7 @@ fn strip(
     ))
 }
 
-/// More rings than this overlap and cannot be pointed at: they have no words then.
+/// More rings than this overlap and cannot be pointed at: they get no tooltips then.
 const POINTED_AT_MAX: usize = 10;
 
 /// The rings of single trials.

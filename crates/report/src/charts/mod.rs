@@ -1,6 +1,6 @@
 //! Charts as SVG that needs no script and no scaling of text: horizontal positions are
-//! percentages of whatever width there is, so a chart is as readable at 400 pixels as at
-//! 1400. Colours are the style sheet's classes `k0` to `k9`.
+//! percentages of the available width, so a chart is as readable at 400 pixels as at 1400.
+//! Colours are the style sheet's classes `k0` to `k9`.
 
 mod axis;
 mod curves;

@@ -3,7 +3,7 @@
 use super::percent;
 
 /// A bar of `value` on a scale from 0 to `most`, with a tick at `mark` (what the workload
-/// itself moved). It has no words of its own: they stand beside it.
+/// itself moved). It has no text of its own: that is shown beside it.
 pub(crate) fn bar(value: f64, most: f64, mark: Option<f64>, class: &str) -> String {
     let share =
         |value: f64| if most > 0.0 { (value / most * 100.0).clamp(0.0, 100.0) } else { 0.0 };

@@ -1,5 +1,5 @@
 //! CSV: one long table of raw figures, a row for each trial, phase and metric. Nothing is
-//! derived but latency percentiles; whatever is computed from it is up to its reader.
+//! derived but latency percentiles; any further computation is left to the reader.
 //!
 //! RFC 4180 with line feeds. A missing figure is an empty field; `status` says why not.
 

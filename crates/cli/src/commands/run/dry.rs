@@ -67,7 +67,7 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
             estimate.trials
         ),
         None => {
-            "unknown: no such trial was run here before; a run with --repeats 1 tells".to_owned()
+            "unknown: no such trial was run here before; --repeats 1 gives an estimate".to_owned()
         }
     };
     text += &format!("\nroom:  {room}\ntime:  {time}\n");

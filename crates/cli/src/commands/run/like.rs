@@ -23,7 +23,7 @@ pub(super) fn request(arguments: &Run, id: &str) -> Result<Request, Failure> {
     let id = store.run_header(id).map_err(Failure::from(Exit::Store))?.id;
     let stored = store.request(&id).map_err(Failure::from(Exit::Store))?;
     let other_version = |error: &dyn std::fmt::Display| {
-        let message = format!("run {id} was asked for by another version of fstrial: {error}");
+        let message = format!("run {id} is of another version of fstrial, make a new one: {error}");
         Failure::new(Exit::Input, message)
     };
     let mut request: Request =

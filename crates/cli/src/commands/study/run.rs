@@ -65,16 +65,16 @@ fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
     let chooses = !arguments.only.is_empty() || arguments.no_assumptions;
     let why = match (goes_on, chooses, arguments.dry_run) {
         _ if arguments.no_assumptions && arguments.assumption_seeds.is_some() => {
-            "--assumption-seeds says how often assumptions are tried, and --no-assumptions that they are \
-             not: leave one of them out"
+            "--assumption-seeds sets how often assumptions are tested, and --no-assumptions leaves \
+             the tests out: give only one of them"
         }
         (true, true, _) => {
-            "--only and --no-assumptions choose what is begun, and --resume goes on with what was; \
-             beside it they need --scale"
+            "--only and --no-assumptions select what a study begins; with --resume they apply only \
+             to what --scale adds, so give --scale too"
         }
         (true, _, true) => {
-            "--dry-run beside --resume shows what --scale adds, and there is no --scale; `fstrial \
-             list runs` says what is unfinished"
+            "--dry-run with --resume shows what --scale adds, so give --scale too; `fstrial list \
+             runs` shows what is unfinished"
         }
         _ => return Ok(()),
     };
@@ -220,15 +220,15 @@ impl Asked<'_> {
         }
         let time = match known {
             true => format!("about {} inside the trials", rounded(total)),
-            false => "unknown: not all of it was run before; docs/howto/study.md tells what studies took \
-                      elsewhere"
+            false => "unknown: not all of it was run before; docs/howto/study.md lists the times \
+                      of studies elsewhere"
                 .to_owned(),
         };
         text += &format!("\n{all} trials in {} runs; time: {time}\n", planned.len());
         for part in self.lacking(planned)?.1 {
             text += &format!(
-                "the run begins by building the lab's part `{}`, without which trials are left out \
-                 above: {}\n",
+                "the run first builds the lab's part `{}`; the plan above leaves out trials that \
+                 need it: {}\n",
                 part.name, part.summary
             );
         }

@@ -16,7 +16,7 @@ pub(super) struct Traffic {
     read_words: String,
 }
 
-/// A row for each contender whose device counts its requests; `None` if there was no traffic.
+/// A row for each contender whose device counts its requests; no rows if there was no traffic.
 pub(super) fn traffic(
     phase: &PhaseAnalysis,
     order: &[usize],

@@ -1,4 +1,4 @@
-//! Every trial, so that each figure can be traced to where it comes from.
+//! Every trial, so that each figure can be traced to its origin.
 
 use serde::Serialize;
 use store::{StoredRun, StoredTrial};

@@ -1,6 +1,6 @@
 //! The terminal table: one column a contender, several tables beneath each other where they
-//! do not fit. Best and worst are marked by significance alone, in colour where asked for
-//! and always by a sign, since colour is neither everywhere nor for everybody.
+//! do not fit. Best and worst are marked by significance alone, in colour if asked for and always
+//! by a sign, since not every terminal shows colour and not everybody sees it.
 //!
 //! Names and messages come from outside: control characters never reach the terminal.
 

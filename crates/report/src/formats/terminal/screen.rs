@@ -7,7 +7,7 @@ use super::rows::Style;
 use crate::analysis::Mark;
 use crate::answer::{Answer, Row, Step, WorkloadAnswer};
 
-/// Lines of a screen that one takes in at a glance.
+/// The number of lines that a reader takes in at a glance.
 pub(super) const LINES_MAX: usize = 40;
 
 /// Width of the words in front: `Limits  `.
