@@ -1,4 +1,4 @@
-//! The one clock of a trial.
+//! The only clock of a trial.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,9 +7,9 @@ use units::Nanos;
 /// Time that was taken out of the clock, in nanoseconds.
 static OUTSIDE: AtomicU64 = AtomicU64::new(0);
 
-/// Time since an arbitrary start, never going back: `CLOCK_MONOTONIC`. In the lab's guest
-/// this is virtual time, in which what serves the simulated disks takes none. Reading it
-/// costs 20–40 ns on today's machines (vDSO, no system call); `fstrial bench` measures it.
+/// Time since an arbitrary start; it never goes back (`CLOCK_MONOTONIC`). In the lab's guest
+/// this is virtual time, in which the code that serves the simulated disks takes no time. Reading
+/// it costs 20–40 ns on today's machines (vDSO, no system call); `fstrial bench` measures it.
 #[inline]
 pub fn now() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
@@ -17,9 +17,9 @@ pub fn now() -> Nanos {
     time - time_outside()
 }
 
-/// Takes the time since `began` out of this process's clock: it stands at `began` when this
-/// returns. For the only one that can run, on a machine with a single processor: to
-/// whoever else reads the clock, before or after, it never goes back.
+/// Takes the time since `began` out of this process's clock: when this returns, the clock shows
+/// `began`. Use it only on a machine with a single processor, in a thread that no other can
+/// interrupt meanwhile: then no reader of the clock sees it go back.
 pub fn exclude_since(began: Nanos) {
     OUTSIDE.fetch_add((now() - began).0, Ordering::Relaxed);
 }

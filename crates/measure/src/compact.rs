@@ -1,10 +1,10 @@
-//! A histogram as it is kept: its buckets that are not empty. A hundred times smaller than
-//! one that can be recorded into, and with the same figures to the last bit.
+//! A histogram as it is stored: only its buckets that are not empty. It is a hundred times
+//! smaller than one that can record, and gives the same figures to the last bit.
 
 use hdrhistogram::Histogram;
 
-/// Values below are counted one by one; above, 1,024 buckets for each power of two: three
-/// significant digits.
+/// Values below this have a bucket each; above it there are 1,024 buckets for each power of two:
+/// three significant digits.
 const EXACT_BELOW: u64 = 2048;
 
 /// Buckets in the order of their values.
@@ -16,7 +16,7 @@ pub(crate) struct Compact {
 }
 
 impl Compact {
-    /// What a histogram of three significant digits from 1 on holds.
+    /// The buckets of a histogram with three significant digits and a lowest value of 1.
     pub(crate) fn of(histogram: &Histogram<u64>) -> Compact {
         let buckets = histogram
             .iter_recorded()

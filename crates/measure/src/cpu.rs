@@ -1,5 +1,5 @@
-//! CPU time: of this process and its children, and of the whole machine beside it, since a
-//! filesystem's kernel threads and daemons appear in no process's own account.
+//! CPU time of this process and its children, and also of the whole machine, since the time of a
+//! filesystem's kernel threads and daemons is not charged to this process.
 
 use std::sync::OnceLock;
 
@@ -21,7 +21,8 @@ impl CpuTime {
         self.user + self.sys
     }
 
-    /// What was used since `earlier`; a share that was counted anew and fell is nothing.
+    /// What was used since `earlier`. The kernel may shift time between user and system
+    /// afterwards; if one of them has fallen, its difference is 0.
     pub fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime {
             user: self.user.saturating_sub(earlier.user),
@@ -33,8 +34,8 @@ impl CpuTime {
 /// The thread that [`leave_out`] named.
 static LEFT_OUT: OnceLock<ProgramCpu> = OnceLock::new();
 
-/// Takes a thread out of this process's account: one that serves what is measured and is no
-/// part of it. There is one at most; of several calls the first counts.
+/// Excludes a thread from this process's CPU time: one that serves the measured code but is not
+/// part of it. Only one thread can be excluded; of several calls the first counts.
 pub fn leave_out(thread: ProgramCpu) {
     let _ = LEFT_OUT.set(thread);
 }
@@ -44,7 +45,7 @@ pub fn leave_out(thread: ProgramCpu) {
 pub struct ProcessCpu(CpuTime);
 
 impl ProcessCpu {
-    /// Reads `getrusage`, precise to the microsecond; without the thread that is left out.
+    /// Reads `getrusage`, precise to the microsecond, without the excluded thread.
     pub fn read() -> ProcessCpu {
         let children = ProcessCpu::read_children().0;
         let mut own = usage(libc::RUSAGE_SELF);
@@ -54,7 +55,7 @@ impl ProcessCpu {
         ProcessCpu(CpuTime { user: own.user + children.user, sys: own.sys + children.sys })
     }
 
-    /// Only that of the children it has waited for, and of theirs.
+    /// Only the CPU time of the children it has waited for, and of theirs.
     pub fn read_children() -> ProcessCpu {
         ProcessCpu(usage(libc::RUSAGE_CHILDREN))
     }
@@ -92,13 +93,13 @@ impl ProgramCpu {
         ProgramCpu { id: process as libc::pid_t, thread: false }
     }
 
-    /// The thread that calls.
+    /// The calling thread.
     pub fn of_this_thread() -> ProgramCpu {
         ProgramCpu { id: rustix::thread::gettid().as_raw_nonzero().get(), thread: true }
     }
 
-    /// What it has used so far: the total to the nanosecond, divided into user and system as
-    /// its ticks are, which is how the kernel divides it too. `None` when it is gone.
+    /// What it has used so far: the total to the nanosecond, split into user and system in the
+    /// proportion of its ticks, as the kernel does too. `None` if it has ended.
     pub fn read(self) -> Option<CpuTime> {
         let total = self.total()?;
         let id = self.id;
@@ -116,7 +117,7 @@ impl ProgramCpu {
         Some(CpuTime { user, sys: total - user })
     }
 
-    /// The total alone; `None` when it is gone.
+    /// The total alone; `None` if it has ended.
     pub fn total(self) -> Option<Nanos> {
         // SAFETY: the call writes only into the value passed to it.
         unsafe {
@@ -143,8 +144,8 @@ pub fn spent_by_this_thread() -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Ticks of user and system time of `/proc/PID/stat`: its fields 14 and 15, counted from
-/// behind the name, which may hold anything.
+/// Ticks of user and system time from `/proc/PID/stat`: its fields 14 and 15, counted from the
+/// end of the name, which may contain any character.
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let mut fields = stat.rsplit_once(") ")?.1.split_whitespace().skip(11);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
@@ -157,7 +158,7 @@ pub struct MachineCpu {
 }
 
 impl MachineCpu {
-    /// Reads `/proc/stat`; `None` where it is not there. One tick is 10 ms.
+    /// Reads `/proc/stat`; `None` if there is none. One tick is 10 ms.
     pub fn read() -> Option<MachineCpu> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         MachineCpu::parse(&stat)

@@ -1,4 +1,4 @@
-//! What a block device was asked to do, by the kernel's own counters.
+//! The requests that a block device has served, from the kernel's counters.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, SECTOR_BYTES};
@@ -60,8 +60,8 @@ impl DeviceUse {
 }
 
 impl DeviceCounters {
-    /// Reads the counters; `None` where the device has none (tmpfs, network, btrfs's
-    /// anonymous numbers).
+    /// Reads the counters; `None` if the device has none (tmpfs, network, btrfs's anonymous
+    /// device numbers).
     pub fn read(device: DeviceId) -> Option<DeviceCounters> {
         let path = format!("/sys/dev/block/{}:{}/stat", device.major, device.minor);
         DeviceCounters::parse(&std::fs::read_to_string(path).ok()?)

@@ -18,9 +18,9 @@ pub struct Latencies(Form);
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// To record into.
+    /// A full histogram that can record.
     Open(Histogram<u64>),
-    /// As it was stored.
+    /// The compact form in which it was stored.
     Compact(Compact),
 }
 
@@ -85,7 +85,7 @@ impl Latencies {
         self.open().saturating_record_n(latency.0, count);
     }
 
-    /// Adds all of `other`, as if its ops had been recorded here.
+    /// Adds the ops of `other`, as if they had been recorded here.
     pub fn merge(&mut self, other: &Latencies) {
         match &other.0 {
             Form::Open(other) => {
@@ -123,7 +123,7 @@ impl Latencies {
         if count == 0 {
             return None;
         }
-        // Divided by n there; a sample's deviation divides by n − 1.
+        // The histogram divides by n; a sample's deviation divides by n − 1.
         let sample = if count > 1 { (count as f64 / (count - 1) as f64).sqrt() } else { 0.0 };
         let quantile = |quantile: f64| Nanos(seen.quantile(quantile));
         Some(Percentiles {
@@ -163,7 +163,7 @@ impl Latencies {
     /// Reads [`Latencies::to_bytes`] back.
     ///
     /// # Errors
-    /// When the bytes are no such histogram (a truncated or foreign store).
+    /// When the bytes are not such a histogram (a truncated or foreign store).
     pub fn from_bytes(bytes: &[u8]) -> Result<Latencies, DecodeLatenciesError> {
         let read: Histogram<u64> = Deserializer::new()
             .deserialize(&mut &bytes[..])
@@ -175,7 +175,7 @@ impl Latencies {
         Ok(Latencies(Form::Compact(Compact::of(&read))))
     }
 
-    /// The histogram to record into; one that was read back is opened for it.
+    /// The histogram to record into; a compact one is first converted to a full one.
     #[inline]
     fn open(&mut self) -> &mut Histogram<u64> {
         if let Form::Compact(compact) = &self.0 {

@@ -1,4 +1,4 @@
-//! Counting latencies as fast as possible while a clock runs.
+//! Counts latencies as fast as possible while a clock runs.
 
 use units::Nanos;
 
@@ -41,7 +41,8 @@ impl Default for Tally {
 impl Tally {
     /// Nothing counted yet.
     pub fn new() -> Tally {
-        // Ones first: zeroed memory would come untouched from the kernel and fault later.
+        // Filled with ones first: zeroed memory would come untouched from the kernel, and the page
+        // faults would happen later, while recording.
         let mut counts = vec![1; BUCKETS].into_boxed_slice();
         std::hint::black_box(&mut counts);
         counts.fill(0);

@@ -122,7 +122,8 @@ impl Estimated {
     }
 
     /// A mean of `n` figures that are too few to show a spread: theirs is assumed to be `times`
-    /// that of the `of` figures behind `other`. `None` if `other` is not a mean, or if `n` or `of` is 0.
+    /// that of the `of` figures behind `other`. `None` if `other` is not a mean, or if `n` or `of`
+    /// is 0.
     pub fn with_spread_of(
         mean: f64,
         n: usize,

@@ -1,4 +1,4 @@
-//! One ratio beside another, on invented runs.
+//! One ratio compared with another (`better beside`), on invented runs.
 
 use units::Nanos;
 
@@ -6,8 +6,8 @@ use crate::results;
 use crate::verdict::Verdict::{DoesNotHold, Holds, Undecided};
 use crate::verdict_tests::{about, run, study_with};
 
-/// What a is to b in one row, beside what it is to b in another: seconds of the wall and of the
-/// processor stand for the two.
+/// Compares the ratio of a to b in one row with that in another row: the rows are wall time and
+/// processor time.
 #[test]
 fn what_one_is_to_another_is_compared_with_the_same_in_another_row() {
     let more = r#"

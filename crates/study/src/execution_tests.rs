@@ -1,4 +1,4 @@
-//! Executions of a study on a testbed of a few lines: what is added, when, and for what.
+//! Executions of a study on a fake testbed: which trials are added, when, and why.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use crate::verdict::Verdict::{Holds, Undecided};
 use crate::verdict_tests::{phase, study};
 use crate::{ClaimResults, Part, Planned, Study, Wishes, matrix, results};
 
-/// How long a takes, b taking one second, with how much spread; whether a trial dies is
-/// decided by contender and block.
+/// Seconds that contender `a` takes (all others take one second) and the spread; `dies` decides by
+/// contender and block whether a trial is lost.
 #[derive(Clone, Copy)]
 struct Fake {
     a: f64,
@@ -83,7 +83,7 @@ impl Places for FakePlaces {
     }
 }
 
-/// What an execution came to.
+/// The outcome of an execution.
 struct Came {
     ended: ExecutionEnd,
     added: Vec<(usize, Added)>,
@@ -180,7 +180,7 @@ fn seeds_that_are_asked_for_later_are_added_to_every_cell_as_a_second_look() {
     assert_eq!((first.trials, more.trials), (12, 21));
     let runs = stored_runs(&session.store, "key").unwrap();
     assert_eq!(runs.iter().map(|it| it.tag.look).max(), Some(1));
-    // Once more: they are there.
+    // Asked for again: they are already there.
     assert_eq!(execute(&mut session, &study, &wishes(&[]), seeds(7)).added, []);
 }
 
@@ -201,7 +201,7 @@ fn a_lost_trial_is_replaced_and_what_never_runs_is_not() {
     assert_eq!(came_once.claim.measured.answers[0].n, Some(4));
     let never = Fake { dies: |name, _| name == "b", ..once };
     assert_eq!(came(never, Limits::default()).added, []);
-    // Where most are lost, at most as many again are tried.
+    // If most are lost, at most as many again are tried.
     let most = Fake { dies: |name, block| name == "b" && block > 0, ..once };
     let came_most = came(most, Limits::default());
     assert_eq!(came_most.trials, 12 + 4);
@@ -220,7 +220,7 @@ fn sizes_are_added_to_an_execution_and_what_is_there_is_not_planned_again() {
     assert_eq!(second.claim.sizes.len(), 2);
 }
 
-/// Takes every run, and notes it.
+/// A cluster that takes every run and records it.
 #[derive(Default)]
 struct Cluster {
     over: RefCell<Vec<String>>,
@@ -241,7 +241,7 @@ impl Spreading for Cluster {
 
 #[test]
 fn every_run_is_handed_to_the_cluster_and_taken_back_when_it_is_complete() {
-    // Here everything would die: what has figures was run by the cluster.
+    // Locally every trial would be lost: figures can only come from the cluster.
     let here = Fake { a: 2.0, spread: 0.01, dies: |_, _| true };
     let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(here));
     let study = study("lower", "1, 1, 1", "a better than b");
@@ -258,7 +258,7 @@ fn every_run_is_handed_to_the_cluster_and_taken_back_when_it_is_complete() {
     let spent = Limits { budget: Some(std::time::Duration::ZERO), ..Limits::default() };
     let mut again = Execution::new(&study, "key", spent).spread(&cluster);
     again.execute(&mut session, &mut |_| {}).unwrap();
-    assert_eq!(cluster.over.borrow().len(), 2, "what is complete is not handed over again");
+    assert_eq!(cluster.over.borrow().len(), 2, "a complete run is not handed over again");
 }
 
 #[test]

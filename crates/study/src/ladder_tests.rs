@@ -126,19 +126,19 @@ fn one_seed_under_an_assumption_has_the_spread_of_the_studys_own_machine() {
     let held = all(1.0, 1.5, 2.0);
     assert_eq!((held.measured.verdict, held.under[0].few_seeds), (Holds, Some(1)));
     assert_eq!(all(1.0, 4.0, 2.0).measured.to_string(), "depends on processor");
-    // Nearer than seeds differ.
+    // The difference is smaller than the spread between seeds.
     assert_eq!(all(1.0, 1.02, 2.0).measured.verdict, Undecided);
-    // A seed that the two do not share tells nothing of their ratio.
+    // A seed that the two do not share says nothing about their ratio.
     let mut apart = one(&[("a", 1.0), ("b", 1.5), ("c", 2.0)]);
     apart.run.trials[0].spec.seed = workload::Seed(51);
     let apart = judged("ranking a, b, c", &[own(), apart]).measured;
     assert_eq!(apart.verdict, Undecided);
     assert!(apart.reason.unwrap().contains("1 of the 3 seeds"));
-    // The own machine has too few itself.
+    // The study's own machine has too few seeds itself.
     let alone = in_lab(run(&[("a", vec![(1, 1.0)]), ("b", vec![(1, 2.0)])]), None);
     let found = judged("a better than b", &[alone, one(&[("a", 1.0), ("b", 2.0)])]);
     assert_eq!((found.measured.verdict, found.under[0].few_seeds), (Undecided, None));
-    // From three seeds on it is their own spread that counts.
+    // From three seeds on their own spread is used.
     let three = |b: [f64; 3]| {
         let of = |values: [f64; 3]| (50..).zip(values).collect::<Series>();
         let under = run(&[("a", of([1.0; 3])), ("b", of(b))]);
@@ -172,7 +172,7 @@ fn twins_are_undecided_and_differ_by_less_than_what_was_seen() {
     assert_eq!(found.verdict, Undecided);
     let reason = found.reason.unwrap();
     assert!(reason.contains("they differ by less than 0.79"), "{reason}");
-    // Nearly enough seeds: it is said how many would do.
+    // Nearly enough seeds: the reason says how many would decide it.
     let wide = [("a", about(1.0, 0.05, 0)), ("b", about(1.04, 0.05, 3))];
     let reason = judged("a better than b", &[run(&wide)]).measured.reason.unwrap();
     assert!(reason.contains("seeds would decide it"), "{reason}");

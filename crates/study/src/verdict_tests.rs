@@ -1,5 +1,5 @@
-//! Verdicts on invented runs: every assertion, either end of a row, on both sides of its
-//! bound and on it. Each expected verdict is written by hand.
+//! Verdicts on invented runs: every assertion, for rows where lower and where higher is better,
+//! on both sides of its bound and exactly on it. Each expected verdict is written by hand.
 
 use std::collections::BTreeMap;
 
@@ -71,10 +71,11 @@ measure = {{ workload = "w", phase = "spin", metric = "wall" }}
 /// Seconds of one contender's trials, by seed.
 pub(crate) type Series = Vec<(u64, f64)>;
 
-/// Deviations whose sum is zero, so that spread moves no mean.
+/// Deviations whose sum is zero, so that the spread does not change the mean.
 const PATTERN: [f64; 8] = [-1.2, 0.7, -0.3, 1.1, -0.8, 0.4, -0.5, 0.6];
 
-/// Eight seeds about `mean`; `turn` shifts who is slow when, so that contenders differ.
+/// Eight seeds around `mean`; `turn` rotates the deviations, so that contenders have different
+/// ones.
 pub(crate) fn about(mean: f64, spread: f64, turn: usize) -> Series {
     let value = |at: usize| mean * (spread * PATTERN[(at + turn) % PATTERN.len()]).exp();
     (0..8).map(|at| (at as u64 + 1, value(at))).collect()
@@ -323,7 +324,7 @@ fn the_pages_own_figures_decide_as_they_stand() {
         ("lower", "1, 5, 9", "a saves 4 s over b", Holds),
         ("lower", "1, 6, 9", "a saves 4 s over b", Holds),
         ("lower", "1, 6.1, 9", "a saves 4 s over b", DoesNotHold),
-        // What is only a bound decides what the bound decides.
+        // A figure that is only a bound decides as far as the bound goes.
         ("higher", "\">100\", 5, 9", "a at least 10 times b", Holds),
         ("higher", "\">100\", 50, 9", "a at least 10 times b", Undecided),
         ("higher", "\">100\", 50, 9", "a better than b", Holds),
@@ -338,7 +339,7 @@ fn the_pages_own_figures_decide_as_they_stand() {
     }
 }
 
-/// The verdict of the other side.
+/// The opposite verdict.
 fn turned(verdict: Verdict) -> Verdict {
     match verdict {
         Holds => DoesNotHold,
