@@ -284,8 +284,8 @@ impl<F: FrontEnd> Server<F> {
         let front = &mut self.front;
         let changes = matches!(arrival.operation, Operation::Write | Operation::Discard);
         let moved = match arrival.operation {
-            // No request is left to report the error to, but a waiting process must not wait for
-            // ever.
+            // Without power the write is dropped, but a process that waits for it must not wait
+            // for ever.
             _ if changes && self.words.get(Word::PowerLost) != 0 => Ok(()),
             Operation::Read => self.store.read(arrival.disk, offset, len, &mut |piece, place| {
                 front.deliver(arrival, piece, place)
@@ -377,7 +377,7 @@ impl<F: FrontEnd> Server<F> {
     fn lateness(&self, outstanding: &Outstanding, at: Nanos, now: Nanos) -> Nanos {
         // The least time of the whole round trip, compared with the model's time.
         let short = Nanos(self.words.get(Word::Floor)).saturating_sub(at - outstanding.submitted);
-        // Plus the time by which this server was too late.
+        // The time by which this server was too late.
         let late = now.saturating_sub(self.origin + at).saturating_sub(self.ending);
         short.max(late)
     }

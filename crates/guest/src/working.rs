@@ -13,8 +13,8 @@ use crate::transport::Reading;
 use crate::{held, models, output, port};
 
 /// Note for a phase during which an array's rebuild ended.
-const FILLED: &str = "the array's new disk was filled before this phase ended: from then on \
-nothing went on beside it";
+const FILLED: &str = "the array's rebuild was complete before this phase ended: the rest of the \
+phase ran without it";
 
 /// Sends the host a single event, the last one.
 pub(crate) fn tell(region: &Region, event: &Event) {

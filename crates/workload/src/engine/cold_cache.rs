@@ -1,4 +1,4 @@
-//! Beginning with an empty cache: the parameter, and what it takes.
+//! Beginning with an empty cache: the parameter, and how it is done.
 
 use std::os::fd::OwnedFd;
 
@@ -12,8 +12,8 @@ pub(crate) const COLD: SwitchParameter = SwitchParameter::new(
     "off",
 );
 
-/// Empties the target's cache, for which `opened` is closed, and opens the target anew. It
-/// must be the only descriptor of the target that is left.
+/// Closes `opened`, which must be the only open descriptor of the target, empties the target's
+/// cache and opens the target again.
 ///
 /// # Errors
 /// When the target cannot be opened again.

@@ -1,5 +1,6 @@
-//! What files are filled with, where no original prescribes it: how well it compresses and
-//! how much of it is there twice, in one table for all workloads. By default it does neither.
+//! The contents of files, where no original prescribes them: how well they compress and what share
+//! is duplicate, by the same parameters for all workloads. By default they neither compress nor
+//! repeat.
 
 use crate::typed::FractionParameter;
 use crate::{Draw, Parameters, Seed};
@@ -10,7 +11,7 @@ pub(crate) const COMPRESSIBLE: FractionParameter = FractionParameter::new(
     "How much of every 4 KiB of contents is zeros; the rest is random.",
     "0",
 );
-/// How much of them occurs again.
+/// What share of them is duplicate.
 pub(crate) const DUPLICATE: FractionParameter = FractionParameter::new(
     "duplicate",
     "Share of the 4 KiB pages that are duplicates: equal to other duplicates at the same position \
@@ -18,7 +19,7 @@ pub(crate) const DUPLICATE: FractionParameter = FractionParameter::new(
     "0",
 );
 
-/// Distance of marks, and what is compressible or duplicate by itself.
+/// Distance of marks, and the unit that is compressible or duplicate.
 const PAGE: usize = 4096;
 /// The mark of pages that are duplicates of each other.
 const DUPLICATE_MARK: u64 = 0x6564_6174_7369_6874;
@@ -44,7 +45,7 @@ impl Filling {
         Filling { compressible: parameters.get(&COMPRESSIBLE), duplicate: 0.0 }
     }
 
-    /// Fills a block: random bytes, and at the end of each page its share of zeros.
+    /// Fills a block with random bytes, and the end of each page with its share of zeros.
     pub(crate) fn fill(self, draw: &mut Draw, block: &mut [u8]) {
         draw.fill(block);
         for page in block.chunks_mut(PAGE) {
@@ -80,8 +81,8 @@ impl Filling {
     }
 }
 
-/// A block of one file. In a file every 4 KiB begin with their own place, so that no two are
-/// equal unless they are to be.
+/// A block of one file. In a file every 4 KiB begin with their own offset, so that no two are
+/// equal unless they are meant to be.
 pub(crate) struct Contents {
     block: Vec<u8>,
     mark: u64,
@@ -137,7 +138,7 @@ impl Marker {
         Marker { filling, next: seed.stream(thread).bits() }
     }
 
-    /// Makes the pages of `bytes` new ones, but for the share of duplicates.
+    /// Makes the pages of `bytes` unique, except for the share of duplicates.
     #[inline]
     pub(crate) fn mark(&mut self, bytes: &mut [u8]) {
         self.filling.mark(self.next, 1, bytes);
@@ -165,7 +166,7 @@ mod tests {
         }
         let pages: HashSet<&[u8]> = whole.chunks(PAGE).collect();
         let again = 1.0 - pages.len() as f64 / (whole.len() / PAGE) as f64;
-        // Page by page, as a filesystem's compression does not see far either.
+        // Page by page, since a filesystem compresses in small units too.
         let compressed: usize = whole
             .chunks(PAGE)
             .map(|page| {

@@ -1,4 +1,4 @@
-//! Direct I/O: buffers it takes, and finding out whether a file takes it.
+//! Direct I/O: suitable buffers, and a test whether a file supports it.
 
 use std::ops::{Deref, DerefMut};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -17,7 +17,7 @@ const PAGE: usize = 4096;
 
 impl Aligned {
     pub(crate) fn new(length: usize, fill: u8) -> Aligned {
-        // Another value than zero: memory of zeros would come untouched and fault later.
+        // A value other than zero: zeroed memory would not be touched here and would fault later.
         let mut bytes = vec![fill | 1; length + PAGE];
         bytes.fill(fill);
         let start = bytes.as_ptr().align_offset(PAGE).min(PAGE);
@@ -38,8 +38,8 @@ impl DerefMut for Aligned {
     }
 }
 
-/// Opens a file for reading and writing past the cache and tries a read of `length`. What
-/// does not work is an answer in words.
+/// Opens a file for reading and writing with direct I/O and tries a read of `length`. If that does
+/// not work, the reason is returned as text.
 pub(crate) fn open_direct(
     target: BorrowedFd<'_>,
     path: &str,

@@ -61,8 +61,8 @@ fn ask(file: BorrowedFd<'_>, start: u64) -> Result<Request, Errno> {
 /// `FIBMAP` of linux/fs.h: `_IO(0x00, 1)`; needs root.
 const FIBMAP: libc::c_ulong = 1;
 
-/// The byte of the device at which the file begins; `None` where the filesystem tells
-/// neither way, or the file has no blocks.
+/// The byte of the device at which the file begins; `None` where the filesystem supports neither
+/// call, or the file has no blocks.
 pub(crate) fn first_place(file: BorrowedFd<'_>) -> Option<u64> {
     if let Ok(request) = ask(file, 0) {
         return (request.mapped > 0).then_some(request.extents[0].physical);
@@ -75,7 +75,7 @@ pub(crate) fn first_place(file: BorrowedFd<'_>) -> Option<u64> {
 /// `FIGETBSZ` of linux/fs.h: `_IO(0x00, 2)`.
 const FIGETBSZ: libc::c_ulong = 2;
 
-/// Asks with one `int`, which is the answer too.
+/// An ioctl with one `int` for both question and answer.
 fn ask_number(file: BorrowedFd<'_>, what: libc::c_ulong, number: u32) -> Result<u32, Errno> {
     let mut number = libc::c_int::try_from(number).map_err(|_| Errno::RANGE)?;
     // SAFETY: the kernel reads and writes one int.
@@ -93,11 +93,11 @@ fn place_of(file: BorrowedFd<'_>, block: u32) -> Result<u32, Errno> {
 }
 
 /// Runs of blocks that follow one another on the device, up to the first hole: what counting
-/// with FIBMAP yields. The file is written back before. 0 for a file without blocks. By
-/// FIEMAP; by FIBMAP, as root, where the filesystem has that alone.
+/// with FIBMAP yields. The file is written back before. 0 for a file without blocks. By FIEMAP, or
+/// as root by FIBMAP where the filesystem has only that.
 ///
 /// # Errors
-/// When it tells by neither.
+/// When the filesystem supports neither.
 pub(crate) fn fragments(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     match by_extents(file) {
         Err(lacking @ (Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL)) => {

@@ -1,4 +1,4 @@
-//! Going on after a phase that failed, where what comes next does not need it.
+//! Going on after a failed phase, where the next phases do not depend on it.
 
 use crate::{Context, Failure, PhaseResult};
 
@@ -13,7 +13,7 @@ impl KeepGoing {
     /// end.
     ///
     /// # Errors
-    /// When nothing may follow: the target is lost.
+    /// When nothing may follow because the target is lost.
     pub(crate) fn take<R>(&mut self, ended: Result<R, Failure>) -> Result<Option<R>, Failure> {
         match ended {
             Ok(value) => Ok(Some(value)),
@@ -31,8 +31,8 @@ impl KeepGoing {
     }
 }
 
-/// Why figures of the next phase must not be compared: an earlier one of the same filesystem
-/// failed and left it in another state.
+/// Why figures of the next phase must not be compared: an earlier phase failed and left the
+/// filesystem in another state.
 pub(crate) fn after_failure(context: &Context<'_>) -> Option<String> {
     let failed = context.phases_failed().first()?;
     Some(format!("follows the phase {failed}, which failed"))

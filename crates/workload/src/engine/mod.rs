@@ -1,5 +1,5 @@
 //! What workloads are made of: system calls on files, threads that start together, contents,
-//! cold caches, mail. Nothing here is offered by itself; `workloads` holds what is.
+//! cold caches, mail. Nothing here is a workload by itself; those are in `workloads`.
 
 pub(crate) mod cold_cache;
 pub(crate) mod contents;

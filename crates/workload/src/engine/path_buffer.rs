@@ -1,5 +1,5 @@
-//! A path that is built in place: a hot loop forms one for each op, and neither allocates
-//! nor formats through `core::fmt` (which would cost more than a system call's entry).
+//! A path that is built in place: a hot loop builds one for each op without allocating and without
+//! `core::fmt` (which would cost more than entering a system call).
 
 use std::ffi::{CStr, OsStr};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Several threads in one phase: started before its clock, let go together, joined within it.
+//! Several threads in one phase: started before its clock, released together, joined within it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -30,13 +30,13 @@ impl ThreadGroup {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// When the threads were let go.
+    /// When the threads were released.
     pub(crate) fn start(&self) -> Nanos {
         Nanos(self.start.load(Ordering::Relaxed))
     }
 }
 
-/// Waits; being woken early is no end.
+/// Waits for the whole time, even if woken early.
 pub(crate) fn think(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
@@ -45,7 +45,7 @@ pub(crate) fn think(time: Duration) {
     }
 }
 
-/// Where threads wait until all are there and the clock runs.
+/// Where threads wait until all have arrived and the clock runs.
 #[derive(Default)]
 struct Gate {
     state: Mutex<(usize, Option<bool>)>,
@@ -53,7 +53,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// Waits for the gate to open; whether there is work.
+    /// Waits for the gate to open; returns whether there is work.
     fn pass(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 += 1;
@@ -88,7 +88,7 @@ struct Ended {
     changed: Condvar,
 }
 
-/// Counts a thread as ended when it is dropped, also by a panic.
+/// Counts a thread as ended when it is dropped, even by a panic.
 struct Ending<'a>(&'a Ended);
 
 impl Drop for Ending<'_> {
@@ -113,9 +113,9 @@ impl Ended {
     }
 }
 
-/// Runs a phase in which each of `workers` is worked by a thread of its own. `last` follows
-/// within the clock when all threads have ended. Recorders are merged in the order of
-/// `workers`, also when a thread failed, so that what was done is counted.
+/// Runs a phase in which each of `workers` has a thread of its own. `last` is called within the
+/// clock when all threads have ended. Recorders are merged in the order of `workers`, also when a
+/// thread failed, so that what was done is counted.
 ///
 /// # Errors
 /// As [`Context::phase`]; the first failed thread's error in the order of `workers`.
@@ -192,7 +192,7 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
             },
             |results, result| annotate(results, result),
         );
-        // Where the phase could not begin, its threads still wait.
+        // If the phase could not begin, its threads are still waiting.
         gate.open(false);
         done
     })

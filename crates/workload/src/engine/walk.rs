@@ -32,7 +32,7 @@ impl Walker {
     }
 
     /// Walks what is at `path`, a directory; each directory is read completely before its
-    /// entries are visited. A directory whose type `getdents` does not tell costs an lstat.
+    /// entries are visited. An entry whose type `getdents` does not report costs an lstat.
     pub(crate) fn walk(
         &mut self,
         target: BorrowedFd<'_>,

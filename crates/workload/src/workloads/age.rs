@@ -1,4 +1,4 @@
-//! Makes a filesystem old: full to a share, its files replaced many times over.
+//! Ages a filesystem: fills it to a share of its size and replaces its files many times over.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -105,12 +105,13 @@ size of the filesystem unless `capacity` sets one.",
 
 const DIRECTORY: &str = "age";
 const BLOCK: usize = 1 << 20;
-/// What a file takes is counted in these.
+/// The unit in which the room of a file is counted.
 const PAGE: u64 = 4096;
 const FILES_PER_DIRECTORY: u64 = 10;
 /// Directories in a directory.
 const FAN_OUT: u64 = 32;
-/// Files that do not fit one after the other: then it is no longer a matter of a large one.
+/// Limit of consecutive files that do not fit: after so many, the reason is no longer the size of
+/// a single file.
 const IN_VAIN_MAX: u64 = 100;
 
 impl Workload for Age {
@@ -255,7 +256,7 @@ pub(super) fn fill_state(target: BorrowedFd<'_>) -> Result<(u64, u64), OpError> 
     Ok((stat.f_blocks * stat.f_frsize, used * stat.f_frsize))
 }
 
-/// What a file of this size is taken to occupy.
+/// The room that a file of this size is assumed to take.
 fn taken(size: u64) -> u64 {
     size.next_multiple_of(PAGE)
 }
@@ -309,7 +310,7 @@ impl Aging<'_> {
                 recorder.done(Op(0));
                 Ok(())
             }
-            // Where there was no room for a directory its files have none either.
+            // Where there was no room for a directory, there is none for its files.
             Err(error)
                 if self.in_vain < IN_VAIN_MAX
                     && (error.is_out_of_space()
@@ -370,7 +371,7 @@ impl Aging<'_> {
         self.path.text("/f").number(number, 7);
     }
 
-    /// What is done is the same on every filesystem only where the capacity is given.
+    /// The ops are the same on every filesystem only where the capacity is given.
     fn note(&self, recorder: &mut Recorder<'_>, fact: u64) {
         if self.fixed {
             recorder.digest(fact);

@@ -357,7 +357,8 @@ fn begin(
         flags |= OFlags::CREATE | OFlags::EXCL;
     }
     if job.sync == Sync::Dsync {
-        // rustix calls `DSYNC` what Linux calls O_SYNC, which also waits for what no read needs.
+        // What rustix calls `DSYNC` is O_SYNC on Linux, which also waits for metadata that no read
+        // needs.
         flags |= OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
     }
     Job::path(writer, segment, path);

@@ -154,7 +154,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     run::unpack(context, opened.as_fd(), &wanted(parameters))?;
     let kept = run::set_up(context, opened.as_fd(), tree)?;
 
-    // Only now, outside any clock, what is in maildirs of an earlier workload.
+    // Only now, outside any clock, list the mails in maildirs of an earlier workload.
     let found = if kept && (pool == Pool::Maildirs || context.verify()) {
         Inventory::take(opened.as_fd(), tree)?
     } else {

@@ -1,5 +1,5 @@
-//! What is offered. One file a workload; [`WORKLOADS`] is the only list of them. What they are
-//! made of is in `engine`.
+//! The workloads. Each is one file; [`WORKLOADS`] is the only list of them. Their building blocks
+//! are in `engine`.
 
 mod age;
 mod bigfile;
@@ -58,7 +58,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &null::Null,
 ];
 
-/// Everything that can be done: our workloads, real programs, then the originals.
+/// Everything that can be run: our workloads, real programs, then the originals.
 pub fn catalogue() -> impl Iterator<Item = &'static dyn Workload> {
     WORKLOADS.iter().chain(PROGRAMS).chain(ORIGINALS).copied()
 }
@@ -81,7 +81,7 @@ pub struct UnknownWorkload {
 /// The workload or original of this name.
 ///
 /// # Errors
-/// When there is none. Where a preset of one is called so, that is what was meant.
+/// When there is none. If a preset has this name, the error suggests it.
 pub fn named(name: &str) -> Result<&'static dyn Workload, UnknownWorkload> {
     find(name).ok_or_else(|| {
         let presets = catalogue().flat_map(|workload| {

@@ -58,7 +58,7 @@ impl Manner {
         }
     }
 
-    /// For mails that have to be there, delivered outside what is measured.
+    /// For mails that must exist beforehand, delivered outside the measurement.
     pub(crate) const PLAIN: Manner =
         Manner { delivery: Delivery::Rename, per_line: false, fsync_file: false, fsync_dir: false };
 }
@@ -156,8 +156,8 @@ impl<'a> Courier<'a> {
         } else {
             match rustix::fs::statat(self.target, self.tmp.c_str(), AtFlags::empty()) {
                 Err(Errno::NOENT) => {}
-                // The specification waits two seconds and takes another name; ours are
-                // unique, so that this is a leftover which must not be waited for.
+                // The specification waits two seconds and takes another name. Our names are
+                // unique, so this is a leftover file, for which waiting is useless.
                 Ok(_) => return Err(self.tmp.failed("create")(Errno::EXIST)),
                 Err(error) => return Err(self.tmp.failed("stat")(error)),
             }

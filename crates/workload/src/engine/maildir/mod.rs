@@ -1,7 +1,6 @@
-//! What the Maildir workloads share: where things lie and what they are called
-//! ([`names`]), the mails to copy from ([`sources`]), the directories ([`setup`]), the
-//! sequence of ops ([`plan`]), delivering ([`deliver`]), reading ([`retrieve`]) and
-//! reading everything back ([`verify`]).
+//! What the Maildir workloads share: paths and names ([`names`]), the mails to copy from
+//! ([`sources`]), the directories ([`setup`]), the sequence of ops ([`plan`]), delivering
+//! ([`deliver`]), reading ([`retrieve`]) and reading everything back ([`verify`]).
 
 pub(crate) mod deliver;
 pub(crate) mod inventory;

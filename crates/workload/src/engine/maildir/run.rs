@@ -50,7 +50,7 @@ pub(crate) static SYNC: PhaseDescription = PhaseDescription {
 };
 const SYNCFS: Op = Op(0);
 
-/// Phase `unpack`, for those of `wanted` that are not there.
+/// Phase `unpack`, for the directories of `wanted` that do not exist yet.
 pub(crate) fn unpack(
     context: &mut Context<'_>,
     target: BorrowedFd<'_>,

@@ -147,7 +147,7 @@ impl Sources {
                 Err(error) => return Err(Failure::Verify(format!("{path}: {error}"))),
             }
         }
-        // Every name was found; an equal count leaves no room for another.
+        // Every name was found; an equal count means that there is no other file.
         self.present(target).map_err(|failure| Failure::Verify(failure.to_string()))?;
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! Bonnie++'s own lines, so that its tables and other people's scripts take our figures.
+//! Bonnie++'s own output lines, so that its tables and other people's scripts can read our
+//! figures.
 
 use std::fmt::Write;
 
@@ -18,7 +19,7 @@ pub enum BonnieCsv {
     V198,
 }
 
-/// Below this Bonnie++ shows `+++++`: the rule belongs to its lines and not to our figures.
+/// Below this time Bonnie++ shows `+++++`. The rule applies to its lines only, not to our figures.
 const SHORTEST: Nanos = Nanos::from_millis(500);
 
 /// The line of a run of `bonnie`, as Bonnie++ would print it for the machine `name`. A phase
@@ -89,7 +90,7 @@ fn longest(latencies: &measure::Latencies) -> Nanos {
     latencies.quantile(1.0)
 }
 
-/// Rate and share of CPU, each truncated to whole numbers as there.
+/// Rate and share of CPU, each truncated to a whole number as in Bonnie++.
 fn pair(line: &mut String, format: BonnieCsv, name: &str, phase: Option<&PhaseResult>) {
     let Some(phase) = phase else {
         line.push_str(",,");

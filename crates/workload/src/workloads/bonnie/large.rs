@@ -11,28 +11,28 @@ use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::ThreadGroup;
 use crate::{Op, OpError, Recorder, Seed};
 
-/// What the phases on the large file have in common.
+/// What the phases on the large file share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Large {
     pub(super) manner: Manner,
     pub(super) size: u64,
     pub(super) chunk: usize,
     pub(super) fsync: bool,
-    /// What writes ends with fsync, what reads begins with an empty cache.
+    /// Phases that write end with fsync, phases that read begin with an empty cache.
     pub(super) cold: bool,
 }
 
 /// 1.03 puts no more than this into one file.
 const FILE_MAX: u64 = 1 << 30;
-/// What a stream of the C library writes and reads at once.
+/// The buffer size of a stream of the C library.
 const STREAM: usize = 4096;
 
 /// The C library's `rand` stays below this.
 const RANDOM_END: u64 = 1 << 31;
-/// 2.00 rewrites the blocks of the tickets that this divides.
+/// 2.00 rewrites the blocks of the tickets that are multiples of this.
 const REWRITE: u64 = 10;
 
-/// The file, or the files of at most 1 GiB, as one.
+/// The large file: a single file, or several of at most 1 GiB, treated as one.
 pub(super) struct Files {
     files: Vec<OwnedFd>,
     path: PathBuffer,
@@ -113,7 +113,7 @@ impl Large {
             match self.manner {
                 Manner::V103a => {
                     for (byte, value) in stream.iter_mut().zip(values) {
-                        // Each byte goes its own way, as through putc.
+                        // Each byte is handled separately, as with putc.
                         *byte = std::hint::black_box(value);
                     }
                     files.write(&stream[..length])?;
@@ -235,8 +235,8 @@ impl Large {
         self.close(files, false, recorder)
     }
 
-    /// fsync where the manner, `-b` or `cold` wants it, then close. `wrote` says whether
-    /// there is anything to wait for.
+    /// fsync where the manner, `-b` or `cold` asks for it, then close. `wrote` says whether there
+    /// is anything to wait for.
     fn close(self, files: Files, wrote: bool, recorder: &mut Recorder<'_>) -> Result<(), OpError> {
         if self.manner == Manner::V200a || self.fsync || self.cold && wrote {
             for file in &files.files {
@@ -304,7 +304,7 @@ impl Files {
     }
 }
 
-/// The seeks all seekers share: they take them in order, whoever is free.
+/// The seeks that all seekers share: the next free seeker takes the next one.
 pub(super) struct Seeks {
     /// Block, and whether 2.00 rewrites it.
     places: Vec<(u64, bool)>,
@@ -314,13 +314,13 @@ pub(super) struct Seeks {
 }
 
 impl Seeks {
-    /// `keep`: the file is still needed, also where the original's is gone with its seekers.
+    /// `keep`: the file is still needed afterwards, whereas the original's seekers remove it.
     pub(super) fn draw(seed: Seed, count: u64, large: Large, keep: bool) -> Seeks {
         let mut draw = seed.stream("bonnie seeks");
         let chunks = large.chunks().max(1);
-        // One number says both, as a ticket of the original does: where the file has an even
-        // number of blocks, no two neighbours are ever rewritten, and what is written back
-        // cannot be joined to larger requests.
+        // One number decides both, like a ticket of the original: if the file has an even number
+        // of blocks, two neighbouring blocks are never both rewritten, so write-back cannot merge
+        // them into larger requests.
         let tickets = (0..count).map(|_| draw.below(RANDOM_END));
         let places = tickets.map(|ticket| (ticket % chunks, ticket % REWRITE == 0)).collect();
         Seeks { places, next: AtomicUsize::new(0), begun: AtomicBool::new(false), keep }
@@ -337,7 +337,7 @@ impl Seeks {
         recorder: &mut Recorder<'_>,
     ) -> Result<u64, OpError> {
         let (mut own, mut rewritten) = (0, 0);
-        // The parent of the seekers syncs the file, which is clean, as it lets them go.
+        // The parent of the seekers syncs the file, which is clean, when it starts them.
         if large.manner == Manner::V200a && !self.begun.swap(true, Ordering::Relaxed) {
             for file in &files.files {
                 rustix::fs::fsync(file).map_err(files.path.failed("fsync"))?;
@@ -379,8 +379,8 @@ impl Seeks {
         }
         drop(files);
         if large.manner == Manner::V200a && !self.keep {
-            // Each seeker of the original removes the file once it has closed it. Whoever is last
-            // to close then frees what the file had, and is still within the clock.
+            // Each seeker of the original removes the file once it has closed it. The last one to
+            // close it then frees the file's blocks, still within the clock.
             large.remove(target)?;
         }
         Ok(rewritten)

@@ -1,4 +1,4 @@
-//! Parameters that ours and the original program have in common.
+//! Parameters that our workload shares with the one that runs the original program.
 
 use crate::typed::{CountParameter, SizeParameter, SwitchParameter};
 

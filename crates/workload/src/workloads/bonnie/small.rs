@@ -1,4 +1,4 @@
-//! Bonnie's file tests: many small files created, looked at, deleted.
+//! Bonnie's file tests: many small files created, statted, deleted.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -127,8 +127,8 @@ impl Small {
         Ok(own)
     }
 
-    /// Whether the filesystem has the links asked for; if not, why. That there is no room for
-    /// one is the phase's own to say.
+    /// Whether the filesystem supports the requested links; if not, why. A lack of room for one is
+    /// left to the phase to report.
     pub(super) fn probe_links(&self, target: BorrowedFd<'_>) -> Result<(), String> {
         let (from, to) = (c"Bonnie-probe", c"Bonnie-probe-link");
         let tried = match self.links {
@@ -141,7 +141,7 @@ impl Small {
             }
         };
         for left in [from, to] {
-            // What was not made cannot be removed.
+            // If it was not made, it cannot be removed.
             let _ = rustix::fs::unlinkat(target, left, AtFlags::empty());
         }
         let kind = if self.links == Links::Hard { "hard" } else { "symbolic" };
@@ -203,8 +203,8 @@ impl Small {
         self.sync(target, recorder)
     }
 
-    /// What links are made to: hard ones by the path of the first file, symbolic ones by
-    /// what leads there from beside them.
+    /// The target of links: for hard links the path of the first file, for symbolic links a path
+    /// relative to the link.
     fn point_to(&self, path: &PathBuffer, first: &mut PathBuffer, at: usize) {
         if at > 0 {
             return;
@@ -318,7 +318,7 @@ impl Small {
         Ok(())
     }
 
-    /// What names of a directory's files begin with; returns its length.
+    /// Writes the prefix that the names of a directory's files share; returns its length.
     fn prefix(&self, number: u32, path: &mut PathBuffer) -> usize {
         path.clear();
         if self.directories > 1 {
@@ -327,8 +327,8 @@ impl Small {
         path.len()
     }
 
-    /// A directory's entries as the listing goes on, which the original does not read to its end
-    /// first: what it has just been told of is still in the processor's caches.
+    /// A directory's entries while the listing goes on. The original does not read the listing to
+    /// its end first, so the entries just listed are still in the processor's caches.
     fn each_listed(
         &self,
         target: BorrowedFd<'_>,

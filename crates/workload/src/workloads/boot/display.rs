@@ -71,12 +71,12 @@ impl Display {
 
     fn select(&self, window: Window, mask: EventMask) -> io::Result<()> {
         let asked = ChangeWindowAttributesAux::new().event_mask(mask);
-        // A window that is gone again is no error: checked by nobody.
+        // A window that is already gone is no error, so the replies are not checked.
         self.connection.change_window_attributes(window, &asked).map_err(io::Error::other)?;
         self.connection.flush().map_err(io::Error::other)
     }
 
-    /// Readable when there may be news.
+    /// Readable when there may be new events.
     pub(super) fn news(&self) -> BorrowedFd<'_> {
         self.connection.stream().as_fd()
     }
@@ -89,10 +89,11 @@ impl Display {
         let mut mapped = Vec::new();
         while let Some(event) = self.connection.poll_for_event().map_err(io::Error::other)? {
             match event {
-                // Before a window manager wraps it: from then on the root hears no more of it.
+                // Before a window manager reparents it: from then on the root window gets no more
+                // events about it.
                 Event::CreateNotify(created) => {
                     self.select(created.window, EventMask::STRUCTURE_NOTIFY)?;
-                    // It may have been mapped before this was asked for.
+                    // It may have been mapped before its events were requested.
                     mapped.extend(self.class_if_mapped(created.window));
                 }
                 Event::MapNotify(event) => mapped.extend(self.class(event.window)),

@@ -1,5 +1,5 @@
-//! The tree that is booted: unpacked onto an empty filesystem, or taken over from the boot
-//! before it in a sequence, as the laptop of 2005 was booted again and again.
+//! The tree that is booted: unpacked onto an empty filesystem, or reused from the boot before it
+//! in a sequence, as the laptop of 2005 was booted again and again.
 
 use std::fs;
 use std::io;
@@ -19,15 +19,15 @@ pub(super) enum Installed {
     Found,
 }
 
-/// Has the tree at `root`, without what an earlier boot left in its logs and temporary
+/// Provides the tree at `root`, without what an earlier boot left in its logs and temporary
 /// directories.
 ///
 /// # Errors
-/// When the archive is damaged or the filesystem does not take what is asked of it.
+/// When the archive is damaged or the filesystem refuses an operation.
 pub(super) fn install(archive: &Path, root: &Path) -> Result<Installed, OpError> {
     let list = root.join(LISTS).join(LOGIN_LIST);
     if !list.exists() {
-        // Half a tree must not pass for one: a later boot of the trial would take it over.
+        // An incomplete tree must be removed: a later boot of the trial would reuse it.
         let unpacked = unpack(archive, root).inspect_err(|_| drop(fs::remove_file(&list)));
         return unpacked.map(Installed::Unpacked);
     }
@@ -35,8 +35,8 @@ pub(super) fn install(archive: &Path, root: &Path) -> Result<Installed, OpError>
     Ok(Installed::Found)
 }
 
-/// Removes what a boot leaves, so that every boot begins with the same tree: nobody shuts the
-/// system down, and its logs would grow from boot to boot.
+/// Removes what a boot leaves, so that every boot begins with the same tree: the system is never
+/// shut down, and its logs would grow from boot to boot.
 ///
 /// # Errors
 /// When a file cannot be removed.

@@ -1,6 +1,5 @@
-//! A system of its own inside this machine: a tree started as its first process would be,
-//! with namespaces for processes, mounts and names, so that the process that serves the disks
-//! goes on outside it.
+//! A separate system inside this machine: the tree's init is started in its own namespaces for
+//! processes, mounts and host name, so that the process that serves the disks goes on outside it.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode};
 use rustix::mount::MountFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
-/// Where the system finds what is ours: the pipe of its events and this program.
+/// Where the system finds fstrial's files: the pipe for its events and this program.
 pub(super) const OURS: &str = "run/fstrial";
 /// The pipe, below [`OURS`].
 const EVENTS: &str = "events";
@@ -33,7 +32,7 @@ impl Machine {
     /// Starts the tree at `root`, which is a mount point.
     ///
     /// # Errors
-    /// When it could not be started; what fails inside it shows in its end.
+    /// When it could not be started; a failure inside it shows when its first process ends.
     pub(super) fn start(root: &Path) -> io::Result<Machine> {
         // Seen by both sides: made here, moved into the tree's /run by the child.
         let outside = Path::new("/run/fstrial-system");
@@ -79,14 +78,14 @@ impl Machine {
         self.ended.as_fd()
     }
 
-    /// What the system says: lines, each a word. Reading never waits.
+    /// The system's messages: lines of one word each. Reading never waits.
     pub(super) fn events(&self) -> &File {
         &self.events
     }
 
     /// Ends every process of it, as a power switch does, and waits until none is left.
     pub(super) fn end(self) {
-        // A process that has ended already is what is wanted.
+        // An error means that the process has ended already, which is what is wanted.
         let _ = rustix::process::kill_process(self.pid, Signal::KILL);
         let _ = rustix::process::waitpid(Some(self.pid), WaitOptions::empty());
     }
@@ -95,7 +94,7 @@ impl Machine {
 /// Makes the tree the root of this process and executes its init. Returns only with an error.
 fn become_system(root: &Path, outside: &Path, own: &Path) -> io::Result<io::Error> {
     rustix::process::setsid()?;
-    // Ends with whoever started it.
+    // Ends with the process that started it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     let none = None::<&std::ffi::CStr>;
     rustix::mount::mount_change(

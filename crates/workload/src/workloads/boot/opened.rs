@@ -1,4 +1,4 @@
-//! Which files a system opens, as the kernel tells (fanotify): what a preload list is made of.
+//! Which files a system opens, as reported by the kernel (fanotify): the source of a preload list.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const EVENT_BYTES: usize = 24;
 const DESCRIPTOR_AT: usize = 16;
 
-/// What is opened on one filesystem from now on.
+/// A listener for the files that are opened on one filesystem from now on.
 pub(super) struct Opened {
     group: File,
     root: PathBuf,
@@ -47,8 +47,8 @@ impl Opened {
         Ok(Opened { group: File::from(group), root: root.to_owned() })
     }
 
-    /// The files opened since the last call, each once, first come first. Paths are the
-    /// system's own.
+    /// The files opened since the last call, each once, in the order of their first opening. Paths
+    /// are those inside the system.
     ///
     /// # Errors
     /// The kernel's.
@@ -90,7 +90,7 @@ impl Opened {
             return None;
         }
         let path = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
-        // Of this process's own mount it has the mount point before it.
+        // On a mount of this process, the path begins with the mount point.
         let path = path.strip_prefix(&self.root).map_or(path.clone(), |p| Path::new("/").join(p));
         Some(path.as_os_str().as_bytes().to_owned())
     }

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::extents;
 
-/// Hidden word: this program as the preloader of a system that boots.
+/// Hidden argument with which this program acts as the preloader of the booting system.
 pub const PRELOAD_COMMAND: &str = "boot-preload";
 
 /// Where a system keeps its lists: one absolute path a line.
 pub(super) const LISTS: &str = "var/cache/preload";
 
-/// Main of the preloader: reads each list it is given, opens its files in that order and has
-/// the kernel read them ahead. A file that is gone is passed over. The service that starts it
-/// gives it its priority.
+/// Main of the preloader: reads each list it is given, opens its files in that order and makes the
+/// kernel read them ahead. A file that no longer exists is skipped. The service that starts it
+/// sets its priority.
 pub fn preload_main(lists: impl Iterator<Item = PathBuf>) -> std::process::ExitCode {
     for list in lists {
         match std::fs::read(&list) {
@@ -44,10 +44,9 @@ fn read_ahead(path: &[u8]) {
     }
 }
 
-/// Writes to `sorted` a list of the tree at `root`, by where its files lie on the disk. Files
-/// that are
-/// gone are left out; those whose place the filesystem does not tell come last, in the
-/// order of their inodes' numbers.
+/// Writes to `sorted` the list of the tree at `root`, ordered by where its files lie on the disk.
+/// Files that no longer exist are left out; those whose place the filesystem does not report come
+/// last, in the order of their inode numbers.
 ///
 /// # Errors
 /// When the list cannot be read or written.

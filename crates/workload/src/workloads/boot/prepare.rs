@@ -21,16 +21,16 @@ use super::watch::{What, watch};
 
 /// The script in the tree that configures it; it is not kept.
 const CONFIGURE: &str = "configure";
-/// Where the script's words go, outside the tree.
+/// Where the script's output goes, outside the tree.
 const SAID: &str = "/run/configure.log";
 /// A boot that takes longer has failed.
 const LIMIT: Nanos = Nanos::from_secs(3600);
 
 /// Unpacks `archive` at `root`, an empty mount of this guest, configures and boots it, and
-/// packs what came of it into `to`. `tell` hears what is being done.
+/// packs the result into `to`. `tell` is called with each step.
 ///
 /// # Errors
-/// With the step that failed and its last words.
+/// With the step that failed and the last lines of its output.
 pub fn prepare_system(
     archive: &Path,
     root: &Path,
@@ -117,7 +117,7 @@ fn record(root: &Path, variant: Variant) -> io::Result<()> {
     for (list, paths) in [(LOGIN_LIST, &until_login), (DESKTOP_LIST, &desktop)] {
         fs::write(lists.join(list), lines(paths.iter().map(Vec::as_slice)))?;
     }
-    // What a boot leaves is no part of the tree that others begin with.
+    // What a boot leaves must not be part of the tree that later boots begin with.
     sweep(root)
 }
 

@@ -86,7 +86,8 @@ pub(super) fn unpack(archive: &Path, root: &Path) -> Result<Unpacked, OpError> {
         match kind {
             EntryType::Directory => own(&place, owner, Some(mode), mtime).map_err(fail("chown"))?,
             EntryType::Symlink => own(&place, owner, None, mtime).map_err(fail("chown"))?,
-            // A file was given its own while it was open, a link has another name's.
+            // A file got its owner and times while it was open; a hard link shares those of its
+            // other name.
             _ => {}
         }
     }
@@ -109,7 +110,7 @@ fn below(root: &Path, name: &Path) -> Option<PathBuf> {
     Some(place)
 }
 
-/// As [`own`], of a file that is open: its path is not walked three times more.
+/// As [`own`], for an open file: avoids resolving its path three more times.
 fn own_open(file: &File, owner: (u32, u32), mode: Mode, mtime: u64) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(owner.0), Gid::from_raw(owner.1));
     rustix::fs::fchown(file, Some(user), Some(group))?;
@@ -120,7 +121,7 @@ fn own_open(file: &File, owner: (u32, u32), mode: Mode, mtime: u64) -> io::Resul
 fn own(place: &Path, owner: (u32, u32), mode: Option<Mode>, mtime: u64) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(owner.0), Gid::from_raw(owner.1));
     rustix::fs::chownat(CWD, place, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
-    // After the owner: a change of owner takes set-user-id away.
+    // After the owner, since changing the owner clears the set-user-id bit.
     if let Some(mode) = mode {
         rustix::fs::chmodat(CWD, place, mode, AtFlags::empty())?;
     }

@@ -30,22 +30,22 @@ const BROWSER: Program = program(Some("dillo"), "dillo /home/user/page.html");
 
 /// Where the session finds the commands to start, one a line: the window manager.
 const COMMANDS: &str = "home/user/.desktop";
-/// Where the window manager finds what it starts once it manages windows. Beside it instead of
-/// by it, a fast program's window could be lost: jwm (2.4.3) throws away the requests that
-/// arrive between its taking over and the end of its start.
+/// Where the window manager finds the programs that it starts once it manages windows. If they
+/// were started beside it instead, a fast program's window could be lost: jwm (2.4.3) discards
+/// requests that arrive between its taking control and the end of its start.
 const STARTED_BY_MANAGER: &str = "home/user/.jwmrc";
-/// The configuration that the user's own replaces.
+/// The system-wide configuration, which the user's own replaces.
 const OF_THE_SYSTEM: &str = "/etc/jwm/system.jwmrc";
 /// Units of the tree.
 const UNITS: &str = "etc/systemd/system";
-/// Services that a trimmed system does without, as the links that enable them.
+/// Services that are left out of a trimmed system, given as the links that enable them.
 const TRIMMED: [&str; 4] = [
     "multi-user.target.wants/ssh.service",
     "multi-user.target.wants/avahi-daemon.service",
     "sockets.target.wants/avahi-daemon.socket",
     "sshd.service",
 ];
-/// Where the links of services that are left out wait for a variant that has them.
+/// Where the links of omitted services are kept for a variant that has them.
 const LEFT_OUT: &str = "var/cache/preload/left-out";
 /// The list of files opened until login, and the service that reads it ahead.
 pub(super) const LOGIN_LIST: &str = "login";
@@ -144,7 +144,7 @@ impl Variant {
     }
 }
 
-/// What is not there need not be changed.
+/// A missing entry needs no change.
 fn unless_absent(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -185,7 +185,7 @@ mod tests {
                 (inside("multi-user.target.wants"), inside("sysinit.target.wants"));
             (files, preloaders, services, started)
         };
-        // One tree becomes each of them, in whatever order.
+        // One tree can become each of them, in any order.
         for name in ["default", "trimmed", "extra-preload", "no-preload", "default", "no-preload"] {
             let expected = match name {
                 "default" => (1, 1, 1, 4),

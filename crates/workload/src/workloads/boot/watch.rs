@@ -20,7 +20,7 @@ const DISPLAY: &str = ":0";
 const SAYS_LOGIN: &str = "login";
 const SAYS_DISPLAY: &str = "display";
 
-/// When what happened, from the start of the boot.
+/// The times of events, from the start of the boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Seen {
     /// The login target was reached.
@@ -130,7 +130,7 @@ pub(super) fn watch(
                 }
             }
         }
-        // Asked whenever anything happened: replies to questions bring events with them.
+        // Checked after anything happened, since replies to requests bring events with them.
         if let Some(display) = &display {
             display.mapped()?.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
         }
@@ -151,7 +151,7 @@ fn without_windows(missing: &[&&str], windows: &[String]) -> String {
     )
 }
 
-/// The words that have come; a word is written in one piece.
+/// The words that have arrived; each word is written in one piece.
 fn words(mut events: &std::fs::File) -> io::Result<Vec<String>> {
     let mut buffer = [0; 4096];
     let got = events.read(&mut buffer)?;

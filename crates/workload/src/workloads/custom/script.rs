@@ -1,4 +1,4 @@
-//! What a script says: phases, ops, sizes. Everything wrong with it is told with its line.
+//! The contents of a script: phases, ops, sizes. Errors are reported with their line.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::Draw;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
-    /// What it stands for, for the reader.
+    /// A description for the reader.
     #[serde(default)]
     pub(super) summary: String,
     pub(super) phase: Vec<Phase>,
@@ -54,7 +54,7 @@ pub(super) struct Step {
     /// Whether fsync follows, before the close.
     #[serde(default)]
     pub(super) fsync: bool,
-    /// Which file of those there are.
+    /// Which of the existing files.
     #[serde(default)]
     pub(super) pick: Pick,
     /// How long a think lasts.
@@ -199,7 +199,7 @@ impl Size {
 }
 
 impl Kind {
-    /// Whether a size belongs to it: must, may, must not.
+    /// Whether it takes a size: required, optional or forbidden.
     fn takes_size(self) -> Option<bool> {
         match self {
             Kind::Write | Kind::Append | Kind::Truncate => Some(true),

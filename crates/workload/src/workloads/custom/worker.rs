@@ -21,7 +21,7 @@ pub(super) struct Share {
     marker: Marker,
     /// Names: directory, running number, place in `sizes`.
     files: Vec<(u64, u64, usize)>,
-    /// Of files, whatever number of names they have.
+    /// Sizes of files, however many names each has.
     sizes: Vec<u64>,
     directories: u64,
     named: u64,

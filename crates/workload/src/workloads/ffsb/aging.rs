@@ -1,5 +1,5 @@
-//! Making the filesystem old before the ops are measured, as FFSB does: creates, appends and
-//! deletes until it is as full as asked for. What was made stays.
+//! Ages the filesystem before the ops are measured, as FFSB does: creates, appends and deletes
+//! until it is as full as requested. The files stay.
 
 use std::os::fd::{AsFd, BorrowedFd};
 

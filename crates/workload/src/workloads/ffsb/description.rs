@@ -1,4 +1,4 @@
-//! What FFSB is, what it takes, what its phases are.
+//! FFSB's description, parameters and phases.
 
 use crate::engine::cold_cache::COLD;
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};

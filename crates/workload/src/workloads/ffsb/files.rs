@@ -1,5 +1,5 @@
-//! The files all threads of FFSB share. A read shares a file with other reads; whatever
-//! changes a file has it alone.
+//! The files all threads of FFSB share. A read shares a file with other reads; an op that changes
+//! a file has it exclusively.
 
 use std::os::fd::BorrowedFd;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -58,7 +58,7 @@ impl Files {
         Ok(Some(files))
     }
 
-    /// How many files there are that have no place here: of other parameters than these.
+    /// How many files have no place here, since they were made with other parameters.
     pub(super) fn without_place(&self, target: BorrowedFd<'_>) -> Result<usize, OpError> {
         let mut path = PathBuffer::new();
         path.text(DIRECTORY);

@@ -1,6 +1,6 @@
-//! What an FFSB profile says: groups of threads, each with weights of ops, sizes, whether
-//! places are random, and how long a thread waits after an op. What is wrong with one is told
-//! with its line or its group.
+//! The contents of an FFSB profile: groups of threads, each with weights of ops, sizes, whether
+//! offsets are random, and how long a thread waits after an op. Errors are reported with their
+//! line or their group.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -110,7 +110,7 @@ pub(super) struct Group {
 }
 
 impl Profile {
-    /// The profile of that name or text, with what else is set put over each of its groups.
+    /// The profile of that name or text, with the other parameters applied to each of its groups.
     ///
     /// # Errors
     /// With what is wrong and where.

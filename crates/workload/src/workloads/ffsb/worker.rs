@@ -39,8 +39,8 @@ pub(super) struct Worker<'a> {
 /// Places of direct and aligned I/O are multiples of this.
 const ALIGNMENT: u64 = 4096;
 
-/// An op that found no file of the kind it needs: no op, but time passes, or a run whose files
-/// are all gone would never see its end.
+/// An op that found no file of the kind it needs. It is not counted, but it takes time: otherwise
+/// a run whose files are all gone would never end.
 fn nothing(recorder: &mut Recorder<'_>) -> Result<(), OpError> {
     std::thread::yield_now();
     recorder.restart();
@@ -113,7 +113,7 @@ impl<'a> Worker<'a> {
                     return nothing(recorder);
                 };
                 let size = self.job.min + self.draw.below(self.job.max - self.job.min + 1);
-                // As in the original a new file does not go past the cache.
+                // As in the original, a new file is written through the cache.
                 let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
                 let opened = self.open(place, flags, false)?;
                 self.blocks(&opened, 0, size, false, recorder)?;

@@ -38,7 +38,7 @@ impl Actor<'_> {
         let mut fact = 0;
         let done = match action {
             Action::Delete | Action::Stat | Action::Open | Action::Create => {
-                // A list that opens again without closing gives the first one back.
+                // If a list opens another file without closing the first, the first is released.
                 self.close();
                 let (first, taken) = self.set.take(&mut self.draw, action != Action::Create);
                 fact = first;
@@ -149,7 +149,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Closes what is open; whether anything was.
+    /// Closes the open file; returns whether there was one.
     pub(super) fn close(&mut self) -> bool {
         let Some((number, place, file)) = self.open.take() else { return false };
         drop(file);

@@ -90,8 +90,8 @@ impl Set {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A free place from a random one on, with a file or without; it is then busy. Nothing
-    /// where there is none. The place drawn first is returned too.
+    /// The first free place from a random one on, with or without a file as asked for; it is then
+    /// busy. `None` if there is none. The place drawn first is returned too.
     pub(super) fn take(&self, draw: &mut Draw, exists: bool) -> (u64, Option<(usize, Place)>) {
         let mut places = self.lock();
         let first = draw.below(places.len() as u64) as usize;
@@ -106,7 +106,7 @@ impl Set {
         (first as u64, taken)
     }
 
-    /// Gives a place back as it is now.
+    /// Releases a place in its present state.
     pub(super) fn give_back(&self, number: usize, place: Place) {
         self.lock()[number] = Place { busy: false, ..place };
     }

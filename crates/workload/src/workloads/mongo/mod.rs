@@ -250,13 +250,13 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         verify(target, &plan, expected, copied)?;
     }
     phase(context, &DELETE, 2 * trees * entries, None, without, &delete)?;
-    // What a failed copy left belongs to no phase.
+    // Removing what a failed copy left belongs to no phase.
     walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
     sequence.end()
 }
 
-/// Whether the filesystem has symbolic links; if not, why. That there is no room for one is
-/// the phase's own to say.
+/// Whether the filesystem supports symbolic links; if not, why. A lack of room for one is left to
+/// the phase to report.
 fn probe_symlinks(target: BorrowedFd<'_>) -> Result<(), String> {
     let probe = "mongo/probe";
     match rustix::fs::symlinkat("x", target, probe)
