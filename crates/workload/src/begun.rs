@@ -14,7 +14,7 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Begins now; what these devices do from now on belongs to it.
+    /// Begins now; everything these devices do from now on belongs to the phase.
     pub(crate) fn now(
         phase: &'static PhaseDescription,
         cache: Cache,
@@ -24,7 +24,8 @@ impl Begun {
         Begun { phase, cache, devices, device_before, machine_before: MachineCpu::read() }
     }
 
-    /// A result with what the machine and the devices did since; the rest is to be filled in.
+    /// A result with what the machine and the devices did since then; the caller fills in the
+    /// rest.
     pub(crate) fn result(&self, workload: &str) -> PhaseResult {
         let mut result = PhaseResult::empty(workload, self.phase.name, self.cache.clone());
         result.machine_cpu =

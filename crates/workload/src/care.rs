@@ -1,14 +1,14 @@
-//! What is done to a filesystem itself and not on it: made, mounted, checked, repaired. The
-//! trial's executor does it, where the filesystem is the trial's own, and tells how long the
-//! programs and system calls took, without what the trial does around them for safety.
+//! Operations on a filesystem itself, not on its files: making, mounting, checking, repairing. The
+//! trial's executor does them, if the filesystem is the trial's own, and reports how long the
+//! programs and system calls took, without the trial's own safety checks around them.
 
 use crate::{Cache, Context, Failure, PhaseDescription, PhaseResult};
 use measure::ProcessCpu;
 
-/// One thing done to a filesystem. Which of them can follow which is said at each.
+/// One operation on a filesystem. Each says in which state it leaves the filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Care {
-    /// Unmounted and made anew, by the very commands it was made with. Not mounted then.
+    /// Unmounted and made again, with the same commands as before. Not mounted afterwards.
     Make,
     /// Mounted after it was made.
     FirstMount,
@@ -23,7 +23,7 @@ pub enum Care {
     Check,
     /// Its first superblock is overwritten while it is not mounted.
     Damage,
-    /// Brought back.
+    /// That superblock is restored.
     Repair,
     /// The snapshot of this number is taken of the mounted filesystem.
     TakeSnapshot(u64),
@@ -33,20 +33,20 @@ pub enum Care {
     FreeSnapshots,
 }
 
-/// Why something was not done.
+/// Why an operation was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uncared {
-    /// There is no such thing for this filesystem or testbed; nothing was touched.
+    /// This filesystem or testbed does not support it; nothing was touched.
     Missing(String),
-    /// It was tried.
+    /// It was tried and failed.
     Failed(String),
 }
 
-/// What became of it where nothing failed: why it is not offered, if so.
+/// The result if nothing failed: the reason why it is not supported, if so.
 pub(crate) type Cared = Option<String>;
 
 impl Context<'_> {
-    /// Does something to the filesystem outside any clock. No file of it may be open.
+    /// Does an operation on the filesystem outside any clock. No file of it may be open.
     ///
     /// # Errors
     /// When it fails.
@@ -58,9 +58,9 @@ impl Context<'_> {
         }
     }
 
-    /// Does something to the filesystem as a phase. No file of it may be open. Where
-    /// it is not offered the phase is missing with the reason; where it is done, `annotate` may
-    /// look at the filesystem and add to the result.
+    /// Does an operation on the filesystem as a phase. No file of it may be open. If the operation
+    /// is not supported, the phase is missing with the reason; if it is done, `annotate` may look
+    /// at the filesystem and add to the result.
     ///
     /// # Errors
     /// When it fails.
@@ -92,7 +92,7 @@ impl Context<'_> {
     }
 }
 
-/// A cache of which nothing is left, since the filesystem was not mounted.
+/// A cache that is empty because the filesystem was not mounted.
 pub(crate) fn unmounted() -> Cache {
     Cache::Cold { how: "not mounted, the devices' buffers dropped".to_owned() }
 }

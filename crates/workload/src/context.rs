@@ -1,6 +1,6 @@
-//! What a running workload stands on: the target directory, its parameters and inputs, and
-//! the clocks. The context starts and stops every clock and asks the [`Host`] before and
-//! after each phase whether the target is still what it should be.
+//! The environment of a running workload: the target directory, its parameters and inputs, and the
+//! clocks. The context starts and stops every clock and asks the [`Host`] before and after each
+//! phase whether the target is still what it should be.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ use crate::{
     PhaseResult, PhaseStatus, Program, Recorder, Seed, Uncared,
 };
 
-/// What the machinery around a workload does for it. Implemented by the trial's executor;
-/// by a small fake in tests.
+/// The services that a workload gets from its surroundings. Implemented by the trial's executor,
+/// and by a small fake in tests.
 pub trait Host {
     /// Empties the target's cache if that can be done and proved. No file of the target may
     /// be open. The target's path stays valid.
@@ -31,16 +31,16 @@ pub trait Host {
     /// The block devices under the target whose counters belong to each phase.
     fn devices(&self) -> Vec<DeviceId>;
 
-    /// How long the last [`Host::make_cold`] took to mount the target, where it did.
+    /// How long the last [`Host::make_cold`] took to mount the target, if it mounted it.
     fn mount_took(&self) -> Option<Nanos> {
         None
     }
 
-    /// Does something to the filesystem under test itself, and says how long the programs and
-    /// system calls took that do it.
+    /// Does an operation on the filesystem under test itself, and returns how long its programs
+    /// and system calls took.
     ///
     /// # Errors
-    /// When this filesystem or place has no such thing, or when it failed.
+    /// When this filesystem or testbed does not support it, or when it failed.
     fn care(&self, _what: &Care) -> Result<Nanos, Uncared> {
         Err(Uncared::Missing("the filesystem is not the trial's own".to_owned()))
     }
@@ -61,7 +61,7 @@ pub struct Context<'h> {
     cache: Cache,
     phases_failed: Vec<&'static str>,
     phases_reported: Vec<&'static str>,
-    /// Why nothing it measures may be compared, if so.
+    /// Why none of its measurements may be compared, if so.
     tainted: Option<String>,
 }
 
@@ -142,7 +142,7 @@ impl<'h> Context<'h> {
             .ok_or_else(|| Failure::Input("the trial carries no source tree".to_owned()))
     }
 
-    /// The machinery around it.
+    /// The host that surrounds it.
     pub(crate) fn host(&self) -> &'h dyn Host {
         self.host
     }
@@ -176,7 +176,7 @@ impl<'h> Context<'h> {
         &self.inputs.programs
     }
 
-    /// The archive of what a program of the user's own needs; `None` where it runs as it is.
+    /// The archive of files that the user's own program needs; `None` where it uses the machine's.
     pub(crate) fn program_tree(&self) -> Option<&'h Path> {
         self.inputs.program_tree.as_deref()
     }
@@ -265,7 +265,7 @@ impl<'h> Context<'h> {
         ops_planned: u64,
     ) -> Result<Begun, Failure> {
         debug_assert!(
-            // One whose phases come from a file has none in its description.
+            // A workload whose phases come from a file has none in its description.
             self.description.phases.is_empty()
                 || self.description.phases.iter().any(|known| std::ptr::eq(*known, phase)),
             "phase {} is not in the description of {}",

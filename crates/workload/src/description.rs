@@ -10,9 +10,9 @@ pub struct Description {
     pub summary: &'static str,
     /// Where it comes from, and where it departs from that original and why. Markdown.
     pub origin: &'static str,
-    /// What it is about, for whoever asks which filesystem to use.
+    /// The question it answers, for a reader who wants to choose a filesystem.
     pub headline: Headline,
-    /// Settings of its parameters that answer a question of their own.
+    /// Named parameter settings, each of which answers a different question.
     pub presets: &'static [Preset],
     /// The data it needs from outside the filesystem under test.
     pub inputs: &'static [InputKind],
@@ -27,7 +27,7 @@ pub struct Description {
 pub struct Headline {
     /// Completes "For …:". No capital, no full stop.
     pub question: &'static str,
-    /// The phase that matters; empty where phases are the user's own, for the first.
+    /// The phase that matters; empty for the first one, where the phases are the user's own.
     pub phase: &'static str,
     /// The metric of the report's tables: `ops_rate`, `write_rate`, `read_rate` or `wall`.
     pub metric: &'static str,
@@ -38,7 +38,7 @@ pub struct Headline {
 /// A named setting of parameters: `maildir-write@dovecot`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name behind the `@`, kebab-case.
+    /// Its name after the `@`, kebab-case.
     pub name: &'static str,
     /// Completes "For …:", in place of the workload's own.
     pub question: &'static str,
@@ -70,7 +70,7 @@ pub enum InputKind {
     SourceTree,
     /// A system to boot as a tar file; only the lab has one.
     System,
-    /// A program of the user's own, with what it needs; in the lab as a tar file.
+    /// The user's own program, with the files it needs; in the lab as a tar file.
     OwnProgram,
     /// A program that is run.
     Program(Program),
@@ -122,9 +122,9 @@ pub enum Kind {
     Choice(&'static [(&'static str, &'static str)]),
     /// One or more of these words joined by `+`, or `all`.
     Words(&'static [(&'static str, &'static str)]),
-    /// The text of a file; on the command line the file's path stands for it, so that the
-    /// text itself is part of the trial. Checked by [`crate::Workload::check`]. These words
-    /// stand for documents that are shipped, each with its meaning.
+    /// The text of a file; on the command line the file's path is given, and the text itself
+    /// becomes part of the trial. Checked by [`crate::Workload::check`]. These words name
+    /// documents that are shipped, each with its meaning.
     Document(&'static [(&'static str, &'static str)]),
     /// Free text (a path, a list).
     Text,

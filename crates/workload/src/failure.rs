@@ -44,7 +44,7 @@ impl OpError {
     }
 }
 
-/// What a program said, with its name where no command is quoted that tells it.
+/// A program's output, preceded by its name unless a quoted command already names it.
 fn named(program: &str, said: &str) -> String {
     if said.contains('`') { said.to_owned() } else { format!("{program}: {said}") }
 }
@@ -74,10 +74,10 @@ pub enum Failure {
     Program {
         /// Its name.
         program: &'static str,
-        /// How it ended and what it said of it.
+        /// How it ended, and its output.
         said: String,
     },
-    /// Reading back found something else than was written.
+    /// Reading back found contents other than those written.
     #[error("verification: {0}")]
     Verify(String),
 }

@@ -15,8 +15,8 @@ pub struct Inputs {
     pub programs: Vec<PathBuf>,
     /// A system to boot as a tar file, for [`crate::InputKind::System`].
     pub system: Option<PathBuf>,
-    /// The tree in which a program of the user's own finds all it needs, for
-    /// [`crate::InputKind::OwnProgram`]; `None` where it uses the machine's.
+    /// The tree that holds everything the user's own program needs, for
+    /// [`crate::InputKind::OwnProgram`]; `None` where it uses the machine's files.
     pub program_tree: Option<PathBuf>,
 }
 

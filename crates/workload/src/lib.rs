@@ -1,4 +1,4 @@
-//! What is done on a filesystem.
+//! Workloads: what is done on a filesystem.
 //!
 //! A [`Workload`] describes itself (parameters, phases, what is inside each clock) and runs
 //! against a directory through a [`Context`], which owns the clocks: a workload never times

@@ -1,9 +1,9 @@
-//! What the workload engine itself costs, per op: the same system calls once through
-//! [`Context`] and [`Recorder`], histograms, digest and byte counts included, and once in a
-//! bare loop that reads the clock once an op and keeps nothing.
+//! The overhead of the workload engine itself, per op: the same system calls are made once through
+//! [`Context`] and [`Recorder`], including histograms, digest and byte counts, and once in a bare
+//! loop that reads the clock once per op and records nothing.
 //!
-//! Both run in this process, by turns, in many short rounds, so that whatever else the
-//! machine does hits both. The figure is the ratio of their median times per op.
+//! Both run in this process, by turns, in many short rounds, so that any other activity of the
+//! machine affects both. The figure is the ratio of their median times per op.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::{
 const OPS: u64 = 2000;
 const FILE_BYTES: usize = 4096;
 
-/// What one kind of op costs on both sides.
+/// The time of one kind of op on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overhead {
     /// The kind of op: `create`, `stat`, `pread`, `unlink`.
@@ -35,8 +35,8 @@ pub struct Overhead {
     pub bare_ns: f64,
     /// Median time of an op through the engine, nanoseconds.
     pub engine_ns: f64,
-    /// Ops a second of the engine over those of the bare loop, the median of the rounds: 1 is no
-    /// cost at all.
+    /// The engine's ops per second divided by those of the bare loop, the median of the rounds: 1
+    /// means no overhead at all.
     pub ratio: f64,
 }
 
@@ -55,7 +55,8 @@ pub fn measure(directory: &Path, rounds: usize) -> Result<Vec<Overhead>, Failure
     let mut engine = bare.clone();
     for round in 0..rounds {
         for (at, step) in STEPS.iter().enumerate() {
-            // Whoever goes first finds other caches; so they take turns at that too.
+            // The side that goes first finds different caches, so they take turns at going first
+            // too.
             for side in [round % 2, (round + 1) % 2] {
                 if side == 0 {
                     bare[at].push(run_bare(step, scratch.bare.as_fd())?);
@@ -78,7 +79,7 @@ pub fn measure(directory: &Path, rounds: usize) -> Result<Vec<Overhead>, Failure
         .collect())
 }
 
-/// The median of the rounds' ratios: both sides of a round met the same machine.
+/// The median of the rounds' ratios: both sides of a round ran under the same conditions.
 fn ratio(bare: &[Nanos], engine: &[Nanos]) -> f64 {
     let of = |(bare, engine): (&Nanos, &Nanos)| bare.0 as f64 / engine.0.max(1) as f64;
     let mut ratios: Vec<f64> = bare.iter().zip(engine).map(of).collect();
@@ -211,7 +212,7 @@ fn unlink<M: Meter>(target: BorrowedFd<'_>, meter: &mut M) -> Result<(), OpError
     Ok(())
 }
 
-/// Runs a step in the bare loop; how long it took.
+/// Runs a step in the bare loop; returns how long it took.
 fn run_bare(step: &Step, directory: BorrowedFd<'_>) -> Result<Nanos, Failure> {
     let start = now();
     let mut meter = Bare(start);
@@ -220,7 +221,7 @@ fn run_bare(step: &Step, directory: BorrowedFd<'_>) -> Result<Nanos, Failure> {
     Ok(meter.0 - start)
 }
 
-/// Runs a step through the engine; the wall time of its phase.
+/// Runs a step through the engine; returns the wall time of its phase.
 fn run_engine(step: &Step, directory: BorrowedFd<'_>, path: &Path) -> Result<Nanos, Failure> {
     static INPUTS: Inputs = Inputs {
         mail: None,
@@ -243,7 +244,7 @@ fn run_engine(step: &Step, directory: BorrowedFd<'_>, path: &Path) -> Result<Nan
     Ok(wall)
 }
 
-/// A host that hears nothing: what is measured is the engine, not who listens to it.
+/// A host that ignores all events: the engine is measured, not its listener.
 struct Quiet;
 
 impl Host for Quiet {
@@ -275,7 +276,8 @@ impl Scratch {
     fn make(directory: &Path) -> Result<Scratch, Failure> {
         use std::os::unix::fs::DirBuilderExt;
         let path = directory.join(format!("fstrial-overhead-{}", std::process::id()));
-        // Made anew, never taken over: what stands there may be another user's, and lead on.
+        // Always newly made, never reused: an existing entry may be another user's, or a symbolic
+        // link to elsewhere.
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|source| Failure::Op {
             phase: "overhead",
             error: OpError::new("create", path.clone(), source),

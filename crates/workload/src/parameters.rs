@@ -86,8 +86,8 @@ impl Parameters {
     /// The value of a parameter, as its own type.
     ///
     /// # Panics
-    /// For the constant of another workload: one that the description these were resolved for
-    /// does not list.
+    /// If the constant belongs to another workload, that is, if the description these were
+    /// resolved for does not list it.
     pub(crate) fn get<V: Value>(&self, parameter: &Typed<V>) -> V::Read<'_> {
         let name = parameter.row.name;
         match self.0.get(name).and_then(|text| V::read(text)) {
@@ -98,13 +98,13 @@ impl Parameters {
 }
 
 impl Description {
-    /// The question that these parameters answer: a preset's, where all it sets is so but for
-    /// sizes.
+    /// The question that these parameters answer: a preset's, if all that it sets agrees, apart
+    /// from sizes.
     pub fn question(&self, parameters: &[(String, String)]) -> &'static str {
         let is_set = |(name, value): &(&str, &str)| {
             parameters.iter().any(|(known, given)| known == name && same(self, name, given, value))
         };
-        // Sizes follow --scale, and are no part of the question.
+        // Sizes follow --scale, so they do not change the question.
         let scales = |(name, _): &&(&str, &str)| {
             self.parameters.iter().any(|known| known.name == *name && known.scales)
         };
@@ -114,7 +114,7 @@ impl Description {
     }
 }
 
-/// Whether `written` says the same as `value`, which is in the notation of [`Parameters`].
+/// Whether `written` means the same as `value`, which is in the notation of [`Parameters`].
 fn same(description: &Description, name: &str, value: &str, written: &str) -> bool {
     let parameter = description.parameters.iter().find(|parameter| parameter.name == name);
     parameter
@@ -134,7 +134,7 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
             if !(min..=max).contains(&count) {
                 return Err(format!("a whole number from {min} to {max} is expected"));
             }
-            // 0 often means that something is left out, which a smaller scale does not ask for.
+            // 0 often means that something is left out, and a smaller scale must not cause that.
             let least = min.max(u64::from(count > 0));
             Ok(scaled(count).clamp(least, max).to_string())
         }

@@ -1,4 +1,4 @@
-//! What a phase yields.
+//! The results of a phase.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ pub struct PhaseResult {
     pub read_bytes: Bytes,
     /// Bytes the workload wrote to files.
     pub write_bytes: Bytes,
-    /// What the device was asked for; `None` where the target has no block device.
+    /// The requests to the device; `None` where the target has no block device.
     pub device: Option<DeviceUse>,
     /// The cache when it began.
     pub cache: Cache,
@@ -80,7 +80,7 @@ pub struct PhaseResult {
 }
 
 impl PhaseResult {
-    /// A completed phase in which nothing was done, to be filled in.
+    /// An empty result of a completed phase, to be filled in.
     pub(crate) fn empty(workload: &str, phase: &str, cache: Cache) -> PhaseResult {
         PhaseResult {
             workload: workload.to_owned(),
@@ -121,6 +121,6 @@ pub enum PhaseEvent {
         /// Ops completed in the running phase.
         ops_done: u64,
     },
-    /// A phase has ended, well or badly.
+    /// A phase has ended, completed or failed.
     Finished(Box<PhaseResult>),
 }

@@ -23,11 +23,11 @@ pub struct Recorder<'h> {
     pub(crate) write_bytes: u64,
     digest: u64,
     progress: Option<Progress<'h>>,
-    /// Where a thread's ops can be seen while it works.
+    /// Where other threads can see a thread's op count while it works.
     seen: Option<Arc<AtomicU64>>,
 }
 
-/// What a thread has recorded, without the recorder's own way to report progress.
+/// What a thread has recorded, without the recorder's link for progress reports.
 pub struct Recorded {
     tallies: Vec<Tally>,
     ops: u64,
@@ -141,7 +141,7 @@ impl<'h> Recorder<'h> {
         self.seen = Some(seen);
     }
 
-    /// Tells how many ops a phase's threads have done together, without counting them here.
+    /// Reports how many ops a phase's threads have done together, without counting them here.
     pub(crate) fn tell(&self, ops_done: u64) {
         if let Some(progress) = &self.progress {
             progress.host.emit(PhaseEvent::Progress { ops_done });

@@ -49,7 +49,7 @@ impl Seed {
 pub struct Draw(ChaCha8Rng);
 
 impl Draw {
-    /// A generator with a key of its own, for draws that no seed may reproduce.
+    /// A generator with a given key, for draws that must not be reproducible from a seed.
     pub(crate) fn from_key(key: [u8; 32]) -> Draw {
         Draw(ChaCha8Rng::from_seed(key))
     }

@@ -1,9 +1,10 @@
-//! Values of parameters for people's eyes.
+//! Parameter values in readable form.
 
 use crate::Kind;
 
-/// A value as one would type it: `6s` where nanoseconds are stored, `16K` for bytes; of a whole
-/// file its first words and its length. What another version of fstrial stored stays as it is.
+/// A value as one would type it: `6s` where nanoseconds are stored, `16K` for bytes; for a whole
+/// file, its first words and its length. Values that another version of fstrial stored in another
+/// form are shown unchanged.
 pub fn shown(workload: &str, parameter: &str, value: &str) -> String {
     let known = crate::find(workload).and_then(|workload| {
         workload.describe().parameters.iter().find(|known| known.name == parameter)
@@ -15,7 +16,7 @@ pub fn shown(workload: &str, parameter: &str, value: &str) -> String {
     };
     match known.map(|parameter| parameter.kind) {
         Some(Kind::Size) => whole(SIZES),
-        // A time has a unit, also none.
+        // A time has a unit, even if it is 0.
         Some(Kind::Time) if value == "0" => Some("0s".to_owned()),
         Some(Kind::Time) => whole(TIMES),
         _ => file(value),
@@ -34,7 +35,7 @@ const TIMES: &[(u64, &str)] = &[
     (1, "ns"),
 ];
 
-/// Of a file's text its first line that says something, shortened.
+/// The first meaningful line of a file's text, shortened.
 fn file(text: &str) -> Option<String> {
     const LENGTH: usize = 40;
     let (first, _) = text.split_once('\n')?;

@@ -49,7 +49,7 @@ pub(crate) enum Text {}
 pub(crate) struct Words<'p>(&'p str);
 
 impl Words<'_> {
-    /// Whether every word is meant, by the word `all`.
+    /// Whether the word `all` selects every word.
     pub(crate) fn are_all(self) -> bool {
         self.0 == "all"
     }

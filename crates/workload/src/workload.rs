@@ -1,15 +1,16 @@
-//! The trait of everything that is done on a filesystem.
+//! The trait of all workloads.
 
 use units::Bytes;
 
 use crate::{Context, Description, Failure, InputFacts, Parameters};
 
-/// Something to do on a filesystem.
+/// Work that is done on a filesystem.
 pub trait Workload: Sync {
     /// Its fixed description.
     fn describe(&self) -> &'static Description;
 
-    /// Whether parameters that are each of their kind make sense, before anything runs.
+    /// Checks, before anything runs, that parameters which are each valid by themselves make sense
+    /// together.
     ///
     /// # Errors
     /// What is wrong and what is accepted.
@@ -20,7 +21,7 @@ pub trait Workload: Sync {
     /// Room it needs on the filesystem under test, before the filesystem's own overhead.
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
 
-    /// Why it must not run on a machine of the user's, if so: the lab's guest alone takes it.
+    /// Why it must not run on the user's machine but only in the lab's guest, if so.
     fn only_in_guest(&self) -> Option<&'static str> {
         None
     }
@@ -38,12 +39,12 @@ pub trait Workload: Sync {
     /// phases do not depend on a failed one goes on and returns the first failure at its end.
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure>;
 
-    /// What is asked with these parameters; completes "For …:".
+    /// The question that it answers with these parameters; completes "For …:".
     fn question(&self, parameters: &[(String, String)]) -> String {
         self.describe().question(parameters).to_owned()
     }
 
-    /// Figures of its own by which contenders are ranked; the first is what it is about.
+    /// Its own figures by which contenders are ranked, the most important first.
     fn figures(&self, _parameters: &Parameters) -> Vec<OwnFigure> {
         Vec::new()
     }
@@ -54,7 +55,7 @@ pub trait Workload: Sync {
     }
 }
 
-/// A figure that a workload adds to a phase's, and of which one end is better.
+/// A figure that a workload adds to a phase, with the direction that is better.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnFigure {
     /// Its name in [`crate::PhaseResult::figures`].

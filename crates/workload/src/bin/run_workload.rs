@@ -18,7 +18,7 @@ use measure::DeviceId;
 use workload::corpora::{CorpusChoice, CorpusError, MailCorpus};
 use workload::{Cache, Context, Host, Inputs, Parameters, PhaseEvent, Seed, find};
 
-/// Prints what happens and knows nothing about the target.
+/// A host that prints events and knows nothing about the target.
 struct Printer;
 
 impl Host for Printer {

@@ -1,4 +1,4 @@
-//! Which corpus, as given on the command line.
+//! The choice of a mail corpus, as given on the command line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,8 @@ impl CorpusChoice {
         }
     }
 
-    /// Bytes its mails have together, before they are made; none where they are only known
-    /// once they were fetched.
+    /// Total bytes of its mails, before they are made; `None` if that is only known after fetching
+    /// them.
     ///
     /// # Errors
     /// When the user's own mail is missing or cannot be listed.

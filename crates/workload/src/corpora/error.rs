@@ -1,4 +1,4 @@
-//! Why a corpus cannot be had.
+//! Why a corpus is not available.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub enum CorpusError {
     /// The SpamAssassin mails could not be fetched.
     #[error("cannot fetch the SpamAssassin mails: {0}")]
     Fetch(String),
-    /// An archive that no source tree can be had of.
+    /// An archive from which no source tree can be made.
     #[error("{} cannot be unpacked here: {why}", path.display())]
     NotATree {
         /// The archive.

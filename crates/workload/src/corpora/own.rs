@@ -105,7 +105,7 @@ impl Source {
                 Ok(mail) if mail.is_empty() => {}
                 Ok(mail) if mail.len() as u64 > MAIL_MAX => return Err(too_large(file)),
                 Ok(mail) => add(mail)?,
-                // A mail reader moved or deleted it since the directory was listed.
+                // A mail reader has moved or deleted it since the directory was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(CorpusError::at("read", file)(error)),
             }

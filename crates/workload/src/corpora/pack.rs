@@ -34,7 +34,7 @@ pub(super) const FLAG_MASKED: u32 = 1;
 pub(super) const HEADER_LEN: usize = 144;
 /// Where the header's checksum starts: what precedes it is covered by it.
 pub(super) const SUMMED_LEN: usize = 112;
-/// Longer labels are refused when written and not believed when read.
+/// Longer labels are refused when writing, and count as damage when reading.
 pub(super) const LABEL_MAX: usize = 4096;
 
 /// Identifies a pack's source and method: equal fingerprints, equal contents (but for the

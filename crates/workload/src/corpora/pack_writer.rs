@@ -71,7 +71,7 @@ impl PackWriter {
     /// Adds a mail.
     ///
     /// # Errors
-    /// When writing fails, for instance for want of room.
+    /// When writing fails, for instance for lack of room.
     pub fn add(&mut self, mail: &[u8]) -> Result<(), CorpusError> {
         self.put(mail)?;
         self.contents.update(mail);
@@ -87,7 +87,7 @@ impl PackWriter {
     /// Writes index and header, makes the file durable and gives it its name.
     ///
     /// # Errors
-    /// When writing fails; no pack of this name is left then, or the one that was there.
+    /// When writing fails; then there is no pack of this name, or still the previous one.
     ///
     /// # Panics
     /// When the label is longer than 4096 bytes.
@@ -144,7 +144,7 @@ impl PackWriter {
 impl Drop for PackWriter {
     fn drop(&mut self) {
         if !self.finished {
-            // Best effort: what stays is found by the next writer.
+            // Best effort: the next writer removes what stays behind.
             let _ = fs::remove_file(&self.partial);
         }
     }

@@ -1,5 +1,5 @@
 //! Source trees for the workload `tree`: the user's own archive or Debian's kernel source,
-//! made ready as a plain tar in the cache, whole or a share of it. A trial gets that file.
+//! prepared as a plain tar in the cache, whole or a share of it. A trial gets that file.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -31,7 +31,7 @@ pub enum TreeChoice {
     Own(PathBuf),
 }
 
-/// What a tree holds.
+/// The contents of a tree, in figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeFacts {
     /// Files, links and directories named.
@@ -56,7 +56,7 @@ impl FromStr for TreeChoice {
         };
         match (name, rest) {
             ("synthetic", None) => Ok(TreeChoice::Synthetic),
-            // The second name is that of the package, as `corpus fetch` may be told it.
+            // The second name is that of the package, which `corpus fetch` accepts too.
             ("linux-6.1" | "linux-source", None) => Ok(TreeChoice::Linux { share: 1.0 }),
             ("linux-6.1" | "linux-source", Some(rest)) => {
                 let share = rest.strip_prefix("share=").and_then(|share| share.parse().ok());
@@ -83,9 +83,9 @@ impl fmt::Display for TreeChoice {
     }
 }
 
-/// The plain tar of a share of `archive` in `cache_dir`, made unless it is there. Of an
-/// archive that has changed it is made again. A whole plain tar is used where it lies. Which
-/// files a share keeps depends on their paths alone.
+/// The plain tar of a share of `archive` in `cache_dir`, made unless it is there. If the archive
+/// has changed, it is made again. A whole plain tar is used where it lies. Which files a share
+/// keeps depends on their paths alone.
 ///
 /// # Errors
 /// When the archive is missing or damaged, a share leaves nothing of it, xz is needed and not
@@ -107,8 +107,8 @@ pub fn ensure(cache_dir: &Path, archive: &Path, share: f64) -> Result<PathBuf, C
     let family = format!("{of_path}-{share}-");
     let made = cache_dir.join(format!("{family}{}.tar", hex(&sum.finalize())));
     fs::create_dir_all(cache_dir).map_err(CorpusError::at("create", cache_dir))?;
-    // One writer at a time; the kernel drops the lock with its owner, and what a killed one
-    // left unfinished goes with the next.
+    // One writer at a time. The kernel drops the lock with its owner, and the next writer removes
+    // what a killed one left unfinished.
     let lock_path = cache_dir.join(".lock");
     let lock = File::create(&lock_path).map_err(CorpusError::at("create", &lock_path))?;
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)
@@ -147,7 +147,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// By its first bytes: a name may say anything.
+    /// By its first bytes, since a name proves nothing.
     fn of(path: &Path) -> Result<Packing, CorpusError> {
         let mut file = File::open(path).map_err(CorpusError::at("open", path))?;
         let mut first = [0; 6];
@@ -187,7 +187,7 @@ impl Packing {
             take_share(reader, share, &mut writer)
         };
         if let Some(mut xz) = xz {
-            // Reading may have stopped early: xz ends by itself when nobody listens.
+            // Reading may have stopped early; xz then ends by itself, since its pipe is closed.
             let ended = xz.wait().map_err(CorpusError::at("run xz on", archive))?;
             if !ended.success() && copied.is_ok() {
                 return Err(not_a_tree(archive, "xz finds it damaged"));
@@ -215,7 +215,7 @@ fn start_xz(archive: &Path, file: File) -> Result<Child, CorpusError> {
     })
 }
 
-/// Whether a share of a tree has this path: of a whole it has every one.
+/// Whether a share of a tree contains this path; the whole contains every path.
 fn keeps(path: &[u8], share: f64) -> bool {
     let digest = Sha256::digest(path);
     let mut first = [0; 8];
@@ -325,7 +325,7 @@ fn facts_of(path: &Path, shown: &Path) -> Result<TreeFacts, CorpusError> {
     Ok(facts)
 }
 
-/// Whether an entry says something of others, or of the archive, and is no file.
+/// Whether an entry is no file but describes other entries or the archive.
 pub(crate) fn is_remark(kind: tar::EntryType) -> bool {
     matches!(kind, tar::EntryType::XGlobalHeader | tar::EntryType::XHeader)
 }

@@ -37,7 +37,8 @@ fn fetch_by(npm: &Path, cache_dir: &Path) -> Result<PathBuf, CorpusError> {
         return Ok(pack);
     }
     fs::create_dir_all(cache_dir).map_err(CorpusError::at("create", cache_dir))?;
-    // Whoever holds the lock owns the download directory; the kernel drops it with its owner.
+    // The holder of the lock owns the download directory; the kernel drops the lock with its
+    // owner.
     let lock_path = cache_dir.join(".spamassassin.lock");
     let lock = File::create(&lock_path).map_err(CorpusError::at("create", &lock_path))?;
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)
@@ -104,8 +105,8 @@ fn unpack(compressed: &[u8]) -> io::Result<Vec<(String, Vec<u8>)>> {
     Ok(mails)
 }
 
-/// Downloads the tarball into `directory`, which takes npm's own cache and logs too, so that
-/// nothing is left in the user's home.
+/// Downloads the tarball into `directory`, where npm's own cache and logs go too, so that nothing
+/// is left in the user's home.
 fn npm_pack(npm: &Path, directory: &Path) -> Result<PathBuf, CorpusError> {
     const INSTALL: &str = "install it (Debian: apt-get install npm) or use `synthetic` mail";
     let output = Command::new(npm)

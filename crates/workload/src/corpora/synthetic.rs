@@ -1,4 +1,4 @@
-//! Mails that never were: sizes from a measured distribution, text that looks like mail.
+//! Invented mails: sizes from a measured distribution, text that looks like mail.
 //!
 //! Most bytes are attachments in base64, as in the measured mails: gzip leaves 73 % of the
 //! whole (25 % of the SpamAssassin mails, which are nearly all text).
@@ -11,7 +11,7 @@ use super::pack_writer::existing;
 use super::{CorpusError, PackWriter};
 use crate::{Draw, Seed};
 
-/// Mails made unless asked otherwise: about 107 MB.
+/// Number of mails made by default: about 107 MB.
 pub const DEFAULT_COUNT: u64 = 2000;
 
 /// Sizes of mails measured in 2002: (upper bound of the bin in bytes, share of mails below
@@ -36,7 +36,7 @@ const SMALLEST: u64 = 900;
 /// Above this size a mail carries an attachment.
 const TEXT_MAX: usize = 16 << 10;
 
-/// Raised when the same arguments begin to give other mails.
+/// Raised when the same arguments begin to give different mails.
 const METHOD: &str = "synthetic mail, method 1";
 
 /// Makes the pack `synthetic-COUNT-SEED.mailpack` in `cache_dir`, unless it is there.

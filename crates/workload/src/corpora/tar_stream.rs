@@ -1,5 +1,5 @@
-//! A tar of mails, made while it is read: what `tar` would have packed, without a file that
-//! would have to be read from somewhere inside a clock.
+//! A tar of mails, generated while it is read: what `tar` would have packed, but no archive file
+//! has to be read inside a clock.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct MailTar<'a, E> {
     owner: (u64, u64),
     next: u64,
     header: [u8; BLOCK],
-    /// What is being read: header, contents, padding.
+    /// The part being read: header, contents or padding.
     part: Part<'a>,
     at: u64,
     path: String,

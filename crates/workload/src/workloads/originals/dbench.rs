@@ -13,7 +13,7 @@ use crate::{Space, Workload};
 pub(super) struct OriginalDbench;
 
 const PROGRAM: Program = Program { name: "dbench", package: "dbench" };
-/// What one client keeps on the filesystem, with the load that comes with the package.
+/// The room that one client needs on the filesystem, with the load file of the package.
 const EACH_CLIENT: Bytes = Bytes::from_mib(32);
 
 static RUN: PhaseDescription = PhaseDescription {
@@ -86,8 +86,8 @@ impl Workload for OriginalDbench {
     }
 }
 
-/// Makes and removes a set of semaphores. dbench 4.00 takes the number of the first set that a
-/// machine makes after it was booted, 0, for a failure to make one; no later set has it.
+/// Creates and removes a set of semaphores. The first set after boot has the number 0, which
+/// dbench 4.00 mistakes for a failure to create one; no later set has that number.
 fn spend_first_semaphore() {
     // SAFETY: both calls take numbers only. Where no set can be made dbench says so itself.
     unsafe {
@@ -98,7 +98,7 @@ fn spend_first_semaphore() {
     }
 }
 
-/// A client that gives up says so; the others and the exit code may not.
+/// A client that gives up prints a message; the other clients and the exit code may not show it.
 fn complaint(said: &str) -> Option<String> {
     let telling = |line: &&str| line.contains("failed") || line.contains("No space left");
     said.lines().find(telling).map(|line| line.trim().to_owned())

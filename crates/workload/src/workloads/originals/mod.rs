@@ -1,6 +1,6 @@
-//! The programs that people have run for years, run as they are installed. Each is a
-//! workload: our clock around its phases, its own figures beside it. [`ORIGINALS`] is the
-//! only list of them; adding one is a file here and a line there.
+//! The benchmark programs that people have run for years, run as they are installed. Each is a
+//! workload: fstrial's clock times its phases, and its own figures are given beside them.
+//! [`ORIGINALS`] is the only list of them; to add one, add a file here and a line there.
 
 mod bonnie;
 mod dbench;

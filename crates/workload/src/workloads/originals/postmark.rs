@@ -12,9 +12,9 @@ use crate::{Space, Workload};
 pub(super) struct OriginalPostMark;
 
 const PROGRAM: Program = Program { name: "postmark", package: "postmark" };
-/// It says so, or dies of a division, as versions differ.
+/// Depending on its version, PostMark says so or dies of a division by zero.
 const NO_FILE_LEFT: &str = "no file is left; ask for more files (number) or fewer transactions";
-/// As ours, it works in a directory of its own.
+/// Like our workload, it works in a directory of its own.
 const DIRECTORY: &str = "postmark";
 
 static CREATE: PhaseDescription = PhaseDescription {
@@ -165,7 +165,7 @@ fn commands(parameters: &Parameters) -> String {
         format!("bias read {}", parameters.get(&BIAS_READ)),
         format!("bias create {}", parameters.get(&BIAS_CREATE)),
     ];
-    // It takes no 0, which is what it begins with.
+    // PostMark does not accept 0, which is its default.
     let subdirectories = Some(parameters.get(&SUBDIRECTORIES))
         .filter(|number| *number > 0)
         .map(|number| format!("subdirectories {number}"));
@@ -235,7 +235,7 @@ impl Report {
         let start = output.rfind("Time:").ok_or("it printed no report")?;
         let lines: Vec<&str> = output[start..].lines().map(str::trim).collect();
         let missing = |what: &str| format!("its report has no line `{what}`");
-        // The line that ends its count with these words, after the one that begins the part.
+        // The line whose count is followed by these words, after the line that begins the section.
         let find = |part: &str, words: &str| -> Result<Vec<f64>, String> {
             let at = lines.iter().position(|line| line.contains(part));
             let at = at.ok_or_else(|| missing(part))?;

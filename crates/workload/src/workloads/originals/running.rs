@@ -1,5 +1,5 @@
-//! Running another program and following its phases by what it says: the moments at which
-//! its signs arrive are read from our clock, whatever the program's own clock can do.
+//! Runs another program and follows its phases by its output: the times at which its messages
+//! arrive are read from fstrial's clock, whatever the resolution of the program's own clock.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ pub(super) struct Invocation {
     pub(super) input: String,
 }
 
-/// Something the program says, and what that means. Signs come in this order.
+/// A message of the program, and what it means. Signs come in this order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sign {
     pub(super) text: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct Sign {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Meaning {
-    /// A phase of so many ops begins; one that is running ends.
+    /// A phase of this many ops begins; the running phase, if any, ends.
     Begins(&'static PhaseDescription, u64),
     /// The running phase ends.
     Ends,
@@ -48,35 +48,35 @@ pub(super) struct Said {
     pub(super) errors: String,
 }
 
-/// A phase that the program has been through.
+/// A phase that the program has completed.
 pub(super) struct Passed {
     begun: Begun,
     pub(super) phase: &'static PhaseDescription,
     pub(super) result: PhaseResult,
 }
 
-/// What one knows about a program beside its signs.
+/// What is known about a program besides its signs.
 pub(super) struct Knowledge<'a> {
     pub(super) signs: &'a [Sign],
-    /// A complaint within what it said, for programs that complain and go on.
+    /// Finds an error in its output, for programs that print errors and continue.
     pub(super) complaint: fn(&str) -> Option<String>,
-    /// What it means when it dies of this signal, where one knows.
+    /// What it means when it dies of this signal, if known.
     pub(super) death: fn(i32) -> Option<&'static str>,
 }
 
-/// More than this is no report.
+/// Output longer than this cannot be a report.
 const TEXT_MAX: usize = 16 << 20;
-/// Blocks below which a filesystem counts as full: programs that do not look at the result
-/// of a write go on as if nothing had happened.
+/// Free blocks below which a filesystem counts as full: programs that do not check the result of a
+/// write continue as if nothing had happened.
 const BLOCKS_LEFT: u64 = 16;
 
-/// Runs a program through its phases. When all has gone well `report` reads what it said into
-/// the results, which are then told in their order. The phase that begins with the program,
-/// where there is one, is `first`.
+/// Runs a program through its phases. If all went well, `report` reads the program's output into
+/// the results, which are then reported in order. `first` is the phase that begins with the
+/// program, if there is one.
 ///
 /// # Errors
-/// When the program is missing, dies, complains, says other things than it should, or leaves
-/// the filesystem full. Phases completed until then are told as completed.
+/// When the program is missing, dies, prints an error or unexpected output, or leaves the
+/// filesystem full. Phases completed by then are reported as completed.
 pub(super) fn run(
     context: &mut Context<'_>,
     invocation: &Invocation,
@@ -130,7 +130,7 @@ struct Running {
     phase: &'static PhaseDescription,
     start: Nanos,
     cpu: CpuTime,
-    /// How much of each stream had been heard.
+    /// How much of each stream had been read.
     heard: [usize; 2],
 }
 
@@ -151,20 +151,20 @@ struct Tended(Child);
 
 impl Drop for Tended {
     fn drop(&mut self) {
-        // Both fail where it has ended, which is what is wanted.
+        // Both fail if it has already ended, which is fine.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// This thread runs as soon as it has something to hear. Without that a program which does not
-/// wait after its words keeps the processor for the rest of its slice, and the phase seems to
-/// begin up to 4 ms later than it did: half of one that takes 8 ms. Only root may have it.
+/// Lets this thread run as soon as there is output to read. Otherwise a program that does not wait
+/// after its message keeps the processor for the rest of its time slice, and the phase seems to
+/// begin up to 4 ms later than it did: half of a phase of 8 ms. Needs root.
 struct Attentive;
 
 impl Attentive {
     fn new() -> Attentive {
-        // Not for what this thread starts.
+        // Not inherited by processes that this thread starts.
         schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1);
         Attentive
     }
@@ -180,7 +180,7 @@ impl Drop for Attentive {
 fn schedule(policy: libc::c_int, priority: libc::c_int) {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the kernel reads the parameters, which live until the call returns; 0 is the
-    // calling thread. Where it may not, nothing changes.
+    // calling thread. Without the right to do so, nothing changes.
     unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
 }
 
@@ -206,7 +206,7 @@ impl Observer<'_> {
         let cpu = ProgramCpu::of(child.0.id());
         let _attentive = Attentive::new();
         if let Some(mut stdin) = child.0.stdin.take() {
-            // One that ended early says why on its other end.
+            // A program that ended early gives the reason in its output.
             let _ = stdin.write_all(input.as_bytes());
         }
         let mut streams = (child.0.stdout.take(), child.0.stderr.take());
@@ -221,7 +221,7 @@ impl Observer<'_> {
             }
             self.look_for_signs(context, at, &cpu)?;
             if self.said.output.len() + self.said.errors.len() > TEXT_MAX {
-                return Err(self.failed("it says more than a report can hold"));
+                return Err(self.failed("it prints more than a report can hold"));
             }
         }
         let status = child.0.wait().map_err(|error| self.failed(error.to_string()))?;
@@ -231,7 +231,7 @@ impl Observer<'_> {
         self.look_for_complaints()?;
         if let Some(missing) = self.knowledge.signs.get(self.next) {
             return Err(self.failed(format!(
-                "it ended without saying `{}`: not the version that is known here",
+                "it ended without printing `{}`: not the version that is known here",
                 missing.text
             )));
         }
@@ -314,7 +314,7 @@ impl Observer<'_> {
         complaint.map_or(Ok(()), |complaint| Err(self.failed(complaint)))
     }
 
-    /// Tells every phase: those passed, then the one in which it failed, then the rest as
+    /// Reports every phase: those completed, then the one in which it failed, then the rest as
     /// skipped.
     fn tell(
         mut self,
@@ -358,7 +358,7 @@ impl Running {
         result.wall = at - self.start;
         result.cpu = cpu.since(self.cpu);
         if result.wall == Nanos::ZERO {
-            let why = "too short to be timed: the program's words for its beginning and its end \
+            let why = "too short to be timed: the program's messages for its beginning and its end \
                        arrived together";
             result.not_comparable = Some(why.to_owned());
         }
@@ -381,7 +381,7 @@ fn wait<A: AsFd, B: AsFd>(first: &Option<A>, second: &Option<B>) -> std::io::Res
     Ok([next(first.is_some()), next(second.is_some())])
 }
 
-/// Takes what a stream has to say; true at its end.
+/// Reads what a stream has available; true at its end.
 fn hear<R: Read>(stream: &mut Option<R>, text: &mut String) -> bool {
     let Some(stream) = stream else { return true };
     let mut buffer = [0u8; 65536];
@@ -394,7 +394,7 @@ fn hear<R: Read>(stream: &mut Option<R>, text: &mut String) -> bool {
     }
 }
 
-/// The end of what it said: enough to see why, short enough for a footnote.
+/// The end of its output: enough to see why, short enough for a footnote.
 fn last_lines(said: &Said) -> String {
     let text = if said.errors.trim().is_empty() { &said.output } else { &said.errors };
     let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -161,7 +161,7 @@ impl Workload for PostMark {
     }
 }
 
-/// Room for the files of a run, ours or the original's.
+/// Room for the files of a run, of our workload or of the original.
 pub(super) fn space(parameters: &Parameters) -> Space {
     // The table has twice as many places as there are files at the beginning, but
     // creates and deletes balance unless they are biased.
@@ -415,7 +415,7 @@ impl<'a> Runner<'a> {
         let piece = self.piece(&opened, self.read_block)?;
         let mut left = bytes as usize;
         while left > 0 {
-            // A stream asks for its whole buffer, the original without one for what is left.
+            // A stream reads its whole buffer; the unbuffered original reads what is left.
             let want = if self.buffered { piece } else { piece.min(left) };
             let got = read(&opened, &mut self.buffer[..want]).map_err(self.path.failed("read"))?;
             if got == 0 {
@@ -425,7 +425,7 @@ impl<'a> Runner<'a> {
             left = left.saturating_sub(got);
         }
         if !self.buffered && (bytes as usize).is_multiple_of(piece) {
-            // Likewise a read of nothing.
+            // Likewise for a read of zero bytes.
             read(&opened, &mut []).map_err(self.path.failed("read"))?;
         }
         self.bytes_read += u64::from(bytes);

@@ -1,4 +1,5 @@
-//! One call of a program: started, heard, ended in time, with all it started.
+//! One call of a program: it is started, its output is read, and it is ended in time with all
+//! processes that it started.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,9 +16,9 @@ use units::Nanos;
 use super::enclosure::{Enclosure, MARK};
 use super::inside::{Inside, PLACE};
 
-/// What is kept of each stream: its end.
+/// How much of the end of each stream is kept.
 const KEPT: usize = 1 << 20;
-/// Time between the request to end and the end that is made.
+/// Grace period between SIGTERM and SIGKILL.
 const GRACE: Nanos = Nanos::from_secs(5);
 /// Where programs are looked up in a tree of their own.
 const PATH_INSIDE: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -56,18 +57,18 @@ pub(super) struct Done {
     pub(super) memory: u64,
     pub(super) output: String,
     pub(super) errors: String,
-    /// Processes that went on and were ended.
+    /// Number of processes that were still running and were ended.
     pub(super) left: usize,
     /// Whether it was ended because its time was over.
     pub(super) late: Option<Late>,
 }
 
-/// What ended a call whose time was over.
+/// How a call whose time was over ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Late {
-    /// The request to end.
+    /// SIGTERM, the request to end.
     Asked,
-    /// The end that was made, since it did not listen to the request.
+    /// SIGKILL, since it ignored the request.
     Made,
 }
 
@@ -75,7 +76,7 @@ impl Call<'_> {
     /// Runs it to its end.
     ///
     /// # Errors
-    /// When it cannot be started, in words.
+    /// When it cannot be started: the reason, as text.
     pub(super) fn run(&self) -> Result<Done, String> {
         let enclosure = Enclosure::new().map_err(|error| format!("a namespace: {error}"))?;
         let mut command = self.command(&enclosure).map_err(|error| error.to_string())?;
@@ -84,10 +85,10 @@ impl Call<'_> {
         self.follow(child, start, enclosure).map_err(|error| error.to_string())
     }
 
-    /// Runs it; anything but success is an error that says what it said.
+    /// Runs it; anything but success is an error with its output.
     ///
     /// # Errors
-    /// How it ended, and its last words.
+    /// How it ended, and the last lines of its output.
     pub(super) fn succeed(&self) -> Result<Done, String> {
         let done = self.run()?;
         match self.failure(&done) {
@@ -96,7 +97,8 @@ impl Call<'_> {
         }
     }
 
-    /// Why this end is no success, with its last words and what helps; `None` where it is one.
+    /// Why the call did not succeed, with the last lines of its output and what helps; `None` if
+    /// it succeeded.
     pub(super) fn failure(&self, done: &Done) -> Option<String> {
         let failure = done.failure(self.limit)?;
         let missing = self.root.is_some() && done.status.code() == Some(NOT_FOUND);
@@ -153,7 +155,7 @@ impl Call<'_> {
         unsafe {
             command.pre_exec(move || {
                 inside.as_ref().map_or(Ok(()), Inside::enter)?;
-                // After that: the kernel forgets it when the user changes.
+                // Afterwards, because the kernel resets it when the user changes.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 Ok(())
             });
@@ -196,7 +198,7 @@ impl Call<'_> {
 }
 
 impl Done {
-    /// Why it is no success, with its last words; `None` where it is one.
+    /// Why the call did not succeed, with the last lines of its output; `None` if it succeeded.
     fn failure(&self, limit: Nanos) -> Option<String> {
         let how = match (self.late, self.status.signal(), self.status.code()) {
             (Some(Late::Asked), ..) => format!("it was not done after {limit} and was ended"),
@@ -212,14 +214,14 @@ impl Done {
     }
 }
 
-/// The end of what it said: enough to see why, short enough for a footnote.
+/// The end of its output: enough to see why, short enough for a footnote.
 fn last_lines(text: &str) -> Option<String> {
     let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(4)..).filter(|lines| !lines.is_empty())?;
     Some(format!("its last words: {}", last.join(" / ")))
 }
 
-/// Takes the child in, and what it used.
+/// Reaps the child and reads the resources that it used.
 fn wait(child: &Child) -> io::Result<(ExitStatus, u64)> {
     let pid = child.id().cast_signed();
     let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
@@ -239,7 +241,7 @@ fn wait(child: &Child) -> io::Result<(ExitStatus, u64)> {
     Ok((ExitStatus::from_raw(status), u64::try_from(usage.ru_maxrss).unwrap_or(0)))
 }
 
-/// What is said to a program and by it.
+/// The streams to and from a program.
 struct Talk<'a> {
     input: Option<OwnedFd>,
     unsaid: &'a [u8],
@@ -255,7 +257,7 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Waits for words, for the end, or so long. Whether the program has ended.
+    /// Waits for output, for the end, or for this long. Returns whether the program has ended.
     fn wait(&mut self, ended: std::os::fd::BorrowedFd<'_>, left: Nanos) -> io::Result<bool> {
         let timeout = rustix::event::Timespec {
             tv_sec: (left.0 / 1_000_000_000).cast_signed(),
@@ -286,7 +288,7 @@ impl Talk<'_> {
             match rustix::io::write(input, self.unsaid) {
                 Ok(count) => self.unsaid = &self.unsaid[count..],
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return,
-                // One that does not listen says why on its other end.
+                // A program that does not read its input gives the reason in its output.
                 Err(_) => self.unsaid = &[],
             }
         }
@@ -295,7 +297,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Takes all that was said until now.
+    /// Reads all output that is available now.
     fn drain(&mut self) {
         let mut buffer = [0u8; 65536];
         for (stream, heard) in self.streams.iter_mut().zip(&mut self.heard) {

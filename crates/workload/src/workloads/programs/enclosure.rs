@@ -1,5 +1,5 @@
-//! What a program starts ends with it: a process that goes on would keep the filesystem from
-//! being unmounted, and would work beside the next trial.
+//! Ends all processes that a program has started: one that kept running would prevent the
+//! filesystem from being unmounted, and would disturb the next trial.
 
 use std::fs::File;
 use std::io;
@@ -8,14 +8,14 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-/// Environment variable by which processes are found where there is no namespace for them.
+/// Environment variable by which processes are found if they cannot have a namespace of their own.
 pub(super) const MARK: &str = "FSTRIAL_PROGRAM";
 /// Rounds of looking for marked processes: one that forks meanwhile is found in the next.
 const ROUNDS: u32 = 100;
 
-/// Processes that are started while it lives end with it. As root they are in a namespace of
-/// their own, whose first process dies with this one, whatever ends it. Without that right they
-/// are known by a mark in their environment; one that takes it away is not found.
+/// Processes that are started while it lives end with it. As root they are in a namespace of their
+/// own, whose first process dies with this one, whatever ends it. Without root they are recognised
+/// by a mark in their environment; a process that removes the mark is not found.
 pub(super) struct Enclosure {
     inside: Option<Namespace>,
     mark: String,
@@ -32,7 +32,7 @@ impl Enclosure {
     /// From now on this thread starts processes inside.
     ///
     /// # Errors
-    /// The kernel's, where it has namespaces and yet made none.
+    /// The kernel's, if it supports namespaces but could not make one.
     pub(super) fn new() -> io::Result<Enclosure> {
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -54,7 +54,7 @@ impl Enclosure {
             0 => unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
-                // Whose parent has ended is taken in by the kernel.
+                // Processes whose parent has ended are reaped by the kernel.
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
                 loop {
                     libc::pause();

@@ -1,12 +1,12 @@
-//! What a program finds around it, where that is not what this process has.
+//! The root, directory and user of a program, where they differ from those of this process.
 
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Where a program that runs as another user finds its directory: that user may not reach the
-/// place where it lies.
+/// Where a program that runs as another user finds its directory, since that user may have no
+/// access to its real path.
 pub(super) const PLACE: &str = "/mnt";
 
 /// A process's own root, directory and user.
@@ -56,7 +56,7 @@ impl Inside {
         Ok(Inside { root, directory: text(place)?, mounts, user })
     }
 
-    /// Puts this process into it, for which it has to be root. Only system calls.
+    /// Moves this process into it, which needs root. Makes only system calls.
     ///
     /// # Errors
     /// The kernel's.
@@ -80,7 +80,7 @@ impl Inside {
             }
             checked(libc::chdir(self.directory.as_ptr()).into())?;
             if let Some(user) = self.user {
-                // Of this thread alone, which is all there is between fork and exec.
+                // Of this thread only, the single thread between fork and exec.
                 checked(libc::syscall(libc::SYS_setgroups, 0, null))?;
                 checked(libc::syscall(libc::SYS_setgid, user))?;
                 checked(libc::syscall(libc::SYS_setuid, user))?;

@@ -1,5 +1,4 @@
-//! What a file says of a program: how it is made ready, run and checked, and what to read from
-//! its output.
+//! A job's file: how a program is prepared, run and checked, and what to read from its output.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -8,11 +7,11 @@ use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
-/// A program and what belongs to it, as its file has it.
+/// A program and everything that belongs to it, as its file says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// What it stands for, for the reader.
+    /// A description for the reader.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// Where relative paths of this file begin; the file's own directory where it is not given.
@@ -23,7 +22,7 @@ pub struct Job {
     pub setup: Vec<Vec<String>>,
     /// The command that is timed.
     pub run: Vec<String>,
-    /// Commands behind the clock that fail where the data is not as it should be.
+    /// Commands after the clock that fail if the data is not as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<Vec<String>>,
     /// Files and directories that are copied into the target beforehand.
@@ -88,8 +87,8 @@ fn a_gibibyte() -> String {
 }
 
 impl Job {
-    /// A job that only runs this command, given in `directory`. Where that is, is part of the
-    /// job only if it says which program is meant: equal commands are to be equal jobs.
+    /// A job that only runs this command, given in `directory`. The directory is part of the job
+    /// only if the command's program is relative to it, so that equal commands are equal jobs.
     #[must_use]
     pub fn of_command(mut words: Vec<String>, directory: &Path) -> Job {
         if let Some(name) = words.first_mut().filter(|name| name.contains('/')) {
@@ -152,7 +151,7 @@ impl Job {
     /// The text of a job, as [`Job::read`] takes it.
     ///
     /// # Errors
-    /// When a path in it is no text.
+    /// When a path in it is not valid UTF-8.
     pub fn to_text(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|error| error.to_string())
     }
@@ -212,7 +211,7 @@ impl Metric {
         }
     }
 
-    /// Its value in what a program said; the last one where there are several.
+    /// Its value in a program's output; the last one if there are several.
     ///
     /// # Errors
     /// Why there is none.

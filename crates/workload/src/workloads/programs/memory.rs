@@ -1,4 +1,4 @@
-//! A directory in memory, for what a program writes beside its work.
+//! A directory in memory, for what a program writes besides its work.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -8,12 +8,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
-/// A directory in memory that no path leads to: programs that this process starts while it lives
-/// get it as an open file. What is in it ends with the last of them, however that ends.
+/// A directory in memory that no path leads to: programs that this process starts while it exists
+/// inherit it as an open file. Its contents vanish with the last of them, however that ends.
 pub(super) struct MemoryDirectory(OwnedFd);
 
 impl MemoryDirectory {
-    /// Makes one that belongs to this user, or else to this process's own.
+    /// Makes one that belongs to the given user, or else to the user of this process.
     ///
     /// # Errors
     /// The kernel's. [`io::ErrorKind::PermissionDenied`] for whoever is not root.

@@ -1,5 +1,5 @@
 //! Real programs as workloads: the user's own, and those that people ask about. [`PROGRAMS`] is
-//! the only list of the latter; adding one is a file here and a line there.
+//! the only list of the latter; to add one, add a file here and a line there.
 
 mod call;
 mod enclosure;

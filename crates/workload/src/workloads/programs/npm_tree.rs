@@ -28,7 +28,7 @@ const NODE: Program = Program { name: "node", package: "nodejs" };
 const DIRECTORY: &str = "npm-tree";
 /// Files in a directory of a package.
 const FILES_IN_DIRECTORY: u64 = 10;
-/// Other packages that each one asks for.
+/// Number of dependencies of each package.
 const ASKED_FOR: u64 = 2;
 const VERSION: &str = "1.0.0";
 
@@ -180,7 +180,7 @@ impl Packages {
         format!("p{nth:06}")
     }
 
-    /// What a package asks for: those after it.
+    /// The dependencies of a package: those after it.
     fn asked_for(&self, nth: u64) -> Value {
         let others = (nth + 1..self.count).take(ASKED_FOR as usize);
         let names = others.map(|other| (Packages::name(other), json!(format!("^{VERSION}"))));
@@ -269,7 +269,8 @@ impl Packages {
         Ok(())
     }
 
-    /// That `npm ls --parseable` has named every package: a line each, and one for the project.
+    /// Checks that `npm ls --parseable` has named every package: a line each, and one for the
+    /// project.
     fn all_listed(&self, said: &str) -> Result<(), Failure> {
         let listed = said.lines().filter(|line| line.contains("/node_modules/")).count() as u64;
         if listed == self.count {

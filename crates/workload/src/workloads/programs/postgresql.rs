@@ -31,10 +31,10 @@ const DIRECTORY: &str = "postgresql";
 /// Bytes of a new cluster, its first log included, and of tables for one unit of pgbench's scale.
 const EMPTY: u64 = 80 << 20;
 const UNIT: u64 = 20 << 20;
-/// What the log may come to before a checkpoint shortens it.
+/// The size that the log may reach before a checkpoint shortens it.
 const LOG: u64 = 256 << 20;
-/// Transactions whose latency pgbench is asked for, at most: a line of some 45 bytes each lies in
-/// memory, which is the lab's.
+/// The most transactions whose latency pgbench logs: each is a line of some 45 bytes in memory,
+/// and in the lab that memory is the guest's.
 const LATENCIES: u64 = 100_000;
 
 static INITDB_PHASE: PhaseDescription = PhaseDescription {
@@ -172,8 +172,8 @@ impl Workload for Postgresql {
 
 /// A database cluster below the target.
 struct Cluster<'h> {
-    /// The name of the socket that it listens on: no file, so that every filesystem can hold the
-    /// rest.
+    /// The name of the socket that it listens on. It is not a file, so that the filesystem need
+    /// not support sockets.
     host: String,
     seed: u64,
     postgres: Steps<'h>,
@@ -190,7 +190,7 @@ impl Cluster<'_> {
         let commit = format!("synchronous_commit={}", parameters.get(&COMMIT));
 
         let initdb = self.postgres.beside(INITDB)?;
-        // Who else is on this machine cannot connect: the user has to be the same.
+        // Nobody else on this machine can connect: the user must be the same.
         let arguments = ["--locale=C", "--encoding=UTF8", "--auth=peer", "data"];
         initdb.time(context, &INITDB_PHASE, 0, Behind::Nothing, &arguments, "")?;
 
@@ -288,7 +288,8 @@ fn add_latencies(log: &str, phase: &PhaseDescription, result: &mut PhaseResult) 
     }
 }
 
-/// That pgbench did as many as it was told to: it ends well after some kinds of error.
+/// Checks that pgbench did as many as requested: after some kinds of error it still exits
+/// successfully.
 fn all_processed(said: &str, expected: u64) -> Result<(), Failure> {
     let line = said.lines().find(|line| line.contains("transactions actually processed"));
     let wanted = format!(" {expected}/{expected}");

@@ -18,7 +18,7 @@ pub(in crate::workloads) struct OwnProgram;
 
 /// Where it works, below the target.
 const DIRECTORY: &str = "program";
-/// Blocks below which a filesystem counts as full.
+/// Free blocks below which a filesystem counts as full.
 const BLOCKS_LEFT: u64 = 16;
 
 static RUN: PhaseDescription = PhaseDescription {
@@ -155,7 +155,7 @@ impl Place {
         Ok(())
     }
 
-    /// The timed run. Returns the requests that its device had, where it has one.
+    /// The timed run. Returns the requests to its device, if it has one.
     fn time(&self, context: &mut Context<'_>, call: &Call<'_>) -> Result<Option<u64>, Failure> {
         let begun = context.begin(&RUN, 0)?;
         let before = ProcessCpu::read_children();
@@ -177,7 +177,7 @@ impl Place {
         Ok(requests)
     }
 
-    /// Why a run is none, where it is none.
+    /// Why a run does not count, if it does not.
     fn judge(&self, call: &Call<'_>, done: &Done) -> Option<String> {
         let full = rustix::fs::statvfs(&self.directory)
             .is_ok_and(|room| room.f_blocks > 0 && room.f_bfree < BLOCKS_LEFT);
@@ -225,17 +225,17 @@ impl Place {
         }
     }
 
-    /// A word with what stands for something replaced.
+    /// A word with its placeholders replaced.
     fn filled(&self, word: &str) -> String {
         word.replace("{target}", &self.directory.display().to_string())
             .replace("{seed}", &self.seed.to_string())
     }
 }
 
-const NOTHING: &str = "the program asked the device for nothing, and left nothing to write: \
-what is compared is processors; does it work in {target}?";
-/// What a program prints that passes the kernel's answer on: in the language it is given. Some
-/// filesystems keep blocks back that no file can have.
+const NOTHING: &str = "the program sent no request to the device and left nothing to write: this \
+compares processors, not filesystems; does it work in {target}?";
+/// The message of a program that passes on the kernel's error. Some filesystems reserve blocks
+/// that no file can use, so it is checked besides the free blocks.
 const NO_SPACE: &str = "No space left on device";
 const FULL: &str = "the filesystem is full (more `space` in the job's file, or a larger --size)";
 

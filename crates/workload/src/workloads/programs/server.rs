@@ -11,12 +11,12 @@ use units::Nanos;
 use super::call::Call;
 use super::enclosure::Enclosure;
 
-/// Time that it has to begin to serve, and to end.
+/// Time limit for its start, and for its end.
 const PATIENCE: Nanos = Nanos::from_secs(600);
-/// Time between two looks.
+/// Time between two checks.
 const LOOK_EVERY: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// A running server. What it started ends with it, at the latest when it is dropped.
+/// A running server. Processes that it started end with it, at the latest when it is dropped.
 pub(super) struct Server {
     child: Child,
     said: File,
@@ -25,10 +25,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it and waits until it has said these words.
+    /// Starts it and waits until it has printed these words.
     ///
     /// # Errors
-    /// When it cannot be started, ends, or does not say them in time: with its last words.
+    /// When it cannot be started, ends, or does not print them in time: with the last lines of its
+    /// output.
     pub(super) fn start(call: &Call<'_>, words: &str) -> Result<Server, String> {
         let text = |error: std::io::Error| error.to_string();
         let enclosure = Enclosure::new().map_err(text)?;
@@ -59,7 +60,7 @@ impl Server {
     /// Asks it to end, and waits for that; how long it took.
     ///
     /// # Errors
-    /// When it does not end well: with its last words.
+    /// When it does not end successfully: with the last lines of its output.
     pub(super) fn stop(mut self, signal: Signal) -> Result<Nanos, String> {
         let pid = Pid::from_child(&self.child);
         let ended = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())

@@ -1,4 +1,4 @@
-//! The steps of a workload that runs a real program: made ready before the clock, timed, checked.
+//! The steps of a workload that runs a real program: preparing before the clock, timing, checking.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -19,8 +19,8 @@ const LONGEST_LINE: u64 = 256;
 /// Time after which a step is ended.
 const LIMIT: Nanos = Nanos::from_secs(6 * 3600);
 
-/// Makes a directory below the target, lets `work` be done in it, and removes it. What is not
-/// done after a failure is reported as missing.
+/// Makes a directory below the target, runs `work` in it, and removes it. Phases left undone after
+/// a failure are reported as missing.
 pub(super) fn in_directory(
     context: &mut Context<'_>,
     name: &str,
@@ -41,10 +41,10 @@ pub(super) fn in_directory(
     done
 }
 
-/// What is inside a step's clock behind the end of the program.
+/// What is inside a step's clock after the end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Behind {
-    /// Nothing: the program itself sees to it that its data is on the disk.
+    /// Nothing: the program itself makes sure that its data is on the disk.
     Nothing,
     /// One syncfs of the filesystem.
     Sync,
@@ -59,7 +59,7 @@ pub(super) struct Steps<'h> {
     environment: Vec<(String, String)>,
     /// The user that runs it, if not this one.
     user: Option<u32>,
-    /// The interpreter that is started with it, where it is a script.
+    /// The interpreter that runs it, if it is a script.
     interpreter: Option<PathBuf>,
 }
 
@@ -107,7 +107,7 @@ impl<'h> Steps<'h> {
         interpreter: Program,
     ) -> Result<Steps<'h>, Failure> {
         let mut first = String::new();
-        // What cannot be read as text is no script.
+        // A file that cannot be read as text is not a script.
         let _ = std::fs::File::open(&self.path)
             .and_then(|file| BufReader::new(file.take(LONGEST_LINE)).read_line(&mut first));
         let named = first.trim_end().trim_start_matches("#!").rsplit(['/', ' ']).next();
@@ -122,7 +122,7 @@ impl<'h> Steps<'h> {
     /// # Errors
     /// When it does not.
     pub(super) fn beside(&self, program: Program) -> Result<Steps<'h>, Failure> {
-        // Some machines have a link to one of them alone on the path.
+        // On some machines only one of them has a link on the path.
         let own = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let path = own.with_file_name(program.name);
         if !path.is_file() {
@@ -169,7 +169,7 @@ impl<'h> Steps<'h> {
     /// Runs it outside any clock; what it printed.
     ///
     /// # Errors
-    /// When it does not succeed: with its last words.
+    /// When it does not succeed: with the last lines of its output.
     pub(super) fn run(&self, arguments: &[&str], input: &str) -> Result<String, Failure> {
         let done = self.call(arguments, input).succeed();
         done.map(|done| done.output).map_err(|why| self.failed(arguments, &why))
@@ -186,7 +186,7 @@ impl<'h> Steps<'h> {
             .map_err(|why| Failure::Verify(format!("`{} {shown}`: {why}", self.program.name)))
     }
 
-    /// Runs it as a phase that does `ops` things.
+    /// Runs it as a phase of `ops` ops.
     ///
     /// # Errors
     /// When it does not succeed, or the target is lost.
@@ -254,7 +254,7 @@ impl<'h> Steps<'h> {
     }
 }
 
-/// Writes all of a filesystem that is in memory.
+/// Writes out everything of a filesystem that is in memory.
 pub(super) fn sync(directory: &Path) -> Result<(), Failure> {
     let synced = std::fs::File::open(directory)
         .map_err(OpError::at("open", directory))

@@ -4,7 +4,7 @@ use crate::Draw;
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// So many characters, none of which has to be quoted.
+/// This many characters, none of which has to be quoted.
 pub(super) fn words(draw: &mut Draw, length: usize) -> String {
     let mut text = String::with_capacity(length + 10);
     while text.len() < length {

@@ -1,4 +1,4 @@
-//! The tree that is the root of a program of the user's own, where it brings one along.
+//! The tree that becomes the root directory of a user's program, if the job brings one along.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +20,7 @@ pub(super) fn unpacked(archive: &Path) -> Result<PathBuf, Failure> {
         let mut tar = tar::Archive::new(File::open(archive).map_err(failed)?);
         tar.set_preserve_permissions(true);
         tar.unpack(&root).map_err(failed)?;
-        // It lies in memory, twice while both are there.
+        // It lies in memory, twice while archive and tree both exist.
         fs::remove_file(archive).map_err(failed)?;
     }
     Ok(root)

@@ -71,7 +71,7 @@ impl Shared {
         Shared { terms, state: Mutex::new(State { generator, issued: 0, digest: 0 }) }
     }
 
-    /// The next I/O; nothing when all have been given out.
+    /// The next I/O; `None` when all have been handed out.
     #[inline]
     pub(super) fn next(&self) -> Option<Drawn> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ impl Shared {
         Some(drawn)
     }
 
-    /// Digest of everything given out, in its order, whichever thread took it.
+    /// Digest of all I/Os handed out, in order, whichever thread took them.
     pub(super) fn digest(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).digest
     }

@@ -293,7 +293,7 @@ struct Worker {
     tally: Tally,
 }
 
-/// What a thread adds up for the original's row.
+/// The sums of a thread for the original's output row.
 #[derive(Debug, Default)]
 struct Tally {
     read: Sums,
@@ -433,7 +433,7 @@ fn figures(tallies: &[Tally], terms: Terms, result: &mut PhaseResult) {
     if expected_ms > 0.0 {
         figure("consistency".to_owned(), iops * expected_ms / 1e3 / tallies.len() as f64);
     }
-    // The last second is not a whole one.
+    // The last second is not complete.
     let whole = (result.wall.0 / 1_000_000_000) as usize;
     let longest = tallies.iter().map(|tally| tally.seconds.len()).max().unwrap_or(0);
     let rows: Vec<u64> = (0..whole.min(longest))

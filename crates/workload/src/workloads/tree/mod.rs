@@ -173,7 +173,7 @@ impl Workload for Tree {
         let given = if parameters.get(&SOURCE) == "synthetic" { None } else { inputs.source_tree };
         let tree = given.unwrap_or_else(|| statistics(parameters));
         let asked = |phase: &str| u64::from(parameters.get(&PHASES).have(phase));
-        // A file of a tree loses half a block, an archive has headers.
+        // Each file of a tree wastes half a block, and an archive has headers.
         let a_tree = tree.bytes + 2048 * tree.files + 4096 * tree.entries;
         let an_archive = tree.bytes + 768 * tree.entries;
         let (trees, archives) =
@@ -290,7 +290,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     sequence.end()
 }
 
-/// Whether what an earlier part leaves is there.
+/// Checks that what an earlier part leaves is there.
 fn needs(
     target: BorrowedFd<'_>,
     phase: &PhaseDescription,
@@ -351,7 +351,7 @@ fn copy_file(
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = rustix::fs::openat(target, ARCHIVE, flags, Mode::from_raw_mode(0o644))
         .map_err(|error| OpError::new("create", ARCHIVE, error))?;
-    // What `cp` of the time since 2012 reads in one go.
+    // The read size of `cp` since 2012.
     let mut buffer = vec![1; 128 << 10];
     recorder.restart();
     loop {

@@ -23,7 +23,7 @@ const CPIO_BLOCK: usize = 512;
 pub(super) struct Seen {
     pub(super) entries: u64,
     sum: u64,
-    /// Links this filesystem does not have.
+    /// Links left out since this filesystem does not support them.
     pub(super) left_out: u64,
 }
 
@@ -119,7 +119,7 @@ pub(super) fn copy(
                     let narrow = Mode::from_raw_mode(0o600);
                     let made = rustix::fs::openat(target, copied.c_str(), flags, narrow)
                         .map_err(copied.failed("create"))?;
-                    // cpio trusts the size that lstat told and does not look for the end.
+                    // cpio trusts the size that lstat reported and does not look for the end.
                     while bytes < stat.st_size as u64 {
                         let want = CPIO_BLOCK.min((stat.st_size as u64 - bytes) as usize);
                         let got =
@@ -247,7 +247,7 @@ pub(super) fn find(
         }
         let stat = lstat(target, path)?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        // What size a directory has is the filesystem's affair.
+        // The size of a directory depends on the filesystem.
         seen.count(path.as_bytes(), if is_file { stat.st_size as u64 } else { 0 });
         recorder.done(op);
         Ok(())

@@ -1,5 +1,5 @@
-//! A source tree that never was, with the statistics of Linux 2.6.22: names, directories and
-//! sizes drawn from the seed, contents cut from one text.
+//! An invented source tree with the statistics of Linux 2.6.22: names, directories and sizes drawn
+//! from the seed, contents cut from one text.
 
 use crate::{Draw, Seed};
 
@@ -137,7 +137,7 @@ fn sizes(draw: &mut Draw, count: u64, total: u64) -> Vec<u64> {
         (0..count).map(|part| size_at((part as f64 + draw.unit()) / count as f64)).collect();
     let sum: f64 = raw.iter().sum::<f64>().max(1.0);
     let mut sizes: Vec<u64> = raw.iter().map(|size| (size * total as f64 / sum) as u64).collect();
-    // What rounding lost goes to the largest.
+    // The rounding difference is added to the largest.
     let lost = total.saturating_sub(sizes.iter().sum());
     if let Some(last) = sizes.last_mut() {
         *last += lost;

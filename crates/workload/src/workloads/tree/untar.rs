@@ -33,8 +33,8 @@ pub(super) fn modified(seconds: i64) -> Timestamps {
     }
 }
 
-/// Unpacks the file `archive` into `prefix`, a directory. Returns how many links the
-/// filesystem does not have and that were left out.
+/// Unpacks the file `archive` into `prefix`, a directory. Returns how many links were left out
+/// since the filesystem does not support them.
 pub(super) fn untar(
     target: BorrowedFd<'_>,
     archive: &Path,

@@ -1,5 +1,5 @@
-//! The files on a filesystem that is looked after: made until it is as full as asked for, and
-//! replaced as programs replace them.
+//! The files on the filesystem: created until it is as full as requested, and replaced the way
+//! programs replace them.
 
 use std::os::fd::BorrowedFd;
 
@@ -96,7 +96,7 @@ impl Files {
         Ok(())
     }
 
-    /// Replaces so many files drawn at random, each by a new one that is renamed over it. `each`
+    /// Replaces this many randomly chosen files, each by a new one that is renamed over it. `each`
     /// is called after each with its size. Returns the places of those replaced.
     pub(super) fn change(
         &mut self,
@@ -149,12 +149,12 @@ impl Files {
         holds(target, self.path.c_str(), &expected).unwrap_or(false)
     }
 
-    /// The files that are not there as they were written, of all there should be.
+    /// How many of the files that should exist are missing or not as they were written.
     pub(super) fn damaged(&mut self, target: BorrowedFd<'_>) -> usize {
         (0..self.files.len()).filter(|place| !self.is_whole(target, *place)).count()
     }
 
-    /// Nothing is said from now on of those at these places.
+    /// Forgets the files at these places: their contents are no longer known.
     pub(super) fn forget(&mut self, mut places: Vec<usize>) {
         places.sort_unstable();
         places.dedup();

@@ -1,5 +1,5 @@
-//! What a filesystem costs whoever keeps it: made, mounted, filled, unmounted, checked, repaired,
-//! after a lost power too.
+//! What it costs to administer a filesystem: to make, mount, fill, unmount, check and repair it,
+//! and to mount it after a power failure.
 
 mod files;
 mod phases;
@@ -79,7 +79,7 @@ fn keep(context: &mut Context<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Filling a disk that nobody meant takes days.
+/// Refuses a much larger filesystem: filling a large disk by mistake would take days.
 fn refuse_larger(context: &Context<'_>) -> Result<(), Failure> {
     let size = context.parameters().get(&SIZE).0;
     let target = open_target(context.target())?;
@@ -161,7 +161,7 @@ fn clone_files(context: &mut Context<'_>, files: &mut Files) -> Result<(), Failu
     let tried = files.clone_file(target.as_fd(), 0);
     files.remove_clone(target.as_fd(), 0).map_err(outside)?;
     match tried {
-        Err(error) if lacks_clones(&error) => {
+        Err(error) if clones_are_unsupported(&error) => {
             context.skip(&REFLINK, "files cannot share blocks on it");
             return Ok(());
         }
@@ -179,7 +179,7 @@ fn clone_files(context: &mut Context<'_>, files: &mut Files) -> Result<(), Failu
     sync(target.as_fd()).map_err(outside)
 }
 
-fn lacks_clones(error: &OpError) -> bool {
+fn clones_are_unsupported(error: &OpError) -> bool {
     let errno = Errno::from_io_error(&error.source);
     errno.is_some_and(|errno| {
         is_unsupported(errno) || matches!(errno, Errno::NOTTY | Errno::INVAL | Errno::XDEV)
@@ -191,7 +191,7 @@ fn snapshots(context: &mut Context<'_>, files: &mut Files) -> Result<(), Failure
     let (count, between) = (parameters.get(&SNAPSHOTS), parameters.get(&BETWEEN));
     let missing = match count {
         0 => Some("none was asked for (snapshots=0)".to_owned()),
-        // One outside the clocks, which tells whether it can.
+        // One outside the clocks, which shows whether the filesystem supports them.
         _ => context.care(&Care::TakeSnapshot(0))?,
     };
     if let Some(why) = missing {
@@ -267,12 +267,13 @@ fn mounts(context: &mut Context<'_>, files: &mut Files) -> Result<(), Failure> {
         }
     };
     context.care_phase(&MOUNT_AFTER_POWER_LOSS, &Care::Mount, unmounted(), look)?;
-    // Those that nobody synced may be there or not.
+    // Files that were not synced may be there or not.
     files.forget(changed);
     Ok(())
 }
 
-const LOST: &str = "the file whose fsync had ended before the power failed is not there as written";
+const LOST: &str = "the file whose fsync had completed before the power failed is missing or not \
+                    as it was written";
 
 fn change_outside(context: &Context<'_>, files: &mut Files) -> Result<Vec<usize>, Failure> {
     let target = open_target(context.target())?;
@@ -288,7 +289,7 @@ fn check_and_repair(context: &mut Context<'_>) -> Result<(), Failure> {
         None => {
             needed(context.care_phase(&REPAIR, &Care::Repair, unmounted(), plain)?)?;
             context.care(&Care::Check).map_err(|failure| {
-                Failure::Verify(format!("what was repaired is not sound: {failure}"))
+                Failure::Verify(format!("the repaired filesystem is not sound: {failure}"))
             })?;
         }
     }
@@ -298,7 +299,7 @@ fn check_and_repair(context: &mut Context<'_>) -> Result<(), Failure> {
 /// Nothing to add to a result.
 fn plain(_: &mut PhaseResult) {}
 
-/// For what must be offered where the filesystem could be made.
+/// For an operation that must be supported if the filesystem could be made.
 fn needed(cared: Cared) -> Result<(), Failure> {
     cared.map_or(Ok(()), |why| Err(Failure::Care(why)))
 }

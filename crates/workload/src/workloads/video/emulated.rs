@@ -12,7 +12,7 @@ use crate::{Op, OpError, Recorder, Seed};
 /// A packet of a transport stream and its header.
 const PACKET: usize = 188;
 const PACKET_HEADER: usize = 4;
-/// What a demuxer reads in one go: 512 packets.
+/// The read size of a demuxer: 512 packets.
 const READ: usize = 512 * PACKET;
 /// A cluster of the new container, its own header included.
 const CLUSTER: usize = 64 << 10;

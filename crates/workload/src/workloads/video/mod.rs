@@ -128,7 +128,7 @@ const DIRECTORY: &str = "video";
 const RAW: &str = "video/recording.ts";
 const REMUXED: &str = "video/remuxed.mkv";
 const CUTTED: &str = "video/cut.mkv";
-/// What `cp` and `md5sum` of 2011 read and wrote in one go.
+/// The read and write size of `cp` and `md5sum` of 2011.
 const BLOCK: usize = 32 << 10;
 /// Smaller ones have no room for a header and a few clusters.
 const SIZE_MIN: u64 = 1 << 20;
@@ -266,7 +266,7 @@ fn md5(
     recorder: &mut Recorder<'_>,
 ) -> Result<Sum, OpError> {
     let file = open(target, path)?;
-    // The advice of md5sum, which doubles the kernel's read-ahead.
+    // The same fadvise as md5sum, which doubles the kernel's read-ahead.
     let _ = rustix::fs::fadvise(&file, 0, None, Advice::Sequential);
     let mut buffer = vec![1; BLOCK];
     let mut sum = Md5::new();

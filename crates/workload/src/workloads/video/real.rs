@@ -22,7 +22,7 @@ pub(super) struct Real {
     cuts: Cuts,
 }
 
-/// A file without a name, in memory: it goes with the process, however that ends.
+/// A file without a name, in memory: it vanishes with the process, however that ends.
 struct InMemory(File);
 
 impl InMemory {
@@ -94,14 +94,14 @@ impl Real {
     }
 }
 
-/// ffmpeg that asks nothing and says only what went wrong.
+/// ffmpeg with options that make it ask nothing and print only errors.
 fn ffmpeg() -> Command {
     let mut command = Command::new("ffmpeg");
     command.args(["-nostdin", "-y", "-loglevel", "error"]);
     command
 }
 
-/// Runs it to the end; its words are the error.
+/// Runs it to the end; its output is the error.
 fn into(command: &mut Command, to: &Path) -> Result<(), String> {
     let output = command
         // Without this the muxer stores a random id and the version of the program.
