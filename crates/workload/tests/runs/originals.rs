@@ -134,7 +134,7 @@ fn what_the_others_say_when_the_filesystem_is_full() {
 #[test]
 fn another_version_or_none_is_named() {
     let ran = with_script("original-postmark", "postmark", "echo PostMark v9", "");
-    assert!(message(&ran).contains("without saying `Creating files`"), "{}", message(&ran));
+    assert!(message(&ran).contains("without printing `Creating files`"), "{}", message(&ran));
     let target = scratch();
     let ran = run("original-fio", target.path(), &Inputs::default(), 1, "");
     assert!(message(&ran).contains("its Debian package is fio"), "{}", message(&ran));
