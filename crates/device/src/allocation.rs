@@ -1,11 +1,15 @@
 //! Files whose every block is allocated and written.
 //!
-//! `fallocate` alone is not enough: it leaves unwritten extents, and the host filesystem
-//! converts each one in its own journal when it is first written, inside the clock of whoever
-//! measures on top. Measured on ext4 (Linux 6.18, 1 GiB, direct I/O, ext4 inside): 4 KiB
-//! create+fsync 1,710 and 1,480 a second on a preallocated file, 1,830 and 1,880 on a written
-//! one, 520 on a sparse one; fio randwrite fsync=1 1,770 and 1,550 against 2,030 and 2,250
-//! IOPS, and 1,040. So the zeros are really written, once, at about the speed of the disk.
+//! `fallocate` alone is not enough: it leaves unwritten extents. The host filesystem converts each
+//! of them, through its journal, when it is first written, and a measurement on top would include
+//! that time. Measured twice on ext4 (Linux 6.18, 1 GiB, direct I/O, ext4 inside):
+//!
+//! * 4 KiB create+fsync a second: 1,710 and 1,480 on a preallocated file, 1,830 and 1,880 on a
+//!   written one, 520 on a sparse one;
+//! * fio randwrite fsync=1, in IOPS: 1,770 and 1,550 on a preallocated file, 2,030 and 2,250 on a
+//!   written one, 1,040 on a sparse one.
+//!
+//! So the zeros are really written, once, at about the speed of the disk.
 
 use std::fs::File;
 use std::io;
@@ -24,8 +28,8 @@ const ALIGNMENT: usize = 64 << 10;
 /// # Errors
 /// The write's. A full filesystem is `StorageFull`.
 pub(crate) fn allocate(file: &File, size: Bytes) -> io::Result<()> {
-    // In one call first: the filesystem then finds long extents and says at once if there is
-    // no room. Where it cannot, the writes below do it piece by piece.
+    // First allocated in one call, so that the filesystem can find long extents and report at once
+    // if there is no room. Without fallocate, the writes below allocate piece by piece.
     match fallocate(file, FallocateFlags::empty(), 0, size.0) {
         Ok(()) => {}
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(size.0)?,
@@ -40,16 +44,16 @@ pub(crate) fn allocate(file: &File, size: Bytes) -> io::Result<()> {
 /// # Errors
 /// Those of `stat` and `lseek`.
 pub(crate) fn is_complete(file: &File, size: Bytes) -> io::Result<bool> {
-    // Both are asked: st_blocks misses unwritten extents, and a filesystem without
-    // SEEK_HOLE reports no hole anywhere.
+    // Both checks are needed: st_blocks does not show unwritten extents, and a filesystem without
+    // SEEK_HOLE never reports a hole.
     let metadata = file.metadata()?;
     Ok(metadata.len() == size.0
         && metadata.blocks() * 512 >= size.0
         && next_hole(file, 0, size.0)?.is_none())
 }
 
-/// Writes zeros into every hole and every unwritten extent; returns how many bytes. What
-/// the file reads as is not changed, as long as nobody writes to it meanwhile.
+/// Writes zeros into every hole and every unwritten extent; returns how many bytes. The contents
+/// that the file reads as stay the same, as long as nobody writes to it meanwhile.
 ///
 /// # Errors
 /// The write's.
@@ -100,7 +104,7 @@ fn write_zeros(file: &File, from: u64, to: u64) -> io::Result<()> {
         let written = direct.as_ref().map(|file| file.write_all_at(&zeros[..length], offset));
         match written {
             Some(Ok(())) => {}
-            // No direct I/O here, or an end that does not suit it.
+            // No direct I/O on this filesystem, or a length that is not aligned.
             None => file.write_all_at(&zeros[..length], offset)?,
             Some(Err(error)) if error.raw_os_error() == Some(libc::EINVAL) => {
                 file.write_all_at(&zeros[..length], offset)?;

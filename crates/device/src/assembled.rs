@@ -1,8 +1,8 @@
-//! Devices built on others, md arrays and device-mapper volumes, that a killed process left
-//! behind: found from below, by who holds its devices, and taken away from above.
+//! Stops md arrays and device-mapper volumes that a killed process left behind. They are found
+//! bottom-up, as holders of fstrial's devices, and stopped top-down.
 //!
-//! One is ours, and stopped, only if everything it is built of is ours, and it has the name
-//! all layouts give theirs. Nothing on any disk is written.
+//! A device is stopped only if it is fstrial's own: all its members are, and its name has the
+//! prefix that all layouts use. Nothing is written to any disk.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::DeviceNumber;
 use crate::ioctl;
 use crate::sysfs::Entry;
 
-/// How the names of our arrays and volumes begin, whichever layout made them.
+/// The prefix of all names of fstrial's arrays and volumes.
 const PREFIX: &str = "fstrial_";
 
 /// What stops a device; tests have one of their own.
@@ -21,7 +21,7 @@ pub(crate) trait Stopper {
     /// The device of this kernel name.
     fn entry(&self, name: &str) -> Result<Entry, String>;
 
-    /// The name it was made with: of a volume in sysfs, of an array the link in `/dev/md`.
+    /// The name it was made with: from sysfs for a volume, from the link in `/dev/md` for an array.
     fn made_as(&self, entry: &Entry) -> Option<String>;
 }
 
@@ -37,7 +37,7 @@ impl Stopper for Kernel {
             None => entry.write("md/array_state", "clear"),
         };
         stopped.map_err(|error| format!("{}: {error}", entry.node().display()))?;
-        // udev does this where there is one.
+        // Removes the links, which udev does on machines that run it.
         for place in ["/dev/md", "/dev/mapper"] {
             if let Some(name) = &made_as {
                 let _ = std::fs::remove_file(std::path::Path::new(place).join(name));
@@ -63,17 +63,18 @@ impl Stopper for Kernel {
     }
 }
 
-/// Takes away what is built on these devices; returns what was stopped, in order.
+/// Stops everything that is built on these devices; returns what was stopped, in order.
 ///
 /// # Errors
-/// With the first that is not ours, or that is in use. What lay above it is gone by then.
+/// At the first device that is not fstrial's, or that is in use. Devices above it are stopped by
+/// then.
 pub(crate) fn take_down(
     devices: &[Entry],
     stopper: &dyn Stopper,
     unmount: &mut dyn FnMut(&Entry) -> Result<(), String>,
 ) -> Result<Vec<String>, String> {
     let mut ours: BTreeSet<DeviceNumber> = devices.iter().map(|device| device.number).collect();
-    // From below: a device whose members are all ours is ours if it is called so.
+    // Bottom-up: a device whose members are all ours is ours if its name has the prefix.
     let mut found: Vec<Entry> = Vec::new();
     let mut next: Vec<Entry> = devices.to_vec();
     while let Some(device) = next.pop() {
@@ -88,7 +89,7 @@ pub(crate) fn take_down(
                 stopper.entry(member).is_ok_and(|member| ours.contains(&member.number))
             });
             if !all_ours {
-                // Perhaps not yet: looked at again with the last of its members.
+                // Not all its members are known yet: it is checked again with the last of them.
                 continue;
             }
             let made_as = stopper.made_as(&holder).filter(|made_as| made_as.starts_with(PREFIX));

@@ -1,10 +1,10 @@
-//! Attaching a file to a loop device of our own, and letting go of it.
+//! Attaches a file to a loop device of fstrial's own, and detaches it.
 //!
-//! Discards are switched off before anything is mounted. That setting outlives the
-//! attachment, and the kernel (seen on Linux 6.18) does not take it back: at 0 the granularity
-//! becomes 0 too, and every other value is then refused. So it is set only on a loop device
-//! that was made for this file, with a number that `losetup -f` does not reach while lower
-//! ones are free, and the loop device is removed afterwards.
+//! Discards are switched off before anything is mounted. That setting outlives the attachment, and
+//! it cannot be undone (Linux 6.18): with a maximum of 0 the granularity becomes 0 too, and every
+//! other value is then refused. So it is set only on a loop device that was made for this file. Its
+//! number is so high that `losetup -f` does not reach it while lower ones are free, and the loop
+//! device is removed afterwards.
 
 use std::fs::File;
 use std::io;
@@ -28,7 +28,7 @@ const NO_DISCARD: (&str, &str) = ("queue/discard_max_bytes", "0");
 /// Why there is no loop file.
 #[derive(Debug, thiserror::Error)]
 pub enum LoopError {
-    /// Found before anything was made, or the host cannot do what a loop file needs.
+    /// Refused, before anything was made or because the host does not support loop files.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A step failed.
@@ -82,8 +82,9 @@ pub(crate) fn detach(device: File, number: u32, own: bool) {
     let _ = ioctl::detach_loop(&device);
     drop(device);
     if own && let Ok(control) = control() {
-        // Someone may be looking at it at this moment. Still mounted, it stays, without a file
-        // in the end, until the next loop file takes its number or a sweep finds it.
+        // Another process, such as udev, may have it open for a moment, so removal is retried. If
+        // it is still mounted, it stays; it loses its file after the last use, and the next loop
+        // file with its number or a sweep removes it.
         let node = PathBuf::from(format!("/dev/loop{number}"));
         let _ = patiently(
             || ioctl::remove_loop(&control, number),
@@ -113,12 +114,12 @@ fn control() -> io::Result<File> {
     std::fs::OpenOptions::new().read(true).write(true).open("/dev/loop-control")
 }
 
-/// A loop device made for this file; `None` where the kernel or `/dev` does not go along.
+/// A loop device made for this file; `None` where the kernel or `/dev` does not allow it.
 fn own_device(control: &File, file: &File, path: &Path, block_size: u32) -> Option<(File, Entry)> {
     for number in FIRST_OWN..FIRST_OWN + OWN_NUMBERS {
         match ioctl::add_loop(control, number) {
             Ok(()) => {}
-            // Left by one that was dropped while mounted, or by a killed process.
+            // Left by a loop file that was dropped while mounted, or by a killed process.
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {
                 if !remove_idle(number) || ioctl::add_loop(control, number).is_err() {
                     continue;
@@ -130,7 +131,7 @@ fn own_device(control: &File, file: &File, path: &Path, block_size: u32) -> Opti
             Ok(device) => return Some(device),
             Err(error) => {
                 let _ = ioctl::remove_loop(control, number);
-                // Another process attached its file to it first, or removed it as idle.
+                // Another process attached its own file to it first, or removed it as idle.
                 if !lost_to_another(&error) {
                     return None;
                 }
@@ -140,7 +141,7 @@ fn own_device(control: &File, file: &File, path: &Path, block_size: u32) -> Opti
     None
 }
 
-/// A free loop device of the machine's.
+/// One of the machine's free loop devices.
 fn free_device(
     control: &File,
     file: &File,

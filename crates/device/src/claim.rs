@@ -1,26 +1,25 @@
 //! Claiming a block device: the guard in front of everything that overwrites one.
 //!
-//! [`Claim::take`] refuses a device that anyone uses, whatever the command line says, and a
-//! device that carries anything, unless `--destroy` names that very device.
-//! [`Claim::recheck`] asks all of it again immediately before each destructive command and
-//! compares the drive and its contents with what was there, or with what we left there.
+//! [`Claim::take`] always refuses a device that is in use, whatever the command line says. It
+//! refuses a device with any contents unless `--destroy` names that very device.
+//! [`Claim::recheck`] repeats all checks immediately before each destructive command, and compares
+//! the drive and its contents with what was found, or with what fstrial itself left there.
 //!
 //! # How
-//! An exclusive open shows that nobody holds the device; it is closed again, since holding it
-//! would make our own mkfs and mount fail with `EBUSY`. What is kept is a plain read-only
+//! An exclusive open shows that nobody holds the device. It is closed again, since otherwise
+//! fstrial's own mkfs and mount would fail with `EBUSY`. What is kept is a plain read-only
 //! descriptor with an exclusive `flock`: other fstrial processes and udev respect it, and the
-//! device's number cannot be given to another disk while it is open. A claimed partition
-//! also holds its disk's lock, shared.
+//! device's number cannot be given to another disk while it is open. The claim of a partition also
+//! holds a shared lock on its disk.
 //!
 //! # The race that remains
 //! Between the recheck and the moment the destructive command opens the device, some
-//! milliseconds pass in which root can mount it, swap on it or add it to an array, or a disk
-//! can be pulled out and another one take over its name in `/dev`. `flock` binds only
-//! who asks for it. mkfs, mount and mdadm open exclusively themselves, so that a device
-//! put to use in that window makes them fail; a writer that does not open exclusively (`dd`)
-//! is not noticed. Nothing in Linux lets one process hold a device and hand the right to
-//! write it to another program, short of passing it an open descriptor, which mkfs programs
-//! do not take.
+//! milliseconds pass. In that window, root can mount it, swap on it or add it to an array, or a
+//! disk can be pulled out and another one can take over its name in `/dev`. `flock` binds only
+//! programs that use it. mkfs, mount and mdadm open the device exclusively, so they fail if it was put to
+//! use in that window; a writer that does not open exclusively (`dd`) is not noticed. Linux offers
+//! no way to hold a device and let another program write to it, except by passing that program an
+//! open descriptor, which mkfs programs do not accept.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -43,7 +42,7 @@ use crate::{DeviceNumber, ToolPath, Use, ioctl, usage};
 /// Smaller devices hold none of the filesystems compared.
 pub const SMALLEST_DEVICE: Bytes = Bytes::from_mib(16);
 
-/// What makes a device the one it was: its number alone does not.
+/// The properties that identify a device; its number alone does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The kernel's count of disks, never used twice until the next boot; `None` before
@@ -51,30 +50,30 @@ pub struct Identity {
     pub disk_sequence: Option<u64>,
     /// Size.
     pub size: Bytes,
-    /// What the drive says of itself, and where a partition starts, by file in sysfs.
+    /// Serial numbers and the like, and the start of a partition, by file in sysfs.
     pub serials: BTreeMap<String, String>,
     /// Device and inode number of a loop device's file.
     pub loop_file: Option<(u64, u64)>,
 }
 
-/// A claim as data: what another process of ours needs beside the inherited descriptors.
+/// A claim as data, which another fstrial process needs in addition to the inherited descriptors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimState {
     /// The path as it was given.
     pub asked: PathBuf,
-    /// The device node it led to, once and for all.
+    /// The device node that the path led to when the claim was taken.
     pub node: PathBuf,
     /// The device's number.
     pub number: DeviceNumber,
     /// Which device it is.
     pub identity: Identity,
-    /// What is on it, as far as we know.
+    /// Its contents, as far as known.
     pub contents: Contents,
     /// The process that took the claim.
     pub holder: u32,
 }
 
-/// A device that may be overwritten by whoever has this value, after [`Claim::recheck`].
+/// The right to overwrite a device, after [`Claim::recheck`].
 #[derive(Debug)]
 pub struct Claim {
     device: File,
@@ -84,14 +83,14 @@ pub struct Claim {
     tools: ToolPath,
 }
 
-/// What a claim is asked for. [`Claim::take`] is the short form.
+/// The arguments of a claim. [`Claim::take`] is the short form.
 #[derive(Debug, Clone)]
 pub struct ClaimRequest<'a> {
     /// The device, or a symlink to it.
     pub path: &'a Path,
     /// Devices whose contents the user gave up, by `--destroy`.
     pub destroy: &'a [PathBuf],
-    /// Smallest size that will do.
+    /// The smallest acceptable size.
     pub minimum: Bytes,
     /// Where blkid is looked for.
     pub tools: ToolPath,
@@ -101,9 +100,9 @@ impl Claim {
     /// Claims the device at `path`, which may be a symlink such as `/dev/disk/by-id/…`.
     ///
     /// # Errors
-    /// Refuses whatever is not a writable block device of at least [`SMALLEST_DEVICE`]; one
-    /// that is used in any way of [`crate::Use`] or held exclusively; and one that carries a
-    /// signature or data, unless `destroy` resolves to that very device. Nothing is written.
+    /// When it is not a writable block device of at least [`SMALLEST_DEVICE`]; when it is in use in
+    /// any way of [`crate::Use`] or held exclusively; and when it carries a signature or data,
+    /// unless `destroy` resolves to that very device. Nothing is written.
     pub fn take(path: &Path, destroy: &[PathBuf]) -> Result<Claim, Refusal> {
         let tools = ToolPath::from_environment();
         ClaimRequest { path, destroy, minimum: SMALLEST_DEVICE, tools }.take()
@@ -129,8 +128,8 @@ impl Claim {
         &self.state
     }
 
-    /// The descriptors whose locks make the claim: the device, and a partition's disk. They
-    /// are closed on exec until the caller says otherwise.
+    /// The descriptors whose locks make up the claim: the device, and a partition's disk. They are
+    /// closed on exec unless the caller changes that.
     pub fn descriptors(&self) -> (BorrowedFd<'_>, Option<BorrowedFd<'_>>) {
         (self.device.as_fd(), self.disk.as_ref().map(AsFd::as_fd))
     }
@@ -157,12 +156,12 @@ impl Claim {
         Ok(claim)
     }
 
-    /// To be called immediately before each command that overwrites the device. See the
-    /// module's documentation for what can still happen after it.
+    /// Has to be called immediately before each command that overwrites the device. The module's
+    /// documentation describes what can still happen afterwards.
     ///
     /// # Errors
-    /// When the device is used or held by now, is another one, or carries something else
-    /// than it did at [`Claim::take`] or the last [`Claim::note_ours`].
+    /// When the device is in use or held by now, is a different one, or has other contents than at
+    /// [`Claim::take`] or the last [`Claim::note_ours`].
     pub fn recheck(&self) -> Result<(), Refusal> {
         self.check_node()?;
         self.check_identity()?;
@@ -178,11 +177,11 @@ impl Claim {
         Ok(())
     }
 
-    /// Takes what is on the device now for ours: to be called when a command of ours has
-    /// written to it and is done (after mkfs, after unmount), and only then.
+    /// Records the present contents of the device as fstrial's own. May be called only when a
+    /// command of fstrial's has written to it and is done: after mkfs, after unmount.
     ///
     /// # Errors
-    /// When the device is another one by now or cannot be read.
+    /// When the device is a different one by now or cannot be read.
     pub fn note_ours(&mut self) -> Result<(), Refusal> {
         self.check_node()?;
         self.check_identity()?;
@@ -278,14 +277,14 @@ impl ClaimRequest<'_> {
             )));
         }
         let claim = Claim { device, disk, state, tools: self.tools.clone() };
-        // Someone may have come in between the first look and the lock.
+        // Someone may have started to use it between the first check and the lock.
         refuse_if_used(claim.path(), &name, number, &[])?;
         claim.check_identity()?;
         Ok(claim)
     }
 
-    /// Whether `--destroy` names this very device. A name that leads nowhere is an error: a
-    /// slip in the one option that gives data up is not passed over.
+    /// Whether `--destroy` names this very device. A name that leads nowhere is an error: a typing
+    /// mistake in the option that gives up data must not go unnoticed.
     fn may_destroy(&self, number: DeviceNumber) -> Result<bool, Refusal> {
         let mut named = false;
         for path in self.destroy {
@@ -334,7 +333,7 @@ fn refuse_if_used(
     match found {
         Ok(None) => Ok(()),
         Ok(Some(found)) => {
-            // A neighbour's use needs the word why it matters here.
+            // For another device of the same disk, the message has to say why its use matters.
             let text = found.to_string();
             let here = text.contains(&*node.to_string_lossy());
             let rule = if here { text } else { format!("its disk is in use: {text}") };
@@ -381,8 +380,8 @@ fn open_node(node: &Path, name: &str, number: DeviceNumber, flags: i32) -> Resul
     }
 }
 
-/// Opens the device exclusively, and the whole disk too, and closes them again. Reading is
-/// enough to ask, and unlike a writer's close it does not make udev look at the disk anew.
+/// Opens the device and the whole disk exclusively and closes them again. Opening for reading is
+/// enough, and unlike the close of a writer it does not make udev examine the disk again.
 fn probe_exclusively(node: &Path, name: &str, number: DeviceNumber) -> Result<(), Refusal> {
     open_node(node, name, number, libc::O_EXCL)?;
     if let Some(disk) = disk_of_partition(name, number)? {
@@ -409,8 +408,8 @@ fn lock(
         Refusal::new(name, format!("{} is locked by another process", node.display()))
             .with_next("wait for the other fstrial to end, or name another device")
     };
-    // A process of ours that was just forked shares our locks until it executes its program,
-    // and udev locks a disk while it looks at it: both for a moment.
+    // A child that was just forked shares our locks until it executes its program, and udev locks a
+    // disk while it examines it. Both last only a moment, so the lock is retried.
     let flock = |file: &File, node: &Path, operation: FlockOperation| {
         patiently(
             || flock(file, operation),
@@ -434,7 +433,7 @@ pub(crate) fn identity(device: &File, number: DeviceNumber) -> io::Result<Identi
     })
 }
 
-/// What tells two identities apart, in words.
+/// The difference between two identities, in words; `None` if there is none.
 fn difference(then: &Identity, now: &Identity) -> Option<String> {
     if then.disk_sequence != now.disk_sequence {
         return Some("its disk sequence number changed, so another disk is attached".into());

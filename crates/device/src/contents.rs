@@ -1,11 +1,11 @@
-//! What a device carries: the signatures blkid finds on it and on its partitions, and
-//! whether sampled areas are blank.
+//! The contents of a device: the signatures blkid finds on it and on its partitions, and whether
+//! sampled areas are blank.
 //!
-//! Fails closed. blkid missing, failing, killed or complaining is an error and never "no
-//! signature"; two signatures that contradict each other are signatures. Data that blkid has
-//! no name for is data all the same, so areas at the start, the end and in between are read
-//! as well. This does not read the whole device: a device whose first and last MiB and whose
-//! samples are blank can still hold bytes elsewhere.
+//! Fails closed: if blkid is missing, fails, is killed or prints an error, the result is an error
+//! and never "no signature"; contradictory signatures count as signatures.
+//! Since blkid does not know every kind of data, areas at the start, at the end and in between are
+//! read as well. The whole device is not read: if its first and last MiB and the samples are blank,
+//! it can still hold data elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ const END_BYTES: u64 = MIB;
 const SAMPLE_BYTES: u64 = 64 << 10;
 /// Places between, evenly spread.
 const SAMPLES: u64 = 16;
-/// Where btrfs keeps its second superblock, which survives a wiped start.
+/// Where btrfs keeps its second superblock, which survives when the start is wiped.
 const BTRFS_MIRROR: u64 = 64 * MIB;
 /// Direct reads start at multiples of this and go to memory aligned to it. No drive has a
 /// larger logical block.
@@ -47,10 +47,10 @@ const NOT_CONTENT: [&str; 8] = [
 ];
 const PARTITION_ENTRY: &str = "PART_ENTRY_";
 
-/// blkid's word on one device.
+/// blkid's finding for one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signature {
-    /// Nothing it knows.
+    /// Nothing that it knows.
     None,
     /// What it found: `TYPE=ext4`, `UUID=…`.
     Found(BTreeMap<String, String>),
@@ -84,7 +84,7 @@ impl fmt::Display for Signature {
 /// The state of a device's contents, comparable with a later one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
-    /// blkid's word on the device (first) and on each of its partitions.
+    /// blkid's finding for the device (first) and for each of its partitions.
     pub signatures: Vec<(String, Signature)>,
     /// Whether every sampled byte is zero.
     pub blank: bool,
@@ -93,7 +93,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// What stands against overwriting, in words; `None` for a blank device.
+    /// The reason not to overwrite it, in words; `None` for a blank device.
     pub fn objection(&self) -> Option<String> {
         let found = self.signatures.iter().find(|(_, signature)| *signature != Signature::None);
         match found {
@@ -106,7 +106,7 @@ impl Contents {
     }
 }
 
-/// Why contents are not known.
+/// Why the contents could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unknown {
     #[error("blkid was not found, so what is on it is unknown")]
@@ -131,8 +131,8 @@ pub(crate) fn read(
 ) -> Result<Contents, Unknown> {
     let mut signatures = Vec::new();
     for (node, file) in nodes {
-        // A filesystem that was mounted wrote past the device's own page cache. Without the
-        // privilege the sampled reads below still see the medium.
+        // A mounted filesystem writes past the device's own page cache, which is therefore dropped.
+        // Where that is not permitted, the sampled direct reads below still see the medium.
         let _ = ioctl::flush_buffers(file);
         signatures.push((node.clone(), probe(node, file, tools)?));
     }
@@ -145,7 +145,7 @@ pub(crate) fn read(
 
 fn probe(node: &str, file: &File, tools: &ToolPath) -> Result<Signature, Unknown> {
     let program = tools.find("blkid").ok_or(Unknown::NoBlkid)?;
-    // blkid is given the device that is open here, not a name that could mean another by now.
+    // blkid gets the open descriptor, not a name that could mean another device by now.
     let device = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let output = Command::new(program)
         .args(["-p", "-o", "export", &device])
@@ -160,7 +160,7 @@ fn probe(node: &str, file: &File, tools: &ToolPath) -> Result<Signature, Unknown
     )
 }
 
-/// What blkid's exit code and output mean; `None` where they mean nothing for certain.
+/// The meaning of blkid's exit code and output; `None` where it is not certain.
 ///
 /// blkid(8): 0 is "found", 2 is "nothing found" and also "impossible to gather any
 /// information", 4 is an error, 8 is ambivalent. A 2 with a complaint is therefore not an
@@ -177,7 +177,7 @@ fn judge(code: Option<i32>, stdout: &str, stderr: &str) -> Option<Signature> {
                     keys.insert(key.to_owned(), value.to_owned());
                 }
             }
-            // An answer of 0 without a word is not one that blkid gives.
+            // blkid never exits with 0 without any output.
             if stdout.trim().is_empty() {
                 return None;
             }
@@ -221,7 +221,7 @@ fn sample(node: &str, file: &File, size: u64) -> Result<(bool, u64), Unknown> {
     for (offset, length) in areas(size) {
         let buffer = &mut memory[start..start + length as usize];
         match direct.read_exact_at(buffer, offset) {
-            // An end that the drive's logical block does not divide is read through the cache.
+            // A length that is no multiple of the drive's logical block is read through the cache.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
                 file.read_exact_at(buffer, offset).map_err(fail(offset))?;
             }

@@ -105,7 +105,7 @@ fn with_value<T>(fd: BorrowedFd<'_>, request: u64, value: &mut T) -> io::Result<
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), request as _, std::ptr::from_mut(value)) })
 }
 
-/// Whether the block device takes no writes.
+/// Whether the block device is read-only.
 pub(crate) fn is_read_only(fd: impl AsFd) -> io::Result<bool> {
     let mut value: c_int = 0;
     with_value(fd.as_fd(), BLKROGET, &mut value)?;
@@ -119,8 +119,8 @@ pub(crate) fn size_bytes(fd: impl AsFd) -> io::Result<u64> {
     Ok(value)
 }
 
-/// The disk sequence number: another one for every disk the kernel has seen since it
-/// started, also when a name or a number is used again. Linux 5.15 and newer.
+/// The disk sequence number: different for every disk that the kernel has seen since it started,
+/// even if a name or a number is reused. Linux 5.15 and newer.
 pub(crate) fn disk_sequence(fd: impl AsFd) -> io::Result<u64> {
     let mut value: u64 = 0;
     with_value(fd.as_fd(), BLKGETDISKSEQ, &mut value)?;
@@ -179,7 +179,7 @@ pub(crate) fn detach_loop(device: impl AsFd) -> io::Result<()> {
     plain(device.as_fd(), LOOP_CLR_FD, 0).map(drop)
 }
 
-/// Takes away the device-mapper volume of this name; refused while it is open.
+/// Removes the device-mapper volume of this name; refused while it is open.
 pub(crate) fn remove_volume(name: &str) -> io::Result<()> {
     let control = std::fs::File::open("/dev/mapper/control")?;
     let mut order = VolumeOrder {
@@ -200,8 +200,8 @@ pub(crate) fn remove_volume(name: &str) -> io::Result<()> {
     with_value(control.as_fd(), DM_DEV_REMOVE, &mut order).map(|_| ())
 }
 
-/// Asks for in-place writes on copy-on-write filesystems that know the flag (btrfs). Only an
-/// empty file can be given it.
+/// Requests in-place writes on copy-on-write filesystems that support the flag (btrfs). It can be
+/// set only on an empty file.
 pub(crate) fn set_no_copy_on_write(file: impl AsFd) -> io::Result<()> {
     // The kernel reads and writes an int here, though the request's number names a long.
     let mut flags: c_int = 0;

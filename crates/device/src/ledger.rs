@@ -1,14 +1,14 @@
-//! The ledger: what fstrial has made on this machine and not yet removed, and what it has set
-//! otherwise and not yet put back.
+//! The ledger: what fstrial has made on this machine and not yet removed, and which settings it has
+//! changed and not yet restored.
 //!
-//! One JSON file for each thing, written and synced before the thing is made, removed after
-//! the thing is. Whatever kills fstrial, the next start reads the ledger and cleans up
-//! ([`Ledger::sweep`]). A thing is only ever removed if it proves to be the one recorded: by
-//! a random token in its name, by a marker file, by its inode.
+//! Each object has a JSON file, which is written and synced before the object is made and removed
+//! after it. However fstrial is killed, its next start reads the ledger and cleans up
+//! ([`Ledger::sweep`]). An object is removed only if it is proved to be the recorded one: by a
+//! random token in its name, by a marker file, or by its inode.
 //!
-//! Each process that has a ledger open keeps a lock file in it locked. Entries of a process
-//! whose lock is held, or that is alive, are left alone, so any number of fstrial processes
-//! share a ledger, also across containers.
+//! Each process that has a ledger open holds the lock on a lock file in it. Entries of a process
+//! that holds its lock or is alive are left alone, so any number of fstrial processes can share a
+//! ledger, even across containers.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -29,7 +29,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Where the ledger is unless told otherwise: `/var/lib/fstrial` for root,
+    /// The default directory of the ledger: `/var/lib/fstrial` for root,
     /// `$XDG_STATE_HOME/fstrial` or `~/.local/state/fstrial` for others; `None` for a user
     /// without a home.
     pub fn default_directory() -> Option<PathBuf> {
@@ -47,8 +47,8 @@ impl Ledger {
     /// Opens the ledger in `directory`, made with mode 0700 if it is not there.
     ///
     /// # Errors
-    /// When the directory cannot be made or written, or is another user's or writable by
-    /// others: entries are believed, so nobody else may write them.
+    /// When the directory cannot be made or written, belongs to another user, or is writable by
+    /// others: entries are trusted, so nobody else may write them.
     pub fn open(directory: &Path) -> Result<Ledger, LedgerError> {
         Ok(Ledger { records: Records::open(directory)? })
     }
@@ -58,24 +58,24 @@ impl Ledger {
         self.records.directory()
     }
 
-    /// Cleans up after processes that are gone: unmounts what stands on loop files of ours,
-    /// detaches them, and removes images and directories that prove to be ours. Everything
-    /// else, also everything of processes that live, is left as it is. What cannot be removed
-    /// now stays in the ledger for the next time.
+    /// Cleans up after processes that have ended: unmounts the filesystems on fstrial's loop files,
+    /// detaches the files, and removes images and directories that are proved to be fstrial's.
+    /// Everything else is left as it is, including everything of running processes. What cannot be
+    /// removed now stays in the ledger for the next sweep.
     ///
     /// # Errors
-    /// When the ledger itself cannot be read. A thing that resists is in the report.
+    /// When the ledger itself cannot be read. An object that cannot be removed is in the report.
     pub fn sweep(&self) -> Result<SweepReport, LedgerError> {
         sweep::sweep(self.records.directory(), self.records.token())
     }
 
-    /// Makes a directory of ours, mode 0700, in `parent`: `fstrial-TOKEN`, with a marker in
-    /// it. It goes with all its contents when the value is dropped.
+    /// Makes a directory `fstrial-TOKEN`, mode 0700, with a marker file, in `parent`. It is removed
+    /// with all its contents when the value is dropped.
     ///
     /// # Errors
     /// When it cannot be recorded or made.
     pub fn make_directory(&self, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
-        // Absolute, since the next start may be elsewhere.
+        // Absolute, since the next start may have another working directory.
         let parent = std::path::absolute(parent).map_err(LedgerError::of("find", parent))?;
         OwnedDirectory::make(&self.records, &parent)
     }
@@ -93,8 +93,8 @@ impl Ledger {
         OwnedLoopFile::make(&self.records, &dir, size)
     }
 
-    /// An empty directory beside the entries, out of the reach of other users, for a trial's
-    /// process to mount on in a mount namespace of its own. Any number of them may.
+    /// An empty directory beside the entries, out of reach of other users. A trial's process mounts
+    /// on it in its own mount namespace; any number of processes may do so at once.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -108,10 +108,9 @@ impl Ledger {
         }
     }
 
-    /// Records a mount that is about to be made and that does not go with its process: one
-    /// outside a private mount namespace. `source` is the first field of /proc/mounts to
-    /// come: the device, or for tmpfs a name that nobody else gives. Loop files of ours need
-    /// no record of their mounts.
+    /// Records a mount that is about to be made outside a private mount namespace, and so would
+    /// outlive its process. `source` is the first field it will have in /proc/mounts: the device,
+    /// or for tmpfs a unique name. Mounts of fstrial's loop files need no record.
     ///
     /// # Errors
     /// When it cannot be recorded.
@@ -120,8 +119,8 @@ impl Ledger {
         OwnedMount::note(&self.records, point, source)
     }
 
-    /// Records how the queue of a claimed disk is set, before a trial changes it. Dropping the
-    /// value puts that back.
+    /// Records the queue settings of a claimed disk before a trial changes them. Dropping the value
+    /// restores them.
     ///
     /// # Errors
     /// When it cannot be read or recorded.

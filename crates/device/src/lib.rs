@@ -1,12 +1,13 @@
-//! The one door to block devices: nothing in fstrial overwrites one without a [`Claim`].
+//! All access to block devices: nothing in fstrial overwrites one without a [`Claim`].
 //!
-//! * [`Claim`] refuses devices in use and devices that carry something.
-//! * [`LoopFile`] makes disks out of files on machines that have none to spare.
-//! * [`Ledger`] knows what was made, so that the next start cleans up after a killed one.
+//! * [`Claim`] refuses devices that are in use or carry any contents.
+//! * [`LoopFile`] makes disks out of files, on machines without a spare disk.
+//! * [`Ledger`] records what was made, so that fstrial cleans up after a killed process at its next
+//!   start.
 //!
-//! This crate runs no mkfs and mounts nothing; it reads, locks, allocates and attaches. It
-//! unmounts and deletes only what the ledger proves to be fstrial's own, and puts back how a
-//! disk's queue was set before a trial.
+//! This crate runs no mkfs and mounts nothing; it reads, locks, allocates and attaches. It unmounts
+//! and deletes only what the ledger proves to be fstrial's own, and restores the queue settings
+//! that a disk had before a trial.
 
 mod allocation;
 mod assembled;

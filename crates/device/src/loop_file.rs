@@ -1,9 +1,9 @@
-//! Loop files: disks for trials on a machine that has none to spare.
+//! Loop files: disks for trials on a machine without a spare disk.
 //!
-//! A loop file is an ordinary file, mode 0600, every block of it written, attached to a loop
-//! device with direct I/O. The descriptor kept makes the kernel detach it when its holder
-//! dies and the mounts in the holder's namespace go with it. Loop files are not disks: the
-//! host's filesystem, its journal and its extent tree are below them, and every table says so.
+//! A loop file is an ordinary file, mode 0600, with every block written, attached to a loop device
+//! with direct I/O. Its holder keeps a descriptor of the device: if the holder dies and the mounts
+//! in its namespace disappear, the kernel detaches the file. Loop files are not real disks: the
+//! host's filesystem, with its journal and its extent tree, is below them, and every table says so.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -34,11 +34,11 @@ impl From<files::FileError> for LoopError {
 #[derive(Debug)]
 pub struct LoopFile {
     path: PathBuf,
-    /// Where it lies, whatever is renamed above it.
+    /// Its directory, held open so that renames above it do not matter.
     directory: Directory,
     file: File,
-    /// Keeps the loop device attached. Read-only, so that the guard of another process of
-    /// ours does not take this descriptor for a stranger that writes.
+    /// Keeps the loop device attached. Read-only, so that the checks of another fstrial process do
+    /// not take this descriptor for a foreign writer.
     device: Option<File>,
     entry: Entry,
     size: Bytes,
@@ -51,8 +51,8 @@ impl LoopFile {
     /// blocks, or larger ones if direct I/O on the host needs them.
     ///
     /// # Errors
-    /// Refuses a directory that others can write to, too little room, and a host filesystem
-    /// without direct I/O or on which written zeros take no space. Nothing is left behind.
+    /// When others can write to the directory, there is too little room, or the host filesystem has
+    /// no direct I/O or stores written zeros as holes. Nothing is left behind.
     pub fn create(dir: &Path, name: &str, size: Bytes) -> Result<LoopFile, LoopError> {
         LoopFile::create_with_blocks(dir, name, size, 512)
     }
@@ -83,7 +83,7 @@ impl LoopFile {
             .map_err(|error| failed("create")(error.into()))?;
         let file = File::from(file);
         let unfinished = DeleteOnDrop(Some((&directory, name)));
-        // Only btrfs knows the flag; elsewhere writes are in place anyway.
+        // Only btrfs supports the flag; other filesystems write in place anyway.
         let _ = ioctl::set_no_copy_on_write(&file);
         allocation::allocate(&file, size).map_err(failed("allocate"))?;
         if !allocation::is_complete(&file, size).map_err(failed("check the allocation of"))? {
@@ -159,19 +159,19 @@ impl LoopFile {
         self.block_size
     }
 
-    /// Whether the kernel takes the file around the page cache at this moment.
+    /// Whether the kernel bypasses the page cache for the file at this moment.
     pub fn is_direct(&self) -> bool {
         self.entry.read("loop/dio").as_deref() == Some("1")
     }
 
-    /// Whether the device refuses discards, so that mkfs, `mount -o discard` and fstrim cannot
-    /// punch the file, and zeroing (`BLKZEROOUT`, lazy initialisation) writes zeros instead of
-    /// unwriting blocks. Where it does not, [`LoopFile::reallocate`] belongs between trials.
+    /// Whether the device refuses discards. Then mkfs, `mount -o discard` and fstrim cannot punch
+    /// holes into the file, and zeroing (`BLKZEROOUT`, lazy initialisation) writes zeros instead of
+    /// making blocks unwritten. If not, [`LoopFile::reallocate`] has to be called between trials.
     pub fn discard_disabled(&self) -> bool {
         self.discard_disabled
     }
 
-    /// Whether every block of the file is allocated and written still.
+    /// Whether every block of the file is still allocated and written.
     ///
     /// # Errors
     /// Those of `stat` and `lseek`.
@@ -180,8 +180,8 @@ impl LoopFile {
             .map_err(|source| self.failed("check the allocation of", source))
     }
 
-    /// Writes zeros into what was punched or zeroed, and returns how many bytes. To be called
-    /// while nothing is mounted on the device.
+    /// Writes zeros into holes and unwritten blocks, and returns how many bytes. May be called only
+    /// while the device is not mounted.
     ///
     /// # Errors
     /// The write's; a file that still has holes afterwards.
@@ -211,7 +211,7 @@ impl Drop for LoopFile {
     }
 }
 
-/// Deletes the file if the name still leads to it.
+/// Deletes the file if the name still refers to it.
 fn delete_own(directory: &Directory, name: &OsStr, file: &File) {
     let same = file.metadata().and_then(|ours| {
         let named = directory.status_of(name)?;
@@ -239,7 +239,7 @@ impl Drop for DeleteOnDrop<'_> {
     }
 }
 
-/// A directory in which nobody else can swap one file for another.
+/// Checks that nobody else can replace files in a directory.
 fn check_directory(directory: &Directory) -> Result<(), LoopError> {
     let path = directory.path();
     let status = fstat(directory).map_err(|error| LoopError::Failed {
@@ -279,7 +279,7 @@ fn check_room(directory: &Directory, size: Bytes) -> Result<(), LoopError> {
     .into())
 }
 
-/// The alignment that direct I/O on this file needs, as far as the filesystem says: the loop
+/// The alignment that direct I/O on this file needs, if the filesystem reports it. The loop
 /// device's blocks must not be smaller.
 fn direct_io_alignment(file: &File) -> u32 {
     use rustix::fs::{AtFlags, StatxFlags, statx};

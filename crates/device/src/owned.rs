@@ -1,5 +1,4 @@
-//! Things made under the ledger's eyes: recorded before they are made, forgotten after they
-//! are gone.
+//! Objects in the ledger: recorded before they are made, and the record is removed after they are.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +12,7 @@ use units::Bytes;
 use crate::record::{LedgerError, RecordFile, Records, Thing, random_token};
 use crate::{LoopError, LoopFile};
 
-/// Name of the file that says whose a directory is.
+/// Name of the file that marks a directory as fstrial's.
 pub const MARKER: &str = ".fstrial-owned";
 pub(crate) const MARKER_C: &std::ffi::CStr = c".fstrial-owned";
 
@@ -27,8 +26,8 @@ pub(crate) fn image_name(token: &str) -> String {
     format!("fstrial-{token}.img")
 }
 
-/// A directory of ours. Dropping it removes it with everything in it; what is mounted in it
-/// is not touched, and then the directory stays in the ledger.
+/// A directory of fstrial's. Dropping the value removes it with everything in it. If something is
+/// mounted in it, that is not touched, and the directory stays in the ledger.
 #[derive(Debug)]
 pub struct OwnedDirectory {
     path: PathBuf,
@@ -65,7 +64,7 @@ impl OwnedDirectory {
                 Ok(OwnedDirectory { path, parent, held, identity, record: Some(record) })
             }
             Err(error) => {
-                // Whatever there is of it goes with the next sweep.
+                // If it was partly made, the next sweep removes it.
                 if parent.status_of(name.as_ref()).is_ok() {
                     record.leave();
                 }
@@ -74,8 +73,8 @@ impl OwnedDirectory {
         }
     }
 
-    /// The path it was made under. Another user may have put something else there since, if
-    /// the directory above is theirs: work goes through [`OwnedDirectory::held`].
+    /// The path it was made under. If another user owns the directory above, something else may be
+    /// there by now, so use [`OwnedDirectory::held`] to work in it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -85,11 +84,11 @@ impl OwnedDirectory {
         &self.held
     }
 
-    /// Removes it now and says what stands against it.
+    /// Removes it now, and reports what prevents that.
     ///
     /// # Errors
-    /// At the first thing that cannot be removed, such as a mount, or when another stands
-    /// under its name by now; the rest stays recorded.
+    /// At the first entry that cannot be removed, such as a mount, or when its name refers to
+    /// another directory by now. The rest stays recorded.
     pub fn remove(mut self) -> Result<(), LedgerError> {
         self.remove_in_place()
     }
@@ -112,10 +111,10 @@ impl Drop for OwnedDirectory {
     }
 }
 
-/// A [`LoopFile`] that the ledger knows.
+/// A [`LoopFile`] that is recorded in the ledger.
 #[derive(Debug)]
 pub struct OwnedLoopFile {
-    // Dropped in this order: the entry goes after the thing.
+    // Dropped in this order: the entry is removed after the file.
     file: LoopFile,
     _record: RecordFile,
 }
@@ -147,7 +146,7 @@ impl Deref for OwnedLoopFile {
     }
 }
 
-/// A recorded mount. Dropping it forgets the record; unmounting is the caller's.
+/// A recorded mount. Dropping it removes the record only; the caller has to unmount.
 #[derive(Debug)]
 pub struct OwnedMount {
     _record: RecordFile,

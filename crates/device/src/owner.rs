@@ -1,5 +1,5 @@
-//! Which process made something, and whether it lives. A process id alone is given out
-//! again; with its start time and the boot it belongs to it is not.
+//! Which process made an object, and whether it is still alive. A process id alone is reused;
+//! together with the process's start time and the boot it is unique.
 
 use std::io;
 
@@ -29,14 +29,14 @@ impl ProcessIdentity {
         Ok(ProcessIdentity { pid, start_ticks, boot_id: boot_id()? })
     }
 
-    /// Whether the process is still there. What cannot be found out counts as alive.
+    /// Whether the process is still alive. If that cannot be determined, it counts as alive.
     pub(crate) fn is_alive(&self) -> bool {
         if !self.is_of_this_boot() {
             return false;
         }
         match std::fs::read_to_string(format!("/proc/{}/stat", self.pid)) {
-            // A zombie does nothing any more; it waits for its parent to look. A thread group
-            // whose first thread ended shows as one too, but has other threads.
+            // A zombie does nothing any more. But a thread group whose first thread has ended also
+            // looks like a zombie while its other threads are running.
             Ok(status) => parse_stat(&status).is_none_or(|(state, start_ticks)| {
                 start_ticks == self.start_ticks && (state != 'Z' || self.has_other_threads())
             }),
@@ -44,8 +44,8 @@ impl ProcessIdentity {
         }
     }
 
-    /// Whether it belongs to the boot that is running: device numbers and loop devices of
-    /// another one mean nothing now.
+    /// Whether it belongs to the current boot: device numbers and loop devices of another boot mean
+    /// nothing now.
     pub(crate) fn is_of_this_boot(&self) -> bool {
         boot_id().map_or(true, |boot_id| boot_id == self.boot_id)
     }
@@ -60,8 +60,8 @@ fn boot_id() -> io::Result<String> {
     Ok(std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
-/// State and start time. The command's name, in parentheses, may hold blanks and more
-/// parentheses: what follows the last one is counted.
+/// State and start time. The command's name is in parentheses and may contain blanks and more
+/// parentheses, so fields are counted from the last closing one.
 fn parse_stat(status: &str) -> Option<(char, u64)> {
     let (_, rest) = status.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();

@@ -1,6 +1,6 @@
-//! Waiting for whoever is only passing by: udev looks at a disk after every close, losetup
-//! tries loop devices, a process of ours that was just forked shares our descriptors until it
-//! executes its program. Each ends with a close of the device's node, and that is waited for.
+//! Waits for short uses of a device by others: udev examines a disk after every close, losetup
+//! tries loop devices, and a child that was just forked shares our descriptors until it executes
+//! its program. Each of these ends with a close of the device node, so the wait is for that.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
-/// Whoever stays longer is not passing by.
+/// A use that lasts longer is not a short one.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Looks, and looks again after each close of the node that `busy` names, until `busy` names
-/// none or the patience is at its end. Returns what was seen last.
+/// Calls `look`, and again after each close of the node that `busy` returns, until `busy` returns
+/// none or [`PATIENCE`] has passed. Returns the last result of `look`.
 pub(crate) fn patiently<T>(mut look: impl FnMut() -> T, busy: impl Fn(&T) -> Option<PathBuf>) -> T {
     let mut seen = look();
     let deadline = Instant::now() + PATIENCE;
     while let Some(node) = busy(&seen) {
         let Some(closes) = watch(&node) else { return seen };
-        // Once more with the watch set: the close may have come before it.
+        // Once more after the watch was set: the close may have happened before.
         seen = look();
         if busy(&seen).is_none() {
             return seen;
         }
-        // A look may itself have closed the node. Should a stranger's close go with ours
-        // here, the look at the deadline makes up for it.
+        // `look` may itself have closed the node. If another process's close is drained together
+        // with ours, the final call at the deadline makes up for it.
         drain(&closes);
         let left = deadline.saturating_duration_since(Instant::now());
         wait(&closes, left);
@@ -51,7 +51,7 @@ fn drain(closes: &OwnedFd) {
 fn wait(closes: &OwnedFd, most: Duration) {
     let timeout =
         Timespec { tv_sec: most.as_secs() as i64, tv_nsec: i64::from(most.subsec_nanos()) };
-    // Interrupted or refused, the wait is over early and the device is looked at sooner.
+    // If poll is interrupted or fails, the wait just ends early.
     let _ = poll(&mut [PollFd::new(closes, PollFlags::IN)], Some(&timeout));
 }
 

@@ -19,8 +19,7 @@ pub struct Mount {
     pub source: PathBuf,
 }
 
-/// Reads mountinfo. Lines that are not of its form are left out: the exclusive-open probe
-/// stands behind this reader.
+/// Reads mountinfo. Malformed lines are left out; the exclusive open still finds such mounts.
 pub fn parse_mountinfo(text: &[u8]) -> Vec<Mount> {
     text.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }

@@ -1,11 +1,11 @@
-//! A disk's queue settings, remembered while a trial changes them and put back afterwards: a
-//! machine's own choice of scheduler and read-ahead is not ours to keep.
+//! Remembers a disk's queue settings while a trial changes them and restores them afterwards, so
+//! that the machine keeps its own scheduler and read-ahead.
 
 use crate::Claim;
 use crate::queue_settings::QueueSettings;
 use crate::record::{LedgerError, RecordFile, Records, Thing, random_token};
 
-/// Settings of a disk that are put back when this is dropped, or at the next start.
+/// Settings of a disk that are restored when this is dropped, or at fstrial's next start.
 #[derive(Debug)]
 pub struct OwnedQueue {
     settings: QueueSettings,
@@ -25,7 +25,7 @@ impl OwnedQueue {
 impl Drop for OwnedQueue {
     fn drop(&mut self) {
         if let (Err(_), Some(record)) = (self.settings.restore(), self.record.take()) {
-            // The next start tries again, and says so.
+            // The next start tries again, and reports it.
             record.leave();
         }
     }

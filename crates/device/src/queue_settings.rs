@@ -1,4 +1,4 @@
-//! How a disk's queue is set, as data.
+//! The settings of a disk's queue, as data.
 
 use std::fs::File;
 use std::io;
@@ -9,15 +9,15 @@ use stack::filesystems::scheduler_in_use;
 use crate::sysfs::Entry;
 use crate::{Claim, DeviceNumber, Identity, claim};
 
-/// The settings, and the files below a disk's directory in sysfs in which they are.
+/// The files of the settings, relative to a disk's directory in sysfs.
 const FILES: [&str; 2] = ["queue/scheduler", "queue/read_ahead_kb"];
 
-/// What is kept of a disk.
+/// The recorded settings of a disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueueSettings {
     number: DeviceNumber,
-    /// Whose settings they are: a number alone may be another disk's by now.
+    /// The disk they belong to: its number alone may be another disk's by now.
     identity: Identity,
     /// File and value, where the disk has it.
     values: Vec<(String, String)>,
@@ -37,7 +37,7 @@ impl QueueSettings {
         })
     }
 
-    /// Puts back what differs, and says what that was. Nothing where the disk is gone or is
+    /// Restores the settings that differ, and reports them. Does nothing if the disk is gone or is
     /// another one.
     pub(crate) fn restore(&self) -> io::Result<Vec<String>> {
         let Ok(entry) = Entry::of(self.number) else { return Ok(Vec::new()) };
@@ -58,7 +58,8 @@ impl QueueSettings {
     }
 }
 
-/// What to write to have it so again: of a list of schedulers the one in use, or all of it.
+/// The value to write in order to restore a setting: the scheduler in use out of a list, or else
+/// the whole text.
 fn selected(text: &str) -> &str {
     scheduler_in_use(text).unwrap_or(text)
 }

@@ -1,4 +1,4 @@
-//! The entries of the ledger: their files, and the lock that says whose they are.
+//! The entries of the ledger: their files, and the lock that shows which process they belong to.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::queue_settings::QueueSettings;
 use crate::{DeviceNumber, ProcessIdentity};
 
-/// The format of entries. A ledger of a newer one is not swept.
+/// The version of the entries' format. Entries of a newer version are not swept.
 pub(crate) const VERSION: u32 = 1;
 /// Characters of a token: 128 random bits.
 pub(crate) const TOKEN_LENGTH: usize = 32;
@@ -44,7 +44,7 @@ impl LedgerError {
     }
 }
 
-/// A thing recorded.
+/// A recorded object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Thing {
@@ -58,7 +58,7 @@ pub(crate) enum Thing {
     LoopFile { path: PathBuf, file_id: Option<(u64, u64)>, loop_device: Option<DeviceNumber> },
     /// A mount that outlives its process.
     Mount { point: PathBuf, source: PathBuf },
-    /// What a disk's queue was set to before a trial.
+    /// The settings that a disk's queue had before a trial.
     Queue { settings: QueueSettings },
 }
 
@@ -90,7 +90,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Entries that are left keep the lock file: it says whose they are.
+        // If entries are left, the lock file stays too: it shows which process they belong to.
         let prefix = format!("{}-", self.token);
         let left = std::fs::read_dir(&self.directory).map_or(true, |mut files| {
             files.any(|file| {
@@ -125,8 +125,8 @@ impl Records {
         let owner =
             ProcessIdentity::current().map_err(LedgerError::of("identify", Path::new("/proc")))?;
         let token = random_token()?;
-        // Locked and filled under another name first: a lock file that others see is always
-        // locked by a process that it names.
+        // Locked and filled under another name first, so that a lock file under its final name is
+        // always locked by the process that it names.
         let unnamed = directory.join(format!("{token}.lock.new"));
         let path = directory.join(format!("{token}.lock"));
         let write = || -> io::Result<File> {
@@ -178,13 +178,13 @@ pub(crate) struct RecordFile {
 }
 
 impl RecordFile {
-    /// Says more of the thing, once it is made.
+    /// Adds to the entry what is known only after the object was made.
     pub(crate) fn update(&mut self, thing: Thing) -> Result<(), LedgerError> {
         self.record.thing = thing;
         self.write()
     }
 
-    /// The token in the name of the thing.
+    /// The token in the object's name.
     pub(crate) fn token(&self) -> &str {
         &self.record.token
     }

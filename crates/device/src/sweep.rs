@@ -1,5 +1,5 @@
-//! Cleaning up after processes that are gone. Touches only what proves to be what the
-//! ledger recorded; reports what it leaves, and why.
+//! Cleans up after processes that have ended. Touches only objects that are proved to be the ones
+//! recorded in the ledger; reports what it leaves, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,20 +24,20 @@ use crate::{DeviceNumber, ProcessIdentity, assembled, attachment, ioctl};
 pub struct SweepReport {
     /// What was removed, unmounted or detached, in order.
     pub cleaned: Vec<String>,
-    /// What was left, and why. It is looked at again next time.
+    /// What was left, and why. The next sweep tries again.
     pub left: Vec<String>,
-    /// Processes whose things were left alone because they live.
+    /// Processes that are alive and whose objects were therefore left alone.
     pub running: Vec<u32>,
 }
 
 impl SweepReport {
-    /// Whether there was anything to say.
+    /// Whether there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.cleaned.is_empty() && self.left.is_empty()
     }
 }
 
-/// One line for each thing.
+/// One line for each object.
 impl fmt::Display for SweepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cleaned = self.cleaned.iter().map(|what| format!("cleaned up: {what}"));
@@ -77,8 +77,8 @@ pub(crate) fn sweep(directory: &Path, own: &str) -> Result<SweepReport, LedgerEr
     Ok(report)
 }
 
-/// The lock of an owner that is gone, or of none; an error with its process id where it
-/// lives or another process is sweeping after it.
+/// The lock of an owner that has ended, or none if it has no lock file. An error, with the owner's
+/// process id if known, if the owner is alive or another process is sweeping its entries.
 fn may_sweep(lock_path: &Path, files: &BTreeSet<PathBuf>) -> Result<Option<File>, Option<u32>> {
     let mut owners: Vec<ProcessIdentity> =
         files.iter().filter_map(|path| read_record(path).ok()).map(|record| record.owner).collect();
@@ -93,7 +93,7 @@ fn may_sweep(lock_path: &Path, files: &BTreeSet<PathBuf>) -> Result<Option<File>
         Err(_) => return Err(None),
     };
     let pid = owners.first().map(|owner| owner.pid);
-    // Nobody known: then nobody is known to be gone either.
+    // If no owner is known, it is not known whether the owner has ended.
     if owners.is_empty() || owners.iter().any(ProcessIdentity::is_alive) {
         return Err(pid);
     }
@@ -123,7 +123,7 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
     for path in files {
         let name = path.to_string_lossy();
         if name.ends_with(".json.new") {
-            // Never renamed: what it announces was not begun, or an older entry stands.
+            // Never renamed to its final name: the object was not begun, or has an older entry.
             let _ = std::fs::remove_file(path);
         } else if name.ends_with(".json") {
             match read_record(path) {
@@ -144,7 +144,7 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
     // last goes first.
     records.reverse();
     records.sort_by_key(|(_, record)| match record.thing {
-        // While the device that they are of is still there.
+        // First, while the device they belong to is still there.
         Thing::Queue { .. } => 0,
         Thing::Mount { .. } => 1,
         Thing::LoopFile { .. } => 2,
@@ -157,7 +157,7 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
     let mut kept: Vec<PathBuf> = Vec::new();
     for (path, record) in records {
         let swept = match &record.thing {
-            // What was left in it does not go with it either.
+            // A directory that contains an object which was left is left too.
             Thing::Directory { path, .. } if kept.iter().any(|kept| kept.starts_with(path)) => {
                 Err(format!("{}: it holds what was left", path.display()))
             }
@@ -193,7 +193,7 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
     clean
 }
 
-/// Takes away arrays and volumes on the loop devices of these records, which would hold them.
+/// Stops arrays and volumes on the loop devices of these records: they would keep them in use.
 fn sweep_assembled(records: &[(&PathBuf, Record)], report: &mut SweepReport) -> Result<(), String> {
     let mut devices = Vec::new();
     for (_, record) in records {
@@ -293,7 +293,7 @@ fn sweep_loop_file(
     Ok(())
 }
 
-/// Removes an image by its held directory, if the name still leads to it.
+/// Removes an image through its held directory, if the name still refers to it.
 fn remove_image(path: &Path, image: Option<(u64, u64)>) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     let parent = Directory::hold(parent).map_err(|error| error.source)?;
@@ -313,7 +313,7 @@ fn loops_of(image: (u64, u64)) -> Result<Vec<Loop>, String> {
 /// change from one boot to the next; inode numbers do not.
 fn same_file(record: &Record, recorded: Option<(u64, u64)>, found: (u64, u64)) -> bool {
     match recorded {
-        // Killed before it could be noted: the random name is the proof.
+        // Killed before the file's id was recorded: the random name is the proof.
         None => true,
         Some(recorded) if record.owner.is_of_this_boot() => recorded == found,
         Some(recorded) => recorded.1 == found.1,
@@ -334,7 +334,7 @@ fn sweep_directory(
         (Some(parent), Some(found)) if *found == *name => parent,
         _ => return Err(foreign()),
     };
-    // Held from here on: what is looked at is what is removed, whatever others rename.
+    // Held from here on, so that what is checked is what is removed, whatever others rename.
     let parent = match Directory::hold(parent) {
         Ok(parent) => parent,
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,5 +1,5 @@
-//! How block devices hang together, as sysfs shows it: disks and partitions, holders and
-//! members, sizes, serials; and the few files there that are ever written.
+//! The relations of block devices as sysfs shows them: disks and partitions, holders and members,
+//! sizes, serial numbers. Also writes the few files there that are ever written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -34,7 +34,7 @@ impl Entry {
         Ok(Entry { directory, number })
     }
 
-    /// The directory of the device the kernel calls so.
+    /// The directory of the device with this kernel name.
     pub(crate) fn named(name: &str) -> io::Result<Entry> {
         Entry::at(&Path::new("/sys/class/block").join(name.replace('/', "!")))
     }
@@ -114,7 +114,7 @@ impl Entry {
         Ok(names)
     }
 
-    /// What the drive says of itself, and where a partition starts.
+    /// The drive's serial numbers and the like, and where a partition starts.
     pub(crate) fn serials(&self) -> io::Result<BTreeMap<String, String>> {
         let disk = self.whole_disk()?;
         let mut serials = BTreeMap::new();
@@ -135,8 +135,7 @@ impl Entry {
         Ok(serials)
     }
 
-    /// The device, its disk and all partitions of that disk: what cannot be overwritten
-    /// without thinking of the others.
+    /// The device, its disk and all partitions of that disk: overwriting one may affect the others.
     pub(crate) fn family(&self) -> io::Result<BTreeSet<DeviceNumber>> {
         let disk = self.whole_disk()?;
         let mut family = BTreeSet::from([self.number, disk.number]);

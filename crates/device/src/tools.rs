@@ -13,9 +13,9 @@ impl ToolPath {
         ToolPath(directories.into_iter().collect())
     }
 
-    /// `PATH`, then the system directories that an ordinary user's `PATH` lacks. Relative
-    /// entries of `PATH` are left out: what guards a device is not taken from wherever the
-    /// program was started.
+    /// `PATH`, then the system directories that an ordinary user's `PATH` does not contain.
+    /// Relative entries of `PATH` are left out: programs that protect a device must not come from
+    /// the working directory.
     pub fn from_environment() -> ToolPath {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let system = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);

@@ -1,10 +1,10 @@
 //! Who uses a block device: mounts in every namespace that can be read, swap, md, dm, LVM,
 //! btrfs, loop devices and writers. Nothing found here is ever overridden by `--destroy`.
 //!
-//! The exclusive open that follows (see [`crate::Claim`]) asks the kernel the same question
-//! in one word; this module exists because "busy" is not an explanation, because an
-//! exclusive open of a disk's idle partition succeeds while its neighbour is mounted, and
-//! because loop devices and plain writers do not hold their devices exclusively.
+//! The exclusive open that follows (see [`crate::Claim`]) asks the kernel the same question, but it
+//! is not enough: "busy" is no explanation; an exclusive open of a disk's idle partition succeeds
+//! while another partition is mounted; and loop devices and plain writers do not hold their devices
+//! exclusively.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -54,7 +54,7 @@ pub enum Use {
         /// The filesystem's UUID.
         uuid: String,
     },
-    /// A loop device stands on it.
+    /// A loop device is attached to it.
     LoopBacking {
         /// The device below.
         node: PathBuf,
@@ -155,11 +155,11 @@ fn must<T>(what: impl Into<String>, result: io::Result<T>) -> Result<T, Unreadab
     result.map_err(|source| Unreadable { what: what.into(), source })
 }
 
-/// Looks for a use of the device, of its disk or of that disk's partitions, and of what it
-/// stands on. `own` are processes whose open descriptors are not a stranger's.
+/// Looks for a use of the device, of its disk, of that disk's partitions, and of the devices below.
+/// `own` are processes whose open descriptors are fstrial's.
 ///
 /// # Errors
-/// When sysfs or /proc does not answer: then nobody knows, and the device is not touched.
+/// When sysfs or /proc cannot be read: the use is unknown then, and the device must not be touched.
 pub(crate) fn find(number: DeviceNumber, own: &[u32]) -> Result<Option<Use>, Unreadable> {
     let entry = must(format!("sysfs of device {number}"), Entry::of(number))?;
     let members = must(format!("the members of {}", entry.name()), entry.members())?;
@@ -174,7 +174,7 @@ pub(crate) fn find(number: DeviceNumber, own: &[u32]) -> Result<Option<Use>, Unr
         .collect::<io::Result<_>>()
         .or_else(|error| must("sysfs", Err(error)))?;
 
-    // Own mounts first: they make the better message.
+    // Mounts in our own namespace first, since their message is the most helpful one.
     if let Some(found) = mounted(&nodes)? {
         return Ok(Some(found));
     }
@@ -202,8 +202,8 @@ pub(crate) fn find(number: DeviceNumber, own: &[u32]) -> Result<Option<Use>, Unr
     writer(&nodes, own)
 }
 
-/// The family of the device and, where it is a loop device over a block device, the family
-/// of what is below.
+/// The family of the device and, if it is a loop device over a block device, the family of that
+/// device.
 fn below(entry: &Entry, loops: &[Loop]) -> Result<BTreeSet<DeviceNumber>, Unreadable> {
     let mut family = BTreeSet::new();
     let mut open = vec![entry.clone()];
@@ -249,8 +249,8 @@ pub(crate) fn attached_loops() -> Result<Vec<Loop>, Unreadable> {
             continue;
         };
         let node = Path::new("/dev").join(name);
-        // The driver's own answer holds whatever name the file has by now; the path in sysfs
-        // is the fallback where /dev lacks the node.
+        // The driver's own answer does not depend on the file's present name. The path in sysfs is
+        // the fallback where /dev has no node.
         let status = open_quietly(&node).and_then(|file| ioctl::loop_status(&file)).ok();
         let (file, over) = match status {
             Some(status) => (
@@ -264,14 +264,14 @@ pub(crate) fn attached_loops() -> Result<Vec<Loop>, Unreadable> {
     Ok(loops)
 }
 
-/// Opens a device for a question only: no waiting for a medium, no writing.
+/// Opens a device only to query it, without waiting for a medium and without writing.
 fn open_quietly(node: &Path) -> io::Result<std::fs::File> {
     std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(node)
 }
 
 fn looped(entry: &Entry, nodes: &BTreeMap<DeviceNumber, PathBuf>, loops: &[Loop]) -> Option<Use> {
-    // Loop devices the target itself stands on are in `nodes`, with the devices below them:
-    // only a loop device outside the family is a stranger.
+    // Loop devices below the target are in `nodes`, together with the devices below them. Only a
+    // loop device outside the family is a foreign use.
     for other in loops.iter().filter(|other| !nodes.contains_key(&other.number)) {
         if let Some(node) = other.over.and_then(|number| nodes.get(&number)) {
             return Some(Use::LoopBacking { node: node.clone(), above: other.node.clone() });
@@ -306,8 +306,8 @@ fn mounted(nodes: &BTreeMap<DeviceNumber, PathBuf>) -> Result<Option<Use>, Unrea
     let mut seen = BTreeSet::new();
     seen.extend(std::fs::read_link("/proc/thread-self/ns/mnt").ok());
     for pid in processes()? {
-        // Processes end while they are looked at, and an ordinary user may not look at
-        // others': what cannot be read here the exclusive open still finds.
+        // Processes may end meanwhile, and an ordinary user may not read those of others. The
+        // exclusive open still finds the mounts that cannot be read here.
         let Ok(namespace) = std::fs::read_link(format!("/proc/{pid}/ns/mnt")) else { continue };
         if !seen.insert(namespace) {
             continue;
@@ -323,8 +323,8 @@ fn mounted(nodes: &BTreeMap<DeviceNumber, PathBuf>) -> Result<Option<Use>, Unrea
     Ok(None)
 }
 
-/// A stranger's descriptor that can write. Readers are let pass: udev and blkid look at
-/// devices at any time and write nothing.
+/// Looks for a foreign descriptor that can write. Readers are ignored: udev and blkid read devices
+/// at any time and write nothing.
 fn writer(nodes: &BTreeMap<DeviceNumber, PathBuf>, own: &[u32]) -> Result<Option<Use>, Unreadable> {
     for pid in processes()? {
         if pid == std::process::id() || own.contains(&pid) {
@@ -332,8 +332,8 @@ fn writer(nodes: &BTreeMap<DeviceNumber, PathBuf>, own: &[u32]) -> Result<Option
         }
         let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { continue };
         for descriptor in descriptors.flatten() {
-            // The link's text is read before the file behind it is asked, so that a dead
-            // network filesystem is never waited for.
+            // The link's text is checked before the file itself is queried, so that this never
+            // waits for a dead network filesystem.
             let path = descriptor.path();
             let in_dev = std::fs::read_link(&path)
                 .is_ok_and(|target| target.to_string_lossy().contains("/dev/"));

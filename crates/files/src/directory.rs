@@ -17,10 +17,10 @@ use crate::{FileError, is_root, is_trusted};
 
 /// As many symlinks as the kernel follows on one path.
 const SYMLINKS_MAX: usize = 40;
-/// To hold and to look up in, not to read.
+/// Flags to hold a directory for lookups, without reading it.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// A directory, resolved once and held: renaming it or what leads to it changes nothing of
+/// A directory, resolved once and held open: renaming it or a directory above it does not affect
 /// what is done through this value.
 #[derive(Debug)]
 pub struct Directory {
@@ -29,8 +29,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Resolves `path` and holds the directory. As root no symlink is followed that another
-    /// user could have planted: those of root are, others are refused.
+    /// Resolves `path` and holds the directory. As root, only root's own symlinks are followed;
+    /// others are refused, since another user could have planted them.
     ///
     /// # Errors
     /// When there is no such directory, or another user's symlink leads to it.
@@ -43,7 +43,7 @@ impl Directory {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = match openat(&fd, c".", flags, Mode::empty()) {
             Ok(readable) => readable,
-            // A directory one may enter but not list does for making files in it.
+            // A directory that may be entered but not listed is good enough to make files in.
             Err(Errno::ACCESS) => fd,
             Err(error) => return Err(fail(error.into())),
         };
@@ -55,7 +55,7 @@ impl Directory {
         &self.path
     }
 
-    /// Device and inode: what it is, wherever it goes.
+    /// Device and inode, which identify the directory wherever it is moved.
     ///
     /// # Errors
     /// Those of `fstat`.
@@ -64,7 +64,7 @@ impl Directory {
         Ok((status.st_dev, status.st_ino))
     }
 
-    /// What stands under `name`, itself and not what a symlink leads to.
+    /// The status of the entry `name` itself; a symlink is not followed.
     ///
     /// # Errors
     /// Those of `fstatat`, [`io::ErrorKind::NotFound`] among them.
@@ -75,8 +75,8 @@ impl Directory {
     /// Makes a directory of mode 0700 in this one and holds it.
     ///
     /// # Errors
-    /// When it cannot be made, or is not the new and empty directory of this user when it is
-    /// opened: then someone put another one in its place.
+    /// When it cannot be made, or what is opened is not a new and empty directory of this user:
+    /// then someone put another one in its place.
     pub fn make_directory(&self, name: &str) -> Result<Directory, FileError> {
         let path = self.path.join(name);
         let fail = |error: io::Error| FileError::of("create", &path)(error);
@@ -92,8 +92,7 @@ impl Directory {
         Ok(child)
     }
 
-    /// Resolves `path` as [`Directory::hold`] does and makes what is missing of it, each
-    /// directory with mode 0700.
+    /// Resolves `path` as [`Directory::hold`] does, and makes missing directories with mode 0700.
     ///
     /// # Errors
     /// As [`Directory::hold`], and when one cannot be made.
@@ -143,7 +142,8 @@ impl Directory {
     /// Removes the empty directory `name`, if it is the one with this identity.
     ///
     /// # Errors
-    /// When another stands there by now, or it is not empty. A name that is gone is no error.
+    /// When the name refers to another file by now, or the directory is not empty. A name that no
+    /// longer exists is not an error.
     pub fn remove_child(&self, name: &str, identity: (u64, u64)) -> io::Result<()> {
         match self.status_of(OsStr::new(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -155,7 +155,7 @@ impl Directory {
             }
             Ok(_) => {}
         }
-        // Only an empty directory can go here, whatever is put in its place meanwhile.
+        // This removes only an empty directory, whatever was put in its place meanwhile.
         Ok(unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
     }
 }
@@ -215,7 +215,7 @@ pub(crate) fn follow(
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
-/// The names of a path in order; the beginning of an absolute one is not among them.
+/// The names of a path in order, without the root of an absolute path.
 fn names(path: &Path) -> VecDeque<OsString> {
     path.components()
         .filter_map(|component| match component {

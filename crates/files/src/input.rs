@@ -8,17 +8,17 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
 use crate::FileError;
 
-/// The most that a file of settings may have: none of ours has a hundredth of it.
+/// The largest size of a settings file. Real ones are more than a hundred times smaller.
 pub const TEXT_MAX: u64 = 16 << 20;
 
 /// Reads a text file of at most [`TEXT_MAX`] bytes. A pipe, a device or a directory is refused
 /// at once, before anything is read from it.
 ///
 /// # Errors
-/// When it is no regular file, too large, not readable, or no UTF-8.
+/// When it is not a regular file, too large, not readable, or not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     let read = || -> io::Result<String> {
-        // Without waiting for whoever would write into a pipe.
+        // Does not wait for a writer if the file is a pipe.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(CWD, path, flags, Mode::empty())?);
         let status = fstat(&file)?;

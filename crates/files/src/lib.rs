@@ -1,17 +1,17 @@
-//! The one place through which fstrial touches what another user of the machine could swap.
+//! All access to files and directories that another user of the machine could replace.
 //!
-//! A path names something else as soon as a directory on the way is renamed or a symlink is
-//! planted. So nothing here acts on a path twice: a directory is resolved once, held by a
-//! descriptor and used through it.
+//! A path refers to something else as soon as a directory on the way is renamed or a symlink is
+//! planted. So no path is resolved twice: a directory is resolved once, held by a descriptor and
+//! used through it.
 //!
-//! * [`Directory`]: a directory that is held; as root it is reached through nobody's symlinks
-//!   but root's.
-//! * [`write_output`]: a document the user asked for, into a regular file as a whole, into a
-//!   device or pipe as it comes.
-//! * [`private_directory`]: a directory whose contents are believed, such as the cache;
-//!   [`beyond_others`]: one in which nobody else can swap what is ours.
-//! * [`read_text`]: a small file the user names, and nothing endless.
-//! * [`empty`]: removes what is in a held directory, and nothing that is not.
+//! * [`Directory`]: a directory that is held open; for root, only root's own symlinks are followed
+//!   on the way to it.
+//! * [`write_output`]: writes a document that the user asked for, atomically into a regular file,
+//!   or piece by piece into a device or pipe.
+//! * [`private_directory`]: a directory whose contents are trusted, such as the cache;
+//!   [`beyond_others`]: a directory in which nobody else can replace our files.
+//! * [`read_text`]: reads a small file that the user names, and refuses endless ones.
+//! * [`empty`]: removes the contents of a held directory, and nothing outside it.
 
 mod directory;
 mod input;
@@ -50,18 +50,18 @@ impl FileError {
     }
 }
 
-/// Whether this process may act on every file, so that other users' files have to be
-/// distrusted: the effective user is root.
+/// Whether the effective user is root. Such a process may act on every file, so it must not trust
+/// other users' files.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether a file of this owner can be believed: root's and our own.
+/// Whether files of this owner can be trusted: only root's and this user's own.
 pub(crate) fn is_trusted(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// 64 random bits as text, for names that nobody can plant beforehand.
+/// 64 random bits as text, for names that nobody can guess and create in advance.
 pub(crate) fn random_name() -> io::Result<String> {
     use std::io::Read;
     let mut bytes = [0u8; 8];

@@ -21,20 +21,21 @@ const PROC_MAGIC: i64 = 0x9fa0;
 
 /// Where an output goes.
 enum Place {
-    /// A name for a regular file, which may stand there already.
+    /// The name of a regular file, which may exist already.
     Name { directory: OwnedFd, name: OsString, before: Option<Stat> },
-    /// An open device, pipe or descriptor of ours: written into as it comes.
+    /// An open device, pipe or descriptor, which is written to piece by piece.
     Stream(File),
 }
 
-/// Writes a document to `path`. A regular file is there whole or as it was before; a device,
-/// a FIFO, `/dev/stdout` or a process substitution is written into. A symlink is followed,
-/// as root only one of root's own. A new file has the mode that the user's mask leaves it, as
-/// any program's; until it is whole nobody else reads it. One that is replaced keeps its mode.
+/// Writes a document to `path`. A regular file is replaced atomically: it is complete, or as it was
+/// before. A device, a FIFO, `/dev/stdout` or a process substitution is written to directly. A
+/// symlink is followed; for root, only if it is root's own. A new file gets the mode that the
+/// user's umask gives to any file, and nobody else can read it until it is complete. A replaced
+/// file keeps its mode.
 ///
 /// # Errors
-/// What `write` says; when the file cannot be written; a directory, a block device, and as
-/// root a symlink, FIFO or device of another user. What stood there stays then.
+/// Those of `write`; when the file cannot be written; when `path` is a directory or a block device,
+/// or, for root, a symlink, FIFO or device of another user. An existing file is unchanged then.
 pub fn write_output<E: From<FileError>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
@@ -70,16 +71,16 @@ pub fn write_output<E: From<FileError>>(
     }
 }
 
-/// The mask of modes that this process has, read without changing it for other threads; the
-/// strictest where it cannot be known.
+/// The umask of this process, read without changing it for other threads; the strictest one if it
+/// cannot be read.
 fn mask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o077)
 }
 
-/// Finds out whether [`write_output`] could write `path`, without changing what stands there:
-/// to be asked before hours of work.
+/// Finds out whether [`write_output`] could write `path`, without changing anything there. To be
+/// called before hours of work.
 ///
 /// # Errors
 /// As [`write_output`].
@@ -136,7 +137,7 @@ fn locate(path: &Path) -> io::Result<Place> {
     }
 }
 
-/// Opens what is written into as it comes; a disk that was put there meanwhile is refused.
+/// Opens a device or pipe for writing; refuses a disk that was put there meanwhile.
 fn stream(directory: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<Place> {
     let flags = flags | OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(openat(directory, name, flags, Mode::empty())?);

@@ -1,5 +1,4 @@
-//! Directories whose contents are believed and run: nobody else may have made or changed
-//! what lies in them.
+//! Directories whose contents are trusted and executed: nobody else may have made or changed them.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -9,35 +8,35 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, fstat, openat};
 
 use crate::{Directory, FileError, is_root, is_trusted};
 
-/// Makes `path` with mode 0700 where it is missing, its parents likewise, and checks that
-/// what lies in it is this user's alone: it is ours, and neither to it nor to a directory above
-/// it others may write (one with the sticky bit, such as `/tmp`, may be above). For root every
-/// directory above has to be root's, and so has every symlink on the way; an ordinary user's group
-/// may write. Returns the path without symlinks.
+/// Makes `path` and its missing parents with mode 0700, and checks that nobody else can have put
+/// anything into it: the directory belongs to this user, and others may write neither to it nor to
+/// a directory above it (except one with the sticky bit, such as `/tmp`). For root, every directory
+/// above and every symlink on the way has to be root's. For an ordinary user, the group may have
+/// write permission. Returns the path without symlinks.
 ///
 /// # Errors
 /// When it cannot be made, or another user could have put something into it; the message
 /// names the directory and what to do.
 pub fn private_directory(path: &Path) -> Result<PathBuf, FileError> {
     let held = Directory::hold_or_make(path)?;
-    // Where it is, not where the path leads by now.
+    // The path of the held directory, not what `path` refers to by now.
     let link = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
     let real = std::fs::read_link(link).map_err(FileError::of("find", path))?;
     check_all(&real, Some(&real))?;
     Ok(real)
 }
 
-/// Checks that no other user can put something else in the place of a file of ours in the
-/// directory `path`: neither it nor a directory above it is another's to change.
+/// Checks that no other user can replace a file of this user's in the directory `path`: others may
+/// change neither it nor a directory above it.
 ///
 /// # Errors
-/// With the first directory that is, and what to do.
+/// When others may change one. The message names the first such directory and what to do.
 pub fn beyond_others(path: &Path) -> Result<(), FileError> {
     let real = std::fs::canonicalize(path).map_err(FileError::of("find", path))?;
     check_all(&real, None)
 }
 
-/// Checks `path` and all above it; `private` is the one that only we may write to.
+/// Checks `path` and all directories above it. `private` is the one that only this user may own.
 fn check_all(path: &Path, private: Option<&Path>) -> Result<(), FileError> {
     path.ancestors().try_for_each(|directory| {
         check(directory, private == Some(directory)).map_err(FileError::of("trust", directory))
@@ -57,14 +56,14 @@ fn check(directory: &Path, private: bool) -> io::Result<()> {
     };
     let owner = status.st_uid;
     let is_ours = owner == rustix::process::geteuid().as_raw();
-    // Whoever owns a directory above can take an ordinary user's other files as well.
+    // An ordinary user has to trust the owners of the directories above anyway.
     if (private && !is_ours) || (is_root() && !is_trusted(owner)) {
         let whose = format!("it belongs to user {owner}, who could put programs into it");
         return Err(io::Error::other(format!("{whose}; {advice}")));
     }
     let sticky = status.st_mode & 0o1000 != 0 && !private;
-    // The members of an ordinary user's own group are that user, on most distributions; and
-    // root's group is root.
+    // On most distributions, an ordinary user is the only member of the user's own group, and root
+    // is the only member of root's group.
     let writers = if is_root() && status.st_gid != 0 { 0o022 } else { 0o002 };
     if status.st_mode & writers != 0 && !sticky {
         let mode = status.st_mode & 0o7777;
@@ -74,8 +73,8 @@ fn check(directory: &Path, private: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the bits that make a program run as its owner or group from every file below
-/// `directory`: what is unpacked is never to lend anybody's rights.
+/// Clears the set-user-ID and set-group-ID bits of every file below `directory`, so that no
+/// unpacked program runs with another user's rights.
 ///
 /// # Errors
 /// At the first file that cannot be looked at or changed.

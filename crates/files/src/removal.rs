@@ -1,5 +1,5 @@
-//! Removing a directory with all that is in it, and nothing that is not: by descriptors,
-//! never through a symlink, never across a mount.
+//! Removes the contents of a directory and nothing else: through descriptors, never through a
+//! symlink, never across a mount.
 
 use std::ffi::CString;
 use std::io;
@@ -12,10 +12,10 @@ use std::time::Instant;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, unlinkat};
 use rustix::io::Errno;
 
-/// Nested deeper, something is wrong.
+/// The deepest nesting that is accepted; anything deeper is taken for an error.
 const DEPTH_MAX: usize = 128;
 
-/// A removal that goes on in this process, for whoever waits for its end.
+/// A removal in progress in this process, to be shown to a user who waits for its end.
 #[derive(Debug, Clone)]
 pub struct Removing {
     /// The directory that is emptied.
@@ -30,19 +30,19 @@ static REMOVING: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
 static GONE: AtomicU64 = AtomicU64::new(0);
 static LEAVE: AtomicBool = AtomicBool::new(false);
 
-/// What [`empty`] removes now, the first of several.
+/// The removal that [`empty`] is doing now; the first one if there are several.
 pub fn removing() -> Option<Removing> {
     let now = REMOVING.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
     now.map(|(path, since)| Removing { path, since, gone: GONE.load(Ordering::Relaxed) })
 }
 
-/// Lets every removal of this process end where it is, now and later: the rest stays, recorded
-/// by whoever made it. For a user who waits for the end no longer.
+/// Stops all present and later removals of this process. The rest stays, recorded in the ledger.
+/// For a user who does not want to wait any longer.
 pub fn leave_the_rest() {
     LEAVE.store(true, Ordering::Relaxed);
 }
 
-/// Tells [`removing`] of a directory until it is dropped.
+/// Makes [`removing`] report a directory until it is dropped.
 struct Told(bool);
 
 impl Told {
@@ -82,12 +82,12 @@ pub fn open_directory(parent: impl AsFd, name: &std::ffi::CStr) -> io::Result<Ow
     })
 }
 
-/// Removes everything in the directory. `last` is an entry of it that goes after all others,
-/// so that an interrupted removal can still be told as ours.
+/// Removes everything in the directory. The entry `last` is removed after all others, so that after
+/// an interrupted removal the directory can still be recognised as fstrial's.
 ///
 /// # Errors
-/// At the first thing that cannot be removed or must not be: a mount, another filesystem.
-/// After [`leave_the_rest`] at the next entry.
+/// At the first entry that cannot or must not be removed: a mount, another filesystem. After
+/// [`leave_the_rest`], at the next entry.
 pub fn empty(directory: impl AsFd, last: &std::ffi::CStr) -> io::Result<()> {
     let _told = Told::of(directory.as_fd());
     let device = fstat(directory.as_fd())?.st_dev;
@@ -110,7 +110,7 @@ fn empty_except(
     if fstat(directory)?.st_dev != device {
         return Err(io::Error::other("another filesystem begins here"));
     }
-    // The names are read before anything is removed: removing while reading may skip some.
+    // All names are read before anything is removed: otherwise some could be skipped.
     let (mut files, mut others) = (Vec::new(), Vec::new());
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
@@ -125,7 +125,8 @@ fn empty_except(
             _ => files.push((entry.ino(), name.to_owned())),
         }
     }
-    // Neighbours lie together on the disk; the directory gives its names in no order.
+    // Sorted by inode: neighbours are close together on the disk, while a directory lists its names
+    // in no useful order.
     files.sort_unstable();
     unlink_all(directory, &files)?;
     for (name, kind) in others {
@@ -150,14 +151,13 @@ fn empty_except(
     Ok(())
 }
 
-/// Threads that remove the files of one directory. Where the disk is told of each block that is
-/// free at once (mount option `discard`), a removal waits for it, and four wait for less than
-/// half as long as one.
+/// Threads that remove the files of one directory. With the mount option `discard`, a removal waits
+/// until the disk has discarded the freed blocks; four threads take less than half as long as one.
 const THREADS: usize = 4;
-/// Fewer files are not worth a thread.
+/// The fewest files that are worth a thread.
 const PART_MIN: usize = 256;
 
-/// Removes files by their inodes and names, in this order as far as one thread goes.
+/// Removes files, given by inode and name. Each thread removes its part in the given order.
 fn unlink_all(directory: BorrowedFd<'_>, files: &[(u64, CString)]) -> io::Result<()> {
     let part = files.len().div_ceil(THREADS).max(PART_MIN);
     let unlink = move |files: &[(u64, CString)]| {
@@ -174,7 +174,7 @@ fn unlink_all(directory: BorrowedFd<'_>, files: &[(u64, CString)]) -> io::Result
     std::thread::scope(|scope| {
         let started = files.chunks(part).map(|part| {
             let thread = std::thread::Builder::new();
-            // Where no thread is to be had, this one does it.
+            // If no thread can be started, this thread does its part.
             thread.spawn_scoped(scope, move || unlink(part)).map_err(|_| unlink(part))
         });
         let ended = started.collect::<Vec<_>>().into_iter().map(|part| match part {

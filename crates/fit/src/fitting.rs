@@ -1,6 +1,7 @@
-//! From answers to parameters: a pure function. All is over the logarithms of the parameters, so that
-//! times of nanoseconds and of milliseconds weigh alike. First downhill; where that ends far off, as
-//! with a disk that is none of the models, CMA-ES looks farther round.
+//! Finds parameters from the times of requests: a pure function. The search works on the logarithms
+//! of the parameters, so that nanoseconds and milliseconds have the same weight. It first goes
+//! downhill. If that ends far from the measurement, as with a disk that no model describes, CMA-ES
+//! searches a wider range.
 
 use cmaes::{CMAESOptions, DVector};
 
@@ -10,24 +11,24 @@ use crate::plan::{Plan, Role, Times};
 use crate::polish::polish;
 use crate::target::Target;
 
-/// The first step of the search, in logarithms: most of what is 30 % off lies within it.
+/// The first step of the search, in logarithms: large enough for most parameters that are 30 % off.
 const STEP: f64 = 0.2;
-/// A parameter is looked for within this factor of where the search begins.
+/// A parameter is searched for within this factor of its start value.
 const FARTHEST: f64 = 8.0;
-/// What a parameter is moved by to see what it does: widely first, lest chance hides it.
+/// How far a parameter is moved to see its effect: widely first, so that noise does not hide it.
 const WIDTHS: [f64; 3] = [0.1, 0.05, 0.02];
-/// A distance at which nothing better is looked for by chance: 2 % off in the mean.
+/// Below this distance, 2 % off on average, there is no random search for something better.
 const NEAR: f64 = 4e-4;
-/// Generations of what is looked for by chance.
+/// Generations of the random search.
 const GENERATIONS: usize = 60;
-/// Steps of each width at most.
+/// The most steps of each width.
 const STEPS: usize = 6;
-/// So many choices of counts are tried with other parameters.
+/// How many combinations of counts are tried together with the other parameters.
 const COUNTS: usize = 12;
-/// And so many of them to the end.
+/// How many of these are followed to the end.
 const FINALISTS: usize = 3;
 
-/// A model that was fitted.
+/// A fitted model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// Its parameters.
@@ -36,18 +37,18 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// Its file's text: named, of `sectors`, each parameter with its origin. `source` says what
-    /// was measured.
+    /// The text of its file, with this name and title, of `sectors`, and with the origin of each
+    /// parameter. `source` says what was measured.
     pub fn text(&self, name: &str, title: &str, sectors: u64, source: &str) -> String {
         let named = Named { name, title, sectors, source };
         self.description.clone().told(&named, &self.fitted).text()
     }
 }
 
-/// Of several models the one whose answers are nearest to those measured.
+/// The model, out of several, whose answers are closest to the measured ones.
 ///
 /// # Errors
-/// When there is none of the plan's kind.
+/// When none of them is of the plan's kind.
 pub fn nearest(
     plan: &Plan,
     measured: &[Times],
@@ -62,9 +63,9 @@ pub fn nearest(
         .ok_or_else(|| FitError::Unfit("no model is of this disk's kind".to_owned()))
 }
 
-/// Finds the parameters with which a model answers `plan` as `measured`, beginning with those of
-/// `start`. First what reads tell, then what writes tell, then all together. `seed` decides what
-/// the search tries; equal arguments give equal parameters.
+/// Finds the parameters with which a model answers `plan` as `measured`, starting with those of
+/// `start`. It fits the parameters that reads depend on, then those that writes depend on, then all
+/// together. `seed` decides what the search tries; equal arguments give equal parameters.
 ///
 /// # Errors
 /// When the search cannot begin.
@@ -99,7 +100,7 @@ pub fn fit(
     Ok(Fitted { description, fitted })
 }
 
-/// Downhill from where it begins; looked for by chance where that ends far off.
+/// Goes downhill from `start`, and searches at random if that ends far from the measurement.
 fn found(
     target: &Target,
     start: Description,
@@ -115,7 +116,7 @@ fn found(
     Ok(nearest_of(target, vec![downhill, chance], 1).pop().unwrap_or(start))
 }
 
-/// Each parameter of `start` by this logarithm more.
+/// `start` with each parameter changed by the logarithm in `point`.
 fn moved(start: &Description, unknowns: &[Unknown], point: &[f64]) -> Description {
     let mut candidate = start.clone();
     for (unknown, logarithm) in unknowns.iter().zip(point) {
@@ -124,7 +125,7 @@ fn moved(start: &Description, unknowns: &[Unknown], point: &[f64]) -> Descriptio
     candidate
 }
 
-/// Downhill as far as it goes.
+/// Goes downhill as far as possible.
 fn polished(
     target: &Target,
     start: &Description,
@@ -137,8 +138,8 @@ fn polished(
     moved(start, unknowns, &point)
 }
 
-/// Downhill, with other counts of what there is few of too: between counts nothing goes downhill,
-/// and what is best of the other parameters is another for each.
+/// Goes downhill, and also tries other values of small counts (of channels or dies, say). There is
+/// no slope between two counts, and the best values of the other parameters differ for each count.
 fn counted(target: &Target, start: &Description, unknowns: &[Unknown]) -> Description {
     let near = polished(target, start, unknowns, &WIDTHS, STEPS);
     let mut others = vec![near.clone()];
@@ -155,7 +156,7 @@ fn counted(target: &Target, start: &Description, unknowns: &[Unknown]) -> Descri
     nearest_of(target, others.chain([near.clone()]).collect(), 1).pop().unwrap_or(near)
 }
 
-/// From half of a count to twice as many.
+/// The model with other values of a count, from half to twice as many.
 fn with_other_counts(model: &Description, unknown: &Unknown) -> Vec<Description> {
     let count = model.get(unknown).unwrap_or(1.0);
     let scaled = |new: u64| {
@@ -166,7 +167,7 @@ fn with_other_counts(model: &Description, unknown: &Unknown) -> Vec<Description>
     ((count / 2.0).ceil() as u64..=(count * 2.0) as u64).map(scaled).collect()
 }
 
-/// The nearest so many, the nearest first.
+/// The `many` closest models, the closest first.
 fn nearest_of(target: &Target, models: Vec<Description>, many: usize) -> Vec<Description> {
     let mut rated: Vec<_> =
         models.into_iter().map(|model| (target.distance(&model), model)).collect();
@@ -174,7 +175,7 @@ fn nearest_of(target: &Target, models: Vec<Description>, many: usize) -> Vec<Des
     rated.into_iter().take(many).map(|(_, model)| model).collect()
 }
 
-/// The best that chance finds.
+/// The best result of a random search.
 fn search(
     target: &Target,
     start: Description,

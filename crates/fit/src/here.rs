@@ -1,7 +1,7 @@
-//! A disk of this machine answers a plan: with direct I/O, past every cache of the kernel. Of a
-//! device nothing but reads are asked. In a directory a file without a name is used, which is
-//! gone with this process, whatever ends it. Nothing else is written to but a loop file that was made
-//! for it.
+//! Sends a plan's requests to a disk of this machine, with direct I/O, which bypasses the kernel's
+//! caches. A block device is only read. In a directory, an unnamed file is used, which disappears
+//! with this process, however it ends. Apart from that file, only a loop file that was made for
+//! this purpose is written to.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -18,17 +18,18 @@ use units::{Bytes, Nanos, SECTOR_BYTES};
 use crate::FitError;
 use crate::plan::{Kind, LONGEST, Plan, Session, Times, counts};
 
-/// Direct I/O wants memory at such an address.
+/// Direct I/O needs memory aligned to this.
 const ALIGNMENT: usize = 4096;
 /// The largest request of a plan.
 const LARGEST: usize = 1 << 20;
-/// What `statfs` says of ramfs; the library has no name for it.
+/// The `f_type` of ramfs; the libc crate has no name for it.
 const RAMFS_MAGIC: libc::c_long = 0x8584_58f6;
-/// Reads that tell a drive from what is only called one.
+/// Number of reads that decide whether a disk is rotational.
 const PROBES: u64 = 101;
-/// No drive that turns finds half of its sectors sooner: half a turn takes 2 ms at least.
+/// A rotational disk has a longer median access time than this: half a revolution takes at least
+/// 2 ms.
 const TURNS_ABOVE: Duration = Duration::from_millis(1);
-/// Of a directory's filesystem so much is used, and left free.
+/// Space used on a directory's filesystem; the same amount is left free.
 const FILE_SIZE: Bytes = Bytes::from_mib(512);
 
 /// What is measured.
@@ -52,13 +53,13 @@ pub struct ThisDisk {
     queue: Option<PathBuf>,
     place: String,
     kind: Kind,
-    /// Goes last: the device is open until then.
+    /// Dropped last, since the device is open until then.
     _made: Option<OwnedLoopFile>,
 }
 
 impl ThisDisk {
-    /// Opens it; in a directory, makes and allocates the file. A loop file is noted in `ledger`, and
-    /// detached and deleted with this value.
+    /// Opens the disk; in a directory, makes and allocates the file. A loop file is recorded in
+    /// `ledger`, and detached and deleted when this value is dropped.
     ///
     /// # Errors
     /// When it cannot be opened for direct I/O, or has no room.
@@ -171,7 +172,8 @@ impl ThisDisk {
         Ok(disk)
     }
 
-    /// Contents that no disk can shorten: what was only allocated is read from no medium.
+    /// Fills the file with random bytes, which no disk can compress: allocated blocks that were
+    /// never written would not be read from the medium.
     fn fill(&mut self) -> Result<(), FitError> {
         let failed =
             |source| FitError::Io { doing: "fill a file in", place: self.place.clone(), source };
@@ -182,17 +184,18 @@ impl ThisDisk {
         self.file.sync_all().map_err(failed)
     }
 
-    /// Whether it turns, by its answers: what a hypervisor gives is often called rotational.
+    /// The kind of disk, decided by its access times: kernels often call a hypervisor's disk
+    /// rotational.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whether the kernel says that it turns.
+    /// Whether the kernel says that it is rotational.
     pub fn rotational(&self) -> bool {
         self.said("rotational").as_deref() == Some("1")
     }
 
-    /// What the kernel calls rotational has to answer like it.
+    /// A disk that the kernel calls rotational counts as a drive only if its access times agree.
     fn kind_by_answers(&self) -> io::Result<Kind> {
         if !self.rotational() {
             return Ok(Kind::Ssd);
@@ -201,7 +204,7 @@ impl ThisDisk {
         let pages = self.span.0 / ALIGNMENT as u64;
         let mut times = Vec::new();
         for nth in 0..PROBES {
-            // Far apart, and in no order that read-ahead knows.
+            // Far apart, and in no order that read-ahead could detect.
             let page = nth * 2_654_435_761 % pages;
             let began = Instant::now();
             self.file.read_exact_at(&mut buffer.of(0)[..ALIGNMENT], page * ALIGNMENT as u64)?;
@@ -216,7 +219,7 @@ impl ThisDisk {
         self.span
     }
 
-    /// The whole disk's size, where the kernel says it; of what is measured otherwise.
+    /// The size of the whole disk if the kernel reports it, otherwise of the measured part.
     pub fn size(&self) -> Bytes {
         self.size
     }
@@ -241,8 +244,8 @@ impl ThisDisk {
         Some(text.trim().to_owned())
     }
 
-    /// Answers a plan. A session that takes longer than its part of the time left ends early,
-    /// with what it has; what it leaves of its part is for those after it.
+    /// Answers a plan. A session that takes longer than its share of the remaining time is cut
+    /// short. Time that a session does not use is left to those after it.
     ///
     /// # Errors
     /// The kernel's.
@@ -292,7 +295,7 @@ impl ThisDisk {
                 let slot = completion.user_data() as usize;
                 let Some((asked, since)) = under_way[slot].take() else { continue };
                 if completion.result() < 0 {
-                    // What is still under way writes into memory of ours: it is left to be.
+                    // Outstanding requests still write into the buffer, so it is never freed.
                     std::mem::forget(buffer);
                     return Err(io::Error::from_raw_os_error(-completion.result()));
                 }
@@ -335,7 +338,7 @@ fn at(doing: &'static str, path: &Path, source: io::Error) -> FitError {
     FitError::Io { doing, place: path.display().to_string(), source }
 }
 
-/// Where the kernel tells of a device's queue: of the whole disk, for a partition.
+/// The queue directory of a device in sysfs; for a partition, that of the whole disk.
 fn queue_of(device: u64) -> Option<PathBuf> {
     let (major, minor) = (libc::major(device), libc::minor(device));
     let node = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
@@ -348,7 +351,7 @@ fn size_of(queue: &Path) -> Option<Bytes> {
     Some(Bytes(sectors.trim().parse::<u64>().ok()? * SECTOR_BYTES))
 }
 
-/// Memory for direct I/O, a slot for each request outstanding, of random bytes.
+/// Memory for direct I/O, filled with random bytes: a slot for each outstanding request.
 struct Buffer {
     bytes: Vec<u8>,
     start: usize,

@@ -1,5 +1,5 @@
-//! Does the fit find what it cannot see? A model is changed in secret, each parameter by up to
-//! 30 %, answers the plan, and is fitted from its unchanged file.
+//! Tests the fit with known answers. Each parameter of a model is changed by up to 30 %; this
+//! hidden model answers the plan, and the fit has to find it, starting from the unchanged file.
 
 use disk::DiskDescription;
 use rand::RngExt;
@@ -15,24 +15,24 @@ use crate::quality::{Compared, quality};
 
 /// How far a hidden parameter is off at most.
 const OFF: f64 = 0.3;
-/// Of an SSD so much is measured.
+/// How much of an SSD is measured.
 const SSD_SPAN: Bytes = Bytes::from_mib(256);
-/// Of a drive at most so much: all of it.
+/// How much of a drive is measured at most: more than any has, so all of it.
 const DRIVE_SPAN: Bytes = Bytes::from_gib(1 << 20);
 
-/// A hidden model that was looked for.
+/// The result of fitting a hidden model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClosedLoop {
     /// Each session before the fit: the unchanged model against the hidden one.
     pub before: Vec<Compared>,
-    /// After it.
+    /// Each session after the fit: the fitted model against the hidden one.
     pub after: Vec<Compared>,
-    /// The hidden model against itself, answering by other chances: nothing can come nearer
-    /// but by chance.
+    /// The hidden model against itself with another seed: no fit can come closer than this except
+    /// by chance.
     pub itself: Vec<Compared>,
 }
 
-/// Hides a variant of `model`, chosen by `seed`, and looks for it.
+/// Makes a hidden variant of `model`, chosen by `seed`, and fits it.
 ///
 /// # Errors
 /// When the model cannot be fitted.

@@ -1,9 +1,9 @@
 //! Measures a disk and finds the parameters of a model that answers like it.
 //!
-//! Three steps that know nothing of each other: a [`Plan`] says what is asked, a disk here
-//! ([`ThisDisk`]) or a model ([`serve`]) answers it, and [`fit`] finds parameters from the
-//! answers alone. Some sessions of a plan are held out: no fit sees them, [`quality`] judges
-//! by them.
+//! The three steps are independent. A [`Plan`] says which requests to send. A disk of this machine
+//! ([`ThisDisk`]) or a model ([`serve`]) answers it with the times of the requests. [`fit`] finds
+//! parameters from these times alone. Some sessions of a plan are held out: the fit never sees
+//! them, and [`quality`] uses them to judge it.
 
 mod fitting;
 mod here;
@@ -24,18 +24,18 @@ pub use quality::{Compared, quality, worst};
 /// Why a disk could not be measured or fitted.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// Something of the machine did not do what was asked.
+    /// An operation on this machine failed.
     #[error("{doing} {place}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// Where.
+        /// The disk, directory or file.
         place: String,
         /// What the kernel said.
         #[source]
         source: std::io::Error,
     },
-    /// A directory or file is not to be used.
+    /// A directory or file must not be used.
     #[error(transparent)]
     File(#[from] files::FileError),
     /// A model that cannot be fitted, or a place that cannot be measured.

@@ -1,5 +1,5 @@
-//! A disk description as a table in which single parameters are changed: what is fitted, and
-//! what the fitted file says of where each came from.
+//! A disk description as a table in which single parameters can be changed: which parameters are
+//! fitted, and the origin of each in the fitted file.
 
 use disk::DiskDescription;
 use units::{Bytes, Nanos};
@@ -7,19 +7,19 @@ use units::{Bytes, Nanos};
 use crate::FitError;
 use crate::plan::{Kind, Role};
 
-/// A parameter that is looked for.
+/// A parameter that is fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unknown {
     /// Its name in the file, with a dot between table and key.
     pub(crate) key: &'static str,
     /// How it is written.
     form: Form,
-    /// Which sessions tell it.
+    /// The role of the sessions that depend on it.
     pub(crate) told_by: Role,
 }
 
 impl Unknown {
-    /// Whether it counts what there is few of.
+    /// Whether it is a small count.
     pub(crate) fn is_few(&self) -> bool {
         self.form == Form::Few
     }
@@ -30,7 +30,7 @@ enum Form {
     Time,
     Size,
     Whole,
-    /// A whole number so small that one more is another disk.
+    /// A small whole number, where a difference of one makes a different disk.
     Few,
     Rate,
 }
@@ -39,7 +39,7 @@ const fn unknown(key: &'static str, form: Form, told_by: Role) -> Unknown {
     Unknown { key, form, told_by }
 }
 
-/// What is looked for of a mechanical drive.
+/// The fitted parameters of a mechanical drive.
 const OF_A_DRIVE: &[Unknown] = &[
     unknown("rpm", Form::Whole, Role::Reads),
     unknown("seek.single", Form::Time, Role::Reads),
@@ -59,7 +59,7 @@ const OF_A_DRIVE: &[Unknown] = &[
     unknown("write_buffer", Form::Size, Role::Writes),
 ];
 
-/// What is looked for of an SSD.
+/// The fitted parameters of an SSD.
 const OF_AN_SSD: &[Unknown] = &[
     unknown("read", Form::Time, Role::Reads),
     unknown("command_read", Form::Time, Role::Reads),
@@ -76,7 +76,7 @@ const OF_AN_SSD: &[Unknown] = &[
     unknown("flush", Form::Time, Role::Writes),
 ];
 
-/// What is looked for of a disk that a hypervisor serves.
+/// The fitted parameters of a disk that a hypervisor serves.
 const OF_A_HYPERVISOR: &[Unknown] = &[
     unknown("wake", Form::Time, Role::Reads),
     unknown("scatter", Form::Time, Role::Reads),
@@ -87,14 +87,14 @@ const OF_A_HYPERVISOR: &[Unknown] = &[
     unknown("flush", Form::Time, Role::Writes),
 ];
 
-/// The tables of files that can be fitted, with the requests that tell their parameters, and these.
+/// The tables of disk descriptions that can be fitted: name, kind of plan, and fitted parameters.
 const SECTIONS: &[(&str, Kind, &[Unknown])] = &[
     ("drive", Kind::Drive, OF_A_DRIVE),
     ("ssd", Kind::Ssd, OF_AN_SSD),
     ("hypervisor", Kind::Ssd, OF_A_HYPERVISOR),
 ];
 
-/// A disk's file, to be changed.
+/// A disk's file, with parameters that can be changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Description {
     table: toml::Table,
@@ -144,7 +144,7 @@ impl Description {
             .map_err(|error| FitError::Unfit(error.to_string()))
     }
 
-    /// The parameters it has of those that can be fitted.
+    /// Those of its parameters that can be fitted.
     pub(crate) fn unknowns(&self) -> Vec<Unknown> {
         let all = self.fitted;
         all.iter().filter(|unknown| self.get(unknown).is_some_and(|v| v > 0.0)).copied().collect()
@@ -185,8 +185,8 @@ impl Description {
         }
     }
 
-    /// The same under another name, of this many sectors, each parameter with its origin:
-    /// those of `fitted` were, the others are the model's from which the fit began.
+    /// The same disk with another name and number of sectors, and with each parameter's origin:
+    /// those in `fitted` were fitted, the others are those of the model from which the fit started.
     pub(crate) fn told(mut self, named: &Named<'_>, fitted: &[Unknown]) -> Description {
         let start = self.name().to_owned();
         let section = self.section;

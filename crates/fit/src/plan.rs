@@ -1,4 +1,4 @@
-//! What is asked of a disk, and what a model answers.
+//! The requests that are sent to a disk, and a model's answers to them.
 
 use std::time::Duration;
 
@@ -15,14 +15,15 @@ use crate::FitError;
 const SMALL: u64 = 8;
 /// Sectors of a large request: 1 MiB.
 const LARGE: u64 = 2048;
-/// All sessions together take no longer.
+/// The longest time of all sessions together.
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
-/// So often a model answers where it is judged.
+/// How often a model answers the plan when it is judged.
 const TIMES_OVER: u64 = 8;
-/// Of an SSD's model, as many times what is measured: no garbage is collected in a few minutes.
+/// The size of an SSD's model, as a multiple of the measured part: large enough that it collects no
+/// garbage, as a real SSD collects none in a few minutes.
 const SSD_ROOM: u64 = 4;
 
-/// What turns needs other requests than what does not.
+/// The kind of disk: a rotational one needs other requests than an SSD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A mechanical drive.
@@ -34,17 +35,17 @@ pub enum Kind {
 /// What a session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Makes the disk ready; its times say nothing.
+    /// Prepares the disk; its times are not used.
     Prepare,
-    /// Parameters are fitted to it.
+    /// Parameters are fitted to its times.
     Reads,
-    /// Parameters of writing and flushing are fitted to it.
+    /// Parameters of writing and flushing are fitted to its times.
     Writes,
-    /// Judges the fit and takes no part in it.
+    /// Is used to judge the fit, but not for the fit itself.
     HeldOut,
 }
 
-/// Requests of one kind, so many at a time.
+/// Requests of one kind, with a fixed queue depth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// What it is, for people.
@@ -57,7 +58,7 @@ pub struct Session {
     pub requests: Vec<Asked>,
 }
 
-/// All that is asked.
+/// All requests that are sent to a disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// For what kind of disk.
@@ -87,7 +88,7 @@ impl Plan {
         Plan { kind, span, sessions }
     }
 
-    /// What of `answers` a disk gives within [`LONGEST`].
+    /// The part of `answers` that a disk gives within [`LONGEST`].
     pub(crate) fn in_time(&self, answers: Vec<Times>) -> Vec<Times> {
         let mut left = LONGEST.as_nanos() as u64;
         let cut = self.sessions.iter().zip(answers).map(|(session, mut times)| {
@@ -104,12 +105,12 @@ impl Plan {
         cut.collect()
     }
 
-    /// The same requests, those at random in another order.
+    /// The same requests; the random ones are in another order.
     fn shuffled(&self, seed: u64) -> Plan {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut plan = self.clone();
         for session in &mut plan.sessions {
-            // A write and its flush stay together, and what runs along the disk goes on doing so.
+            // A write and its flush stay together, and sequential requests stay sequential.
             let group = if session.requests.contains(&Asked::FLUSH) { 2 } else { 1 };
             let along = session
                 .requests
@@ -124,7 +125,7 @@ impl Plan {
         plan
     }
 
-    /// Its sessions with these roles, and what makes the disk ready for them.
+    /// Its sessions with these roles, and those that prepare the disk.
     pub(crate) fn only(&self, roles: &[Role]) -> Plan {
         let wanted =
             |session: &&Session| session.role == Role::Prepare || roles.contains(&session.role);
@@ -166,7 +167,7 @@ impl Places {
         (0..count).map(|_| either(self)).collect()
     }
 
-    /// One piece after another from `part` of the disk on.
+    /// Sequential requests, starting at the fraction `part` of the disk.
     fn along(&self, part: f64, count: u64, size: u64, ask: fn(u64, u64) -> Asked) -> Vec<Asked> {
         let room = self.sectors / size;
         let first = (room.saturating_sub(count) as f64 * part) as u64;
@@ -201,8 +202,9 @@ impl Places {
                 self.along(0.5, 600, 1024, Asked::read),
             ),
             said("writes of 16 KiB, flushes", Role::HeldOut, 1, self.flushed(1000, 32)),
-            // The slowest of these wait for others by chance: the fewer there are, the farther is
-            // a disk from an equal one. Last, it has what time the others leave.
+            // The slowest of these requests wait for others by chance. The fewer there are, the
+            // more two equal disks differ. This session is the last one and gets all the time that
+            // the others leave.
             said("random reads of 4 KiB, 8", Role::HeldOut, 8, self.reads(12_000, SMALL)),
         ]
     }
@@ -241,7 +243,7 @@ fn session(name: &'static str, role: Role, depth: usize, requests: Vec<Asked>) -
     Session { name, role, depth, requests }
 }
 
-/// What a model answers to a plan, session after session with a rest between.
+/// A model's answers to a plan, session after session with a pause between.
 ///
 /// # Errors
 /// When the model stalls.
@@ -270,10 +272,11 @@ pub fn serve(model: &DiskDescription, seed: u64, plan: &Plan) -> Result<Vec<Time
     Ok(answers)
 }
 
-/// What a model answers to a plan several times over, session by session: a disk has only so much
-/// time, and more answers of a model say more exactly what it is. What an SSD answers is decided by
-/// what it is asked, in this order; a drive's answers in one order are as good as those in
-/// another, since a hair's breadth in its tracks gives each sector another angle.
+/// A model's answers to a plan that is repeated several times, session by session. A disk's time is
+/// limited, but a model can give more answers, which describe it more exactly. An SSD's answers
+/// depend on the order of the requests, so the order stays the same. A drive's answers in one order
+/// are as good as those in another, since the slightest difference in its tracks would give each
+/// sector another angle.
 ///
 /// # Errors
 /// When the model stalls.
@@ -289,7 +292,8 @@ pub fn answers(model: &DiskDescription, seed: u64, plan: &Plan) -> Result<Vec<Ti
     Ok(all)
 }
 
-/// Whether a request's time is one of its session's: beside flushes, writes only fill a cache.
+/// Whether a request's time counts in its session. In a session with flushes, the times of writes
+/// do not count, since they only fill a cache.
 pub(crate) fn counts(session: &Session, asked: &Asked) -> bool {
     asked.operation == disk::Operation::Flush || !session.requests.contains(&Asked::FLUSH)
 }

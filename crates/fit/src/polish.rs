@@ -1,19 +1,19 @@
-//! Steps of Gauss and Newton with Marquardt's damping: where a search by chance has come near, what
-//! each parameter does to each answer tells how far to go, all parameters at once.
+//! Gauss-Newton steps with Marquardt's damping. The effect of each parameter on each answer says
+//! how far to move all parameters at once.
 
 use crate::target::square;
 
-/// Shares of the largest effect of a parameter by which a step is held back. What a parameter seems
-/// to do by chance alone is less than the least of them.
+/// Damping of a step, as fractions of a parameter's largest effect. An effect that is due to chance
+/// alone is smaller than the least of them.
 const DAMPINGS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
-/// A step that takes less off the distance than this part of it is the last of its width.
+/// A step that reduces the distance by less than this fraction is the last of its width.
 const ENOUGH: f64 = 0.02;
-/// No step is longer in any parameter, in logarithms.
+/// The longest step of any parameter, in logarithms.
 const LONGEST: f64 = 0.3;
 
-/// Goes downhill from `point` by what `misses` says of points; `None` is where nothing is known.
-/// `widths` are what each parameter is moved by to see what it does, one after the other;
-/// of each width there are so many steps at most.
+/// Goes downhill from `point`. `misses` returns the errors at a point, or `None` where they cannot
+/// be computed. `widths` says how far a parameter is moved to see its effect, one width after the
+/// other, with a limited number of steps for each.
 pub(crate) fn polish(
     misses: impl Fn(&[f64]) -> Option<Vec<f64>>,
     point: Vec<f64>,
@@ -44,7 +44,7 @@ pub(crate) fn polish(
     point
 }
 
-/// What a unit of each parameter adds to each miss.
+/// The derivative of each error with respect to each parameter.
 fn effects(
     misses: &impl Fn(&[f64]) -> Option<Vec<f64>>,
     point: &[f64],
@@ -66,7 +66,7 @@ fn effects(
     (0..point.len()).map(of).collect()
 }
 
-/// The point where, were all effects straight lines, least would be missed.
+/// The point with the least error if all effects were linear.
 fn step(point: &[f64], effects: &[Vec<f64>], here: &[f64], damping: f64) -> Option<Vec<f64>> {
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let mut normal: Vec<Vec<f64>> = effects
@@ -84,7 +84,7 @@ fn step(point: &[f64], effects: &[Vec<f64>], here: &[f64], damping: f64) -> Opti
     Some(point.iter().zip(by).map(|(at, by)| at + by.clamp(-LONGEST, LONGEST)).collect())
 }
 
-/// Solves equations, each a row with its right side last, by elimination.
+/// Solves linear equations by elimination. Each row is an equation with its right side last.
 fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let count = rows.len();
     for nth in 0..count {

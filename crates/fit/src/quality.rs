@@ -1,10 +1,11 @@
-//! How well a model answers: what it was fitted to, and what no fit has seen.
+//! How well a model's answers agree with the measurement, for the sessions it was fitted to and for
+//! the held-out ones.
 
 use units::Nanos;
 
 use crate::plan::{Plan, Role, Times};
 
-/// A session: time at each of three percentiles, measured and of the model.
+/// A session: the measured time and the model's at each of three percentiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     /// Which session.
@@ -16,7 +17,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// The largest error of the three, in parts of what was measured.
+    /// The largest error of the three, as a fraction of the measured time.
     pub fn worst(&self) -> f64 {
         let errors = self
             .percentiles
@@ -26,7 +27,7 @@ impl Compared {
     }
 }
 
-/// The largest error of what was held out; `None` where nothing was.
+/// The largest error of the held-out sessions; `None` if there are none.
 pub fn worst(compared: &[Compared]) -> Option<f64> {
     let held_out = compared.iter().filter(|session| session.held_out);
     held_out.map(Compared::worst).reduce(f64::max)
@@ -57,7 +58,7 @@ pub(crate) fn ascending(times: &[Nanos]) -> Vec<Nanos> {
     times
 }
 
-/// Of ascending times, at least one.
+/// A quantile of ascending times; there has to be at least one.
 pub(crate) fn quantile(times: &[Nanos], part: f64) -> Nanos {
     times[((times.len() - 1) as f64 * part).round() as usize]
 }

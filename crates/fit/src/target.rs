@@ -1,4 +1,4 @@
-//! What a model's answers are compared with while it is fitted.
+//! The measured answers, prepared for comparison with a model's while it is fitted.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -8,19 +8,20 @@ use crate::parameters::{Description, Unknown};
 use crate::plan::{Plan, Role, Times, serve};
 use crate::quality::ascending;
 
-/// What a model that cannot be built is worth.
+/// The distance of a model that cannot be built.
 const IMPOSSIBLE: f64 = 1e3;
-/// Where the platter of a candidate stands: anywhere, since nobody knows where the disk's did.
+/// The seed of candidates, which decides the position of the platter. Any will do, since the
+/// position on the real disk is unknown.
 const SEED: u64 = 20;
-/// Nothing is asked for more exactly than this, in logarithms.
+/// The smallest deviation that matters, in logarithms.
 const EXACT: f64 = 0.01;
-/// What is farther off than this, in logarithms, counts as no farther: one part would otherwise
-/// outweigh all others.
+/// Larger deviations, in logarithms, count as this: one part would otherwise outweigh all others.
 const FARTHEST_MISS: f64 = 0.7;
 
-/// Parts of the answers in order of their times, from where to where, and how much each counts.
-/// The mean of a part is compared and not a single percentile: where two ways of answering meet, a
-/// percentile jumps from one to the other, and nothing tells the search that it comes nearer.
+/// Parts of the answers, sorted by time: start, end, and weight. The mean of a part is compared
+/// instead of a single percentile. Where a disk has two ways of answering, such as hit and miss, a
+/// percentile near the boundary jumps from one to the other, so the search would not see that it is
+/// getting closer.
 const PARTS: [(f64, f64, f64); 13] = [
     (0.0, 0.06, 0.5),
     (0.06, 0.15, 1.0),
@@ -37,17 +38,17 @@ const PARTS: [(f64, f64, f64); 13] = [
     (0.98, 0.998, 2.0),
 ];
 
-/// What chance does is seen from so many models that are hardly another.
+/// The effect of chance is estimated from this number of nearly equal models.
 const NEIGHBOURS: usize = 8;
-/// How far each parameter of these is off.
+/// How far each parameter of these models differs.
 const HARDLY: f64 = 0.002;
 
-/// What a model's answers are compared with.
+/// The measured answers with which a model's are compared.
 #[derive(Debug)]
 pub(crate) struct Target {
     plan: Plan,
     measured: Vec<Vec<f64>>,
-    /// How much each part of each session counts: the root of its part of all weights.
+    /// The weight of each part of each session: the square root of its share of all weights.
     weights: Vec<f64>,
 }
 
@@ -64,8 +65,8 @@ impl Target {
         Target { measured, plan: plan.only(roles), weights }
     }
 
-    /// The same, each part weighed by how well a model like `about` tells it: what moves as
-    /// far when every parameter stays nearly as it is says little of the parameters.
+    /// The same target with new weights, from models close to `about`: a part that varies much
+    /// while the parameters hardly change says little about the parameters.
     pub(crate) fn weighed(
         mut self,
         about: &Description,
@@ -93,7 +94,8 @@ impl Target {
         self
     }
 
-    /// Each part of each session; `None` for a model that cannot be built or does not answer.
+    /// The logarithm of each part of each session; `None` for a model that cannot be built or does
+    /// not answer.
     fn logarithms(&self, candidate: &Description, seed: u64) -> Option<Vec<f64>> {
         let disk = candidate.disk().ok()?;
         let answers = serve(&disk, seed, &self.plan).ok()?;
@@ -121,13 +123,13 @@ impl Target {
         Some(misses.collect())
     }
 
-    /// Mean square of what it misses.
+    /// The mean square of a candidate's weighted deviations.
     pub(crate) fn distance(&self, candidate: &Description) -> f64 {
         self.misses(candidate).map_or(IMPOSSIBLE, |misses| square(&misses))
     }
 }
 
-/// The roots of shares of a whole.
+/// The square roots of the weights' shares of their sum.
 fn roots(mut weights: Vec<f64>) -> Vec<f64> {
     let all: f64 = weights.iter().sum();
     for weight in &mut weights {
@@ -141,7 +143,7 @@ pub(crate) fn square(misses: &[f64]) -> f64 {
     misses.iter().map(|miss| miss * miss).sum()
 }
 
-/// The mean logarithm of each part of the answers; of no answers nothing.
+/// The mean logarithm of each part of the answers; empty if there are no answers.
 fn means(times: &Times) -> Vec<f64> {
     if times.is_empty() {
         return Vec::new();

@@ -22,7 +22,7 @@ pub(crate) struct Assignment {
     pub(crate) claims: Vec<InheritedClaim>,
     /// Whether it mounts, and so needs a mount namespace of its own.
     pub(crate) mounts: bool,
-    /// A directory to be worked in by a mount of this process alone.
+    /// A directory to work in, through a mount that only this process has.
     pub(crate) held: Option<HeldTarget>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct InheritedClaim {
     pub(crate) state: ClaimState,
 }
 
-/// Entry of the trial's process. Nobody calls it by hand.
+/// Main function of the trial's process. Not meant to be started by hand.
 pub fn child_main() -> ExitCode {
     let read = protocol::read_order(&mut BufReader::new(std::io::stdin()));
     let assignment: Assignment = match read {
@@ -51,8 +51,8 @@ pub fn child_main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // Losing the parent between its fork and our prctl would leave a trial without anyone
-    // to stop it; a closed pipe tells.
+    // If the parent died between its fork and our prctl, nobody could stop this trial. A closed
+    // pipe shows that the parent is gone.
     let mut stdout = std::io::stdout();
     let mut tell = |event: Event| {
         if protocol::write_event(&mut stdout, &event).is_err() {
@@ -95,9 +95,9 @@ fn prepare(assignment: &Assignment) -> Result<Box<dyn Guard>, String> {
     Ok(Box::new(ClaimGuard(Mutex::new(claims))))
 }
 
-/// Mounts made from now on are seen by this process and its children alone, and are gone
-/// when the last of them is. A held directory is mounted as one of them, so that no renaming
-/// on the way to it matters.
+/// Enters a private mount namespace: mounts made from now on are visible only to this process and
+/// its children, and disappear with the last of them. A held directory is mounted in it, so that
+/// renames on the way to it do not matter.
 fn private_mounts(held: Option<&HeldTarget>) -> rustix::io::Result<()> {
     use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
     let tree = match held {
@@ -108,7 +108,7 @@ fn private_mounts(held: Option<&HeldTarget>) -> rustix::io::Result<()> {
             let flags = OpenTreeFlags::OPEN_TREE_CLONE
                 | OpenTreeFlags::OPEN_TREE_CLOEXEC
                 | OpenTreeFlags::AT_EMPTY_PATH;
-            // Before the namespace changes: the descriptor is of the old one.
+            // Before the namespace changes, since the descriptor belongs to the old one.
             Some((open_tree(directory, c"", flags)?, &held.mount_point))
         }
     };
@@ -125,7 +125,7 @@ fn private_mounts(held: Option<&HeldTarget>) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Asks every claim again before a command that overwrites a device.
+/// Rechecks every claim before a command that overwrites a device.
 struct ClaimGuard(Mutex<Vec<Claim>>);
 
 impl Guard for ClaimGuard {

@@ -21,7 +21,7 @@ use crate::{Stop, Stopped, Testbed, facts, memory};
 /// The largest disk made for an external journal.
 const JOURNAL_DISK_MAX: Bytes = Bytes::from_gib(1);
 
-/// A device still in use this long after its trial is not free for the next.
+/// How long to wait after a trial until its devices are no longer in use.
 const LETTING_GO_MAX: Duration = Duration::from_secs(60);
 
 /// Block devices or loop files of this machine.
@@ -32,10 +32,10 @@ pub struct DeviceTestbed {
     loop_directory: PathBuf,
     inputs: InputFiles,
     tool_path: Vec<PathBuf>,
-    /// Claims and loop files live from the first use to the end of the run, so that every
+    /// Claims and loop files are kept from the first use to the end of the run, so that every
     /// contender gets the very same blocks.
     held: Mutex<Held>,
-    /// Once a run, not once a trial: it takes a second.
+    /// Memory is touched once a run instead of once a trial, since it takes a second.
     memory_touched: Once,
 }
 
@@ -45,7 +45,7 @@ struct Held {
     loops: Vec<OwnedLoopFile>,
 }
 
-/// Why hardware RAID is no layout here.
+/// Why hardware RAID is not a layout on this testbed.
 const NO_CONTROLLER: &str =
     "fstrial does not configure RAID controllers: set the array up yourself; it is one device";
 
@@ -79,7 +79,7 @@ impl DeviceTestbed {
         self.devices.is_empty()
     }
 
-    /// Why this trial cannot run here, if so. Looks only.
+    /// Why this trial cannot run here, if it cannot. Changes nothing.
     fn objection(&self, spec: &TrialSpec) -> Option<Refusal> {
         if let Some(refusal) = facts::only_in_guest(spec) {
             return Some(refusal);
@@ -95,7 +95,7 @@ impl DeviceTestbed {
             return Some(refusal);
         }
         if spec.contender.filesystem == "zfs" {
-            // The kernel would go on holding the devices after a trial that was killed.
+            // After a killed trial, the kernel would keep holding the devices.
             let rule = "a pool outlives the process that made it";
             return Some(Refusal::new(name, rule).with_next(
                 "run it in the lab: --testbed lab; or use zfs-fuse, a rough substitute",
@@ -144,7 +144,8 @@ impl DeviceTestbed {
         })
     }
 
-    /// Why the layout cannot be had here, if so: a controller, a kernel without it, a tool.
+    /// Why the layout is not possible here, if it is not: it has a RAID controller, the kernel does
+    /// not support it, or a tool is missing.
     fn layout_objection(&self, spec: &TrialSpec) -> Option<Refusal> {
         let contender = &spec.contender;
         let what = format!("{}: layout={}", contender.name, contender.layout);
@@ -179,7 +180,7 @@ impl DeviceTestbed {
         Ok(())
     }
 
-    /// Loop files for the trial's layout, made at the first need, filled again after that.
+    /// Provides loop files for the trial's layout: made at first use, and reallocated later.
     fn ready_loops(&self, spec: &TrialSpec) -> Result<(), String> {
         let mut held = self.held();
         let size = spec.size.unwrap_or(Bytes::from_gib(1));
@@ -225,8 +226,8 @@ impl DeviceTestbed {
         let count = roles(spec).len();
         let needs_device = stack::filesystems::find(&spec.contender.filesystem)
             .is_some_and(|filesystem| filesystem.describe().needs_device);
-        // A fixed place: each trial mounts in a namespace of its own, so that trials of
-        // several fstrial processes do not meet here.
+        // A fixed place: each trial mounts in its own namespace, so trials of several fstrial
+        // processes do not disturb each other.
         let mount_point = self.ledger.mount_point().map_err(|error| error.to_string())?;
         if !needs_device {
             let job = self.job(spec, Vec::new(), mount_point);
@@ -263,8 +264,8 @@ impl DeviceTestbed {
         Ok((Assignment { job, claims, mounts: true, held: None }, inherited))
     }
 
-    /// Takes note of how the queues of the trial's disks are set, if it is to change them: what
-    /// is returned puts that back.
+    /// Records the queue settings of the trial's disks if the trial changes them. Dropping the
+    /// returned values restores the settings.
     fn note_queues(&self, spec: &TrialSpec, disks: usize) -> Result<Vec<OwnedQueue>, String> {
         let changes = stack::filesystems::find(&spec.contender.filesystem)
             .and_then(|filesystem| Queue::of(filesystem, &spec.contender).ok())
@@ -276,9 +277,9 @@ impl DeviceTestbed {
             .collect()
     }
 
-    /// After a trial that was killed or failed: stops the array or mapping that it may have
-    /// left, by its own name, and has the kernel forget the members of its filesystem.
-    /// Nothing on a disk is changed; what is not there is no failure.
+    /// Cleans up after a trial that was killed or failed: stops the array or mapping that it may
+    /// have left, by its name, and makes the kernel forget the members of its filesystem. Nothing
+    /// on a disk is changed, and it is not an error if there is nothing to stop.
     fn take_apart(&self, spec: &TrialSpec, devices: &[PathBuf]) {
         let Ok(plan) = trial::layout_plan(spec, devices) else { return };
         let tools = ToolPath::of(self.tool_path.iter().cloned());
@@ -296,14 +297,14 @@ impl DeviceTestbed {
         }
     }
 
-    /// After a trial: waits until the kernel has let go of the devices (a killed trial's
-    /// mounts go with its namespace, a moment later) and takes note of what is on them now.
+    /// After a trial: waits until the kernel has released the devices (a killed trial's mounts
+    /// disappear with its namespace, a moment later) and records their present contents.
     fn release(&self) -> Result<(), String> {
         for claim in &mut self.held().claims {
             let mut released = Ok(());
             facts::wait_for(LETTING_GO_MAX, || {
                 if let Err(lost) = claim.note_ours() {
-                    // Gone, another one, or unreadable: no wait brings it back.
+                    // The device is gone, another one, or unreadable: waiting does not help.
                     released = Err(lost);
                     return true;
                 }

@@ -1,4 +1,5 @@
-//! Testbed `dir`: directories as they are. No root, no mkfs; one contender a directory.
+//! Testbed `dir`: existing directories. It needs no root and runs no mkfs; each directory is one
+//! contender.
 
 use std::path::{Path, PathBuf};
 
@@ -22,15 +23,15 @@ pub struct DirectoryTestbed {
     drop_caches: bool,
     inputs: InputFiles,
     tool_path: Vec<PathBuf>,
-    /// Room the largest trial needs.
+    /// Disk space that the largest trial needs.
     room: Bytes,
 }
 
-/// The contenders that directories make: named after the filesystem they lie on, or after
-/// their paths where two lie on the same kind.
+/// The contenders for these directories, named after their filesystems, or after their paths if two
+/// have the same kind of filesystem.
 ///
 /// # Errors
-/// When a path is not a directory that can be written.
+/// When a path is not a writable directory.
 pub fn directory_contenders(directories: &[PathBuf]) -> Result<Vec<Contender>, Refusal> {
     let kinds = directories
         .iter()
@@ -58,8 +59,8 @@ pub fn directory_contenders(directories: &[PathBuf]) -> Result<Vec<Contender>, R
 }
 
 impl DirectoryTestbed {
-    /// `names` are the contenders that the directories stand for, where they are not named
-    /// after their filesystems. `room` is what the largest trial writes.
+    /// `names` are the names of the directories' contenders, if they are not named after their
+    /// filesystems. `room` is what the largest trial writes.
     pub fn new(
         ledger: Ledger,
         directories: &[PathBuf],

@@ -9,7 +9,7 @@ use stack::{Contender, Refusal};
 use store::Environment;
 use trial::TrialSpec;
 
-/// Kernel, processor, memory, distribution, virtualisation and what else runs.
+/// Kernel, processor, memory, distribution, virtualisation and the load by other programs.
 pub fn machine_facts() -> Environment {
     let uname = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
@@ -83,8 +83,8 @@ pub(crate) fn kernel_has_module(module: &str) -> bool {
     loaded || listed("modules.dep") || listed("modules.builtin")
 }
 
-/// Why this kernel cannot give a contender's disks the scheduler it asks for, if so: no disk
-/// offers it and there is no module of it. Whether a disk takes it is seen when it is set.
+/// The refusal of a contender whose I/O scheduler this kernel does not have: no disk offers it and
+/// there is no module for it. Whether a disk accepts it shows only when it is set.
 pub(crate) fn no_such_scheduler(contender: &Contender) -> Option<Refusal> {
     let filesystem = stack::filesystems::find(&contender.filesystem)?;
     let wanted = Queue::of(filesystem, contender).ok()?.scheduler?;
@@ -114,7 +114,7 @@ pub(crate) fn filesystem_of(path: &Path) -> Option<String> {
     mount_of(path).map(|mount| mount.filesystem.clone())
 }
 
-/// What loop files of this directory lie on.
+/// Facts about the filesystem and disk below loop files in this directory.
 pub(crate) fn backing_facts(directory: &Path) -> Vec<(String, String)> {
     let existing = directory.ancestors().find(|ancestor| ancestor.exists());
     let Some(mount) = existing.and_then(mount_of) else { return Vec::new() };
@@ -142,7 +142,7 @@ fn mount_of(path: &Path) -> Option<::device::Mount> {
         .max_by_key(|mount| mount.point.components().count())
 }
 
-/// Asks every 50 ms; false when it has not become true within `limit`.
+/// Calls `done` every 50 ms; false if it does not return true within `limit`.
 pub(crate) fn wait_for(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -157,7 +157,7 @@ pub(crate) fn wait_for(limit: Duration, mut done: impl FnMut() -> bool) -> bool 
     }
 }
 
-/// Why a trial belongs into the lab and nowhere else, if it does.
+/// Why a trial can run only in the lab, if that is so.
 pub(crate) fn only_in_guest(spec: &TrialSpec) -> Option<Refusal> {
     spec.workloads.iter().find_map(|choice| {
         let why = workload::find(&choice.name)?.only_in_guest()?;
@@ -166,7 +166,7 @@ pub(crate) fn only_in_guest(spec: &TrialSpec) -> Option<Refusal> {
     })
 }
 
-/// Why a trial cannot be done in a directory, if so.
+/// Why a trial cannot run in a directory, if it cannot.
 pub(crate) fn needs_own_filesystem(spec: &TrialSpec) -> Option<Refusal> {
     spec.workloads.iter().find_map(|choice| {
         let why = workload::find(&choice.name)?.needs_own_filesystem()?;

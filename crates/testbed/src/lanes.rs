@@ -1,8 +1,8 @@
-//! The machine's cores, shared by all fstrials of a user: a lock file for each. A lock ends
-//! with the process that holds it, however that ends.
+//! Shares the machine's cores between all fstrial processes of a user, with a lock file for each
+//! core. A lock is released when the process that holds it ends, for whatever reason.
 //!
-//! Who waits keeps its turn: nobody who came later begins before. So a trial that needs the
-//! whole machine is not kept waiting by others that each need a core of it.
+//! Waiting processes are served in order. So a trial that needs the whole machine is not kept
+//! waiting by later ones that each need only one core.
 
 use std::fs::File;
 use std::num::NonZero;
@@ -21,10 +21,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often a free core is looked for.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// What a trial takes of the machine it is started on.
+/// How much of the machine it is started on a trial needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// All of it: what runs beside it would change its figures.
+    /// All of it: anything that runs at the same time would change its figures.
     Machine,
     /// One core.
     Core,
@@ -46,7 +46,8 @@ pub struct Lane {
 }
 
 impl Lanes {
-    /// Those in `directory`, which is made if it is not there and has to be the user's own.
+    /// Opens the lock files in `directory`, which is made if it is missing and has to be the user's
+    /// own.
     ///
     /// # Errors
     /// When it cannot be made, or others may write to it.
@@ -99,8 +100,8 @@ impl Lanes {
         self.file(&format!("core-{core}"))
     }
 
-    /// A lock file, opened anew, since a lock belongs to what was opened. None where that is not
-    /// possible (a disk that is full, too many open files): then it is not waited for.
+    /// A lock file, opened again each time, since a lock belongs to the open file. None if it
+    /// cannot be opened (full disk, too many open files): then there is no wait for it.
     fn file(&self, name: &str) -> Vec<File> {
         let mut options = File::options();
         let file = options.create(true).truncate(false).write(true).open(self.directory.join(name));
@@ -114,15 +115,15 @@ fn is_taken(file: &[File]) -> bool {
         .all(|file| flock(file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK))
 }
 
-/// Takes a lock, waiting for it. A moment, such as another thread of this process takes to find
-/// its core, is not told.
+/// Takes a lock, waiting for it. A short wait, such as for another thread of this process that is
+/// finding its core, is not reported.
 fn lock(file: Vec<File>, stop: &Stop, waits: &mut dyn FnMut()) -> Result<Vec<File>, Stopped> {
     if is_taken(&file) {
         return Ok(file);
     }
     let mut told = false;
     let (send, taken) = channel();
-    // A thread of its own, since nothing interrupts one that waits for a lock.
+    // In a separate thread, since waiting for a lock cannot be interrupted.
     std::thread::spawn(move || {
         for file in &file {
             while flock(file, FlockOperation::LockExclusive) == Err(Errno::INTR) {}

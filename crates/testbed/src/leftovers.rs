@@ -1,5 +1,5 @@
-//! The ledger of what this user's fstrial processes have made, and cleaning up after those
-//! that are gone.
+//! Opens the ledger of what this user's fstrial processes have made, and cleans up after those that
+//! have ended.
 
 use std::path::PathBuf;
 
@@ -20,8 +20,7 @@ pub fn open_ledger() -> Result<Ledger, Refusal> {
     })
 }
 
-/// Cleans up after interrupted runs. Another user's, and those of processes that live, are
-/// left alone.
+/// Cleans up after interrupted runs. Runs of other users and of running processes are left alone.
 ///
 /// # Errors
 /// When the ledger cannot be read.

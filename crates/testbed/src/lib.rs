@@ -42,7 +42,7 @@ pub trait Testbed: Sync {
     /// figures: 1 on real machines.
     fn lanes(&self, specs: &[TrialSpec]) -> usize;
 
-    /// What each trial takes of this machine while it runs, beside other fstrials.
+    /// How much of this machine each trial needs while it runs beside other fstrial processes.
     fn share(&self) -> Share {
         Share::Machine
     }
@@ -51,11 +51,11 @@ pub trait Testbed: Sync {
     /// sizes, room. One refusal per trial index that cannot.
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, stack::Refusal)>;
 
-    /// These trials of a run, each with its place in it, are about to be run: for a testbed that
-    /// hands them on all at once.
+    /// Called before these trials of a run, each with its position in it, are run. For a testbed
+    /// that submits all of them at once.
     ///
     /// # Errors
-    /// When that cannot be done; none of them runs then.
+    /// When they cannot be submitted; none of them runs then.
     fn begin(&self, _pending: &[(u32, TrialSpec)]) -> Result<(), stack::Refusal> {
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Stop {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// The same, and none begins after `instant`; one that has begun goes on to its end.
+    /// The same flag, but no trial begins after `instant`; a trial that has begun is finished.
     pub fn beginning_until(&self, instant: Option<Instant>) -> Stop {
         Stop { begin_until: instant, ..self.clone() }
     }

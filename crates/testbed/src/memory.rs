@@ -1,14 +1,14 @@
-//! This machine's memory, made ready for a run.
+//! Prepares this machine's memory for a run.
 
 use rustix::process::{Resource, getrlimit};
 
 /// Most memory touched before a run.
 const TOUCH_BYTES_MAX: u64 = 512 << 20;
 
-/// Touches memory and gives it back, so that the pages a workload's cache will use are
-/// really there. A virtual machine hands idle pages to its host, and getting one back costs
-/// more than ten times what writing a page of a file does. Where this process may have only so
-/// much memory, it does nothing.
+/// Touches memory and frees it again, so that the pages that a workload's cache will use are
+/// really there. A virtual machine gives idle pages to its host, and getting one back costs more
+/// than ten times as much as writing a page of a file. Does nothing if this process has a memory
+/// limit.
 pub(crate) fn touch() {
     if getrlimit(Resource::As).current.is_some() {
         return;

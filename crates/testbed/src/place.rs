@@ -9,20 +9,20 @@ use rustix::process::geteuid;
 
 use crate::child::HeldTarget;
 
-/// An empty directory on the filesystem under test. The directory around it is in the
-/// ledger and goes with everything in it when this is dropped, or at the next start.
+/// An empty directory on the filesystem under test. The directory above it is in the ledger, and is
+/// removed with everything in it when this is dropped, or at fstrial's next start.
 pub(crate) struct Place {
     _owned: OwnedDirectory,
     target: Directory,
-    /// Where the trial works: apart from the marker that shows whose the directory is.
+    /// Where the trial works: separate from the marker file of the directory above.
     pub(crate) path: PathBuf,
-    /// Whether the trial's process reaches it by a mount of its own at `path`.
+    /// Whether the trial's process reaches it through its own mount at `path`.
     mounted: bool,
 }
 
 impl Place {
-    /// Makes it in `parent`. Root in a directory that others can change works through a mount
-    /// that only the trial's process has: a path could lead elsewhere at any moment.
+    /// Makes it in `parent`. If root works in a directory that others can change, the trial uses a
+    /// mount that only its own process has, since a path could lead elsewhere at any moment.
     pub(crate) fn make(ledger: &Ledger, parent: &Path) -> Result<Place, String> {
         let in_reach = match geteuid().is_root() {
             true => files::beyond_others(parent).err(),
@@ -45,7 +45,7 @@ impl Place {
         Ok(Place { _owned: owned, target, path, mounted: in_reach.is_some() })
     }
 
-    /// What the trial's process is to mount, if it is to.
+    /// What the trial's process has to mount, if anything.
     pub(crate) fn held(&self) -> Option<HeldTarget> {
         let directory = self.target.as_fd().as_raw_fd();
         self.mounted.then(|| HeldTarget { directory, mount_point: self.path.clone() })

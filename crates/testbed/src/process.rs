@@ -1,8 +1,8 @@
 //! A trial in a process of its own.
 //!
-//! The process has a process group of its own, dies with its parent, and is killed whole
-//! when its time is up. An assignment goes in on standard input, events come out on standard
-//! output; what it says on standard error is kept for the case that it dies.
+//! The process has its own process group, dies with its parent, and is killed with its whole group
+//! when its time is up. It reads its assignment from standard input and writes events to standard
+//! output. Its standard error is kept in case it dies.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::RawFd;
@@ -32,8 +32,8 @@ struct ProcessError(#[from] std::io::Error);
 /// How often the parent looks at the clock and at the stop flag.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Starts this binary as a child, hands it `assignment`, passes its events on and sees to
-/// it that `sink` gets exactly one [`Event::Ended`].
+/// Starts this binary as a child, hands it `assignment`, passes its events on, and ensures that
+/// `sink` gets exactly one [`Event::Ended`].
 ///
 /// # Errors
 /// When `stop` was asked for; the child is dead then.
@@ -56,7 +56,7 @@ pub(crate) fn run_child<A: Serialize>(
 
 fn start<A: Serialize>(assignment: &A, inherited: &[Inherited]) -> Result<Child, ProcessError> {
     let descriptors: Vec<RawFd> = inherited.iter().map(|inherited| inherited.0).collect();
-    // The path of the running binary, also when it was replaced on disk by an upgrade.
+    // The running binary, even if an upgrade has replaced it on disk.
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("fstrial")
@@ -171,7 +171,7 @@ impl Watched {
                 format!("the trial's process ended at {}: {how}: {said}", self.step)
             };
             match signal {
-                // No trial does this to itself: a user did, or the kernel, short of memory.
+                // A trial never does this to itself: a user did, or a kernel short of memory.
                 Some(libc::SIGKILL | libc::SIGTERM) => Outcome::Lost { reason },
                 _ => Outcome::GuestDied { reason, kernel_log: String::new() },
             }

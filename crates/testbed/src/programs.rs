@@ -1,4 +1,4 @@
-//! Programs that workloads run: found before anything is made.
+//! Programs that workloads run: looked up before anything is made.
 
 use std::path::PathBuf;
 

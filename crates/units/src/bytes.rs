@@ -83,7 +83,7 @@ impl Sum for Bytes {
     }
 }
 
-/// Exact multiples stay exact (`256 MiB`), the rest shows three significant digits
+/// Exact multiples are shown exactly (`256 MiB`), others with three significant digits
 /// (`1.43 GiB`).
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,8 +23,7 @@ const NOTATION: Notation = Notation {
     ],
 };
 
-/// Nanoseconds. Holds 584 years; arithmetic saturates, since a clock that overflows has
-/// nothing better to say than "very long".
+/// Nanoseconds. Holds 584 years; arithmetic saturates, so that an overflow still means "very long".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Nanos(pub u64);
 

@@ -1,11 +1,11 @@
-//! Throughput: things or bytes per second.
+//! Throughput: operations or bytes per second.
 
 use std::fmt;
 
 use crate::{Bytes, Nanos, significant};
 
-/// How much happened in how long. Kept as the two measured numbers, so that a rate over no
-/// time is a missing figure and not infinity.
+/// An amount and the time it took. The two measured numbers are kept, so that a rate over zero time
+/// is a missing figure instead of infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
     /// Operations, files or requests.
