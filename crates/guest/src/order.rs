@@ -108,7 +108,7 @@ pub struct DiskOrder {
     pub capacity: Bytes,
     /// Seed of what is random in the drive: the position of the platter.
     pub seed: u64,
-    /// What the kernel is told of the device and how it treats it.
+    /// How the kernel sees and treats the device.
     pub queue: QueueOrder,
 }
 

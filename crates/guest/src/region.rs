@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// First word of a region: tells a guest of this version from anything else.
+/// First word of a region: distinguishes a region of this version from anything else.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"fstrial1");
 /// Where the order begins.
 pub const ORDER_AT: u64 = 4 << 10;
@@ -228,7 +228,8 @@ impl Words {
         self.word(word).load(Ordering::Acquire)
     }
 
-    /// Writes one; what was written before it is seen by whoever sees it.
+    /// Writes one, with release ordering: a reader that sees it also sees everything written
+    /// before it.
     pub fn set(&self, word: Word, value: u64) {
         self.word(word).store(value, Ordering::Release);
     }

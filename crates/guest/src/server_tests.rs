@@ -78,7 +78,7 @@ impl FrontEnd for FakeKernel {
         self.0.borrow().now
     }
     fn exclude_since(&self, began: Nanos) {
-        // Its clock stands still but for its waits.
+        // Its clock moves only during its waits.
         assert_eq!(began, self.now());
     }
     fn spent(&self) -> Nanos {

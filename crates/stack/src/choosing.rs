@@ -191,7 +191,7 @@ impl Contender {
     }
 }
 
-/// Splits at `separator` where no backslash stands before it; the parts keep their escapes.
+/// Splits at each `separator` that is not preceded by a backslash; the parts keep their escapes.
 fn split_unescaped(text: &str, separator: char) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut escaped = false;

@@ -1,9 +1,9 @@
-//! What a workload stands on: filesystems and layouts, as data. It touches no device; the
-//! guard that keeps every other device on the machine safe is the crate `device`.
+//! The filesystems and layouts below a workload, as data. It touches no device; the guard that
+//! keeps every other device on the machine safe is the crate `device`.
 //!
 //! A filesystem driver or a layout *returns* what is to be done ([`Command`]s, mount
-//! options, what to wait for); it never does it. So a driver is tested without privileges,
-//! and the same plan is executed on this machine or inside a guest.
+//! options, what to wait for); it never does it. So a driver can be tested without privileges, and
+//! the same plan can be executed on this machine or inside a guest.
 
 mod choosing;
 mod command;

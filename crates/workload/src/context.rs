@@ -255,7 +255,7 @@ impl<'h> Context<'h> {
         self.finish(begun, result, ended, annotate)
     }
 
-    /// Begins a phase: checks the target, tells the host, reads what is counted.
+    /// Begins a phase: checks the target, notifies the host, reads the counters.
     ///
     /// # Errors
     /// When the target is not the filesystem under test.

@@ -118,7 +118,7 @@ impl Value for Words<'static> {
     }
 }
 
-/// Kinds whose value is the text as it stands.
+/// Kinds whose value is the text itself.
 macro_rules! read_as_text {
     ($($kind:ty),+) => {$(
         impl Value for $kind {

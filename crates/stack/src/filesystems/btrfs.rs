@@ -48,8 +48,8 @@ static DESCRIPTION: Description = Description {
     needs_device: true,
 };
 
-/// The least mkfs.btrfs takes, as it says itself (btrfs-progs 6.2), whatever the node size:
-/// with two copies of metadata, with one, and for each of several devices.
+/// The smallest device that mkfs.btrfs accepts, as it reports (btrfs-progs 6.2), for every node
+/// size: with two copies of metadata, with one, and for each of several devices.
 const DEVICE_MIN: Bytes = Bytes::from_mib(109);
 const DEVICE_MIN_ONE_COPY: Bytes = Bytes::from_mib(45);
 const MEMBER_MIN: Bytes = Bytes::from_mib(125);

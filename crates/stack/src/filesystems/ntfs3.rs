@@ -85,7 +85,7 @@ impl Filesystem for Ntfs3 {
             },
             settle: Vec::new(),
             check: vec![Command::new("ntfsfix", ["-n", device])],
-            // It refuses a mounted volume unless told that reading is all it does.
+            // It refuses a mounted volume unless told to read only.
             inspect: vec![Command::new("ntfsinfo", ["-f", "-m", device])],
             attachment: None,
             served_by: "ntfs3.ko".to_owned(),

@@ -46,7 +46,7 @@ static DESCRIPTION: Description = Description {
     needs_device: true,
 };
 
-/// Blocks of a journal, its header included, unless told otherwise.
+/// Default number of blocks of a journal, its header included.
 const JOURNAL_BLOCKS: u64 = 8193;
 
 struct Geometry {

@@ -71,11 +71,8 @@ fn properties(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
     });
     match (options.switch(&SYNC), options.text(&FSYNC)) {
         (Some(true), Some("ignored")) => {
-            return Err(options.refuse(
-                &FSYNC,
-                "it contradicts sync=on, which makes every write \
-                                               synchronous",
-            ));
+            return Err(options
+                .refuse(&FSYNC, "it contradicts sync=on, which makes every write synchronous"));
         }
         (Some(true), _) => properties.push("sync=always".to_owned()),
         (_, Some("ignored")) => properties.push("sync=disabled".to_owned()),
@@ -191,8 +188,8 @@ impl Filesystem for Zfs {
             attachment: Some(Attachment {
                 detach: zpool(&["export"]),
                 attach: Command::new("zpool", import),
-                // Exporting and importing checks every label of every disk anew: with six of them
-                // five seconds of the host's processor in the lab, each time.
+                // Exporting and importing checks every label of every disk again: with six disks
+                // that takes five seconds of the host's processor in the lab, each time.
                 empty: Some(Command::new("zinject", ["-a"])),
                 remove: zpool(&["destroy", "-f"]),
                 commit: zpool(&["sync"]),

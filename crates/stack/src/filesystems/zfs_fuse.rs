@@ -133,7 +133,7 @@ impl Filesystem for ZfsFuse {
             }),
             check: vec![
                 zpool(&["scrub"]),
-                // Scrubbing goes on after the command.
+                // Scrubbing continues after the command has returned.
                 zpool(&["status"]).printing("scrub completed").awaited(),
                 zpool(&["status"]).printing("with 0 errors"),
                 zpool(&["status", "-x"]).printing("is healthy"),

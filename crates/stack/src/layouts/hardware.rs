@@ -2,9 +2,9 @@
 //!
 //! The controllers are models, so these layouts exist in the lab only. On a real machine the
 //! controller is the user's, and its array is one device like any other: `layout=single`.
-//! The disks' own caches are off, as controllers with a battery set them. No controller of
-//! the models tells the kernel its stripes, as the real ones did not: a contender says them
-//! with `stripe_unit` and `stripe_width` where it wants mkfs to know.
+//! The disks' own caches are off, as controllers with a battery set them. The modelled controllers
+//! do not report their stripes to the kernel, as the real ones did not. If mkfs is to know the
+//! stripes, the contender sets `stripe_unit` and `stripe_width`.
 
 use units::Bytes;
 
@@ -19,7 +19,7 @@ pub(super) struct Hardware {
     level: &'static str,
     disks_default: usize,
     disks_min: usize,
-    /// The rule behind the smallest number of disks.
+    /// The reason for the smallest number of disks.
     rule: &'static str,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Md {
     level: &'static str,
     disks_default: usize,
     disks_min: usize,
-    /// The rule behind the smallest number of disks.
+    /// The reason for the smallest number of disks.
     rule: &'static str,
     /// What mdadm calls the arrangement, where it has one.
     arrangement: Option<&'static str>,

@@ -1,4 +1,5 @@
-//! Whether damage is noticed: something is altered on the disk behind the filesystem's back.
+//! Whether damage is detected: something is altered on the disk without the filesystem's
+//! knowledge.
 
 use std::fs::{self, File};
 use std::io;

@@ -29,7 +29,7 @@ pub(crate) use self::record::tool_versions;
 use self::target::Target;
 use crate::{DeviceKind, Event, InputFiles, Job, Made, Outcome, Site, SpaceUse, Step, TrialSpec};
 
-/// Asked immediately before and told after each command that overwrites a device.
+/// Asked immediately before, and notified after, each command that overwrites a device.
 pub trait Guard {
     /// Whether the trial's devices are still what was claimed.
     ///
@@ -72,7 +72,7 @@ impl Guard for Unguarded<'_> {
     }
 }
 
-/// Executes `job` and tells `sink` what happens; the last event is [`Event::Ended`].
+/// Executes `job` and reports to `sink` what happens; the last event is [`Event::Ended`].
 ///
 /// Must run in a process of its own. With a device site that process must have a private
 /// mount namespace (or be PID 1 of a guest), so that its mounts die with it.
@@ -334,7 +334,8 @@ impl Execution<'_> {
         for command in
             plan.inspect.iter().chain(place.layout.iter().flat_map(|layout| &layout.inspect))
         {
-            // What cannot be inspected is missing from the record, and the trial goes on.
+            // If an inspection fails, its output is missing from the record and the trial
+            // continues.
             match self.programs.run(command) {
                 Ok(output) => dumps.push((command.to_string(), output)),
                 Err(error) => self.tell(Event::Note(format!("not inspected: {error}"))),
@@ -467,8 +468,8 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// After each mount: sets what begins anew with it, and waits until what mkfs and mount
-    /// left running has ended.
+    /// After each mount: sets the settings that a mount resets, and waits until background work of
+    /// mkfs and mount has ended.
     fn settle(&self, stand: &Stand<'_>) -> Result<(), Outcome> {
         use stack::filesystems::Settle;
         stand.reading.set().map_err(|error| self.failed(error))?;

@@ -15,7 +15,7 @@ pub(crate) struct Programs {
     path: Vec<PathBuf>,
 }
 
-/// Why a program did not do its work.
+/// Why a program failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProgramError {
     #[error(
@@ -60,8 +60,7 @@ impl Programs {
         }
     }
 
-    /// Starts a program that goes on beside the trial until it is killed. Its output goes to
-    /// a file.
+    /// Starts a program that runs beside the trial until it is killed. Its output goes to a file.
     pub(super) fn start(&self, command: &Command, output: File) -> Result<Child, ProgramError> {
         let failed = |source| ProgramError::Start { program: command.program.clone(), source };
         let mut process = self.prepared(command)?;
@@ -105,7 +104,7 @@ impl Programs {
     }
 }
 
-/// The end of what a program said: enough to see why, short enough for a table's footnote.
+/// The end of a program's output: enough to see why, short enough for a table's footnote.
 fn last_lines(said: &str) -> String {
     let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(4)..].join(" / ")

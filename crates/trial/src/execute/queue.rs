@@ -69,7 +69,7 @@ impl Reading {
         Reading { file, wanted: queue.read_ahead }
     }
 
-    /// After each mount: a mounted filesystem's own figure begins anew with it.
+    /// After each mount: a mounted filesystem's own setting is reset by it.
     ///
     /// # Errors
     /// When the kernel refuses the value, or sets another one.

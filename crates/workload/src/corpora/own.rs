@@ -258,7 +258,7 @@ mod tests {
         let mbox = dir.path().join("box");
         fs::write(&mbox, "From a@b Mon\nS: 1\n\nFrom here on\n\nFrom c@d Tue\nS: 2\n\n>From x\n")
             .unwrap();
-        // A line `From …` after an empty line separates, whatever it means to say.
+        // A line `From …` after an empty line separates mails, even if it is part of the text.
         assert_eq!(sizes(&built(&mbox).unwrap()), [5, 14]);
     }
 

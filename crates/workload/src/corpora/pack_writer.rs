@@ -52,7 +52,7 @@ impl PackWriter {
             .mode(0o600)
             .open(&partial)
             .map_err(CorpusError::at("create", &partial))?;
-        // The lock tells a living writer's file from a killed one's.
+        // The lock distinguishes the file of a living writer from that of a killed one.
         flock(&file, FlockOperation::LockExclusive).map_err(CorpusError::at("lock", &partial))?;
         let mut writer = PackWriter {
             path: path.to_owned(),

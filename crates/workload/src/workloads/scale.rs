@@ -52,17 +52,17 @@ macro_rules! phases {
 
 phases! {
     MKDIR_SHARED, MakeDirectory, true, "mkdir-shared", "makes directories", "one directory", "mkdir", "one mkdir";
-    DIRSTAT_SHARED, StatDirectory, true, "dirstat-shared", "asks for attributes of directories", "one directory", "stat", "one stat";
+    DIRSTAT_SHARED, StatDirectory, true, "dirstat-shared", "stats directories", "one directory", "stat", "one stat";
     RMDIR_SHARED, RemoveDirectory, true, "rmdir-shared", "removes directories", "one directory", "rmdir", "one rmdir";
     CREATE_SHARED, CreateFile, true, "create-shared", "creates files", "one directory", "create", "create, write, close";
-    STAT_SHARED, StatFile, true, "stat-shared", "asks for attributes of files", "one directory", "stat", "one stat";
+    STAT_SHARED, StatFile, true, "stat-shared", "stats files", "one directory", "stat", "one stat";
     READ_SHARED, ReadFile, true, "read-shared", "reads files", "one directory", "read", "open, reads, close";
     UNLINK_SHARED, RemoveFile, true, "unlink-shared", "removes files", "one directory", "unlink", "one unlink";
     MKDIR_OWN, MakeDirectory, false, "mkdir-own", "makes directories", "a directory for each thread", "mkdir", "one mkdir";
-    DIRSTAT_OWN, StatDirectory, false, "dirstat-own", "asks for attributes of directories", "a directory for each thread", "stat", "one stat";
+    DIRSTAT_OWN, StatDirectory, false, "dirstat-own", "stats directories", "a directory for each thread", "stat", "one stat";
     RMDIR_OWN, RemoveDirectory, false, "rmdir-own", "removes directories", "a directory for each thread", "rmdir", "one rmdir";
     CREATE_OWN, CreateFile, false, "create-own", "creates files", "a directory for each thread", "create", "create, write, close";
-    STAT_OWN, StatFile, false, "stat-own", "asks for attributes of files", "a directory for each thread", "stat", "one stat";
+    STAT_OWN, StatFile, false, "stat-own", "stats files", "a directory for each thread", "stat", "one stat";
     READ_OWN, ReadFile, false, "read-own", "reads files", "a directory for each thread", "read", "open, reads, close";
     UNLINK_OWN, RemoveFile, false, "unlink-own", "removes files", "a directory for each thread", "unlink", "one unlink";
 }

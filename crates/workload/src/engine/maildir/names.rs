@@ -38,7 +38,7 @@ pub(crate) struct Names {
 pub(crate) const EPOCH: u64 = 1_072_915_200;
 
 impl Names {
-    /// `generation` tells workloads of one sequence apart that share a seed.
+    /// `generation` distinguishes workloads of one sequence that share a seed.
     pub(crate) fn new(seed: Seed, generation: u64) -> Names {
         let mut draw: Draw = seed.stream("mail names");
         Names { key: draw.bits(), process: 1000 + draw.below(30_000) + generation }

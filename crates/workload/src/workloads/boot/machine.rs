@@ -41,7 +41,8 @@ impl Machine {
         let _ = std::fs::remove_file(&pipe);
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o622), 0)?;
         rustix::fs::chmod(&pipe, Mode::from_raw_mode(0o622))?;
-        // Read and write: the pipe never ends, whoever closes it.
+        // Opened for reading and writing, so that the pipe never reaches its end when a writer
+        // closes it.
         let events =
             File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&pipe)?;
         let own = std::env::current_exe()?;

@@ -1,5 +1,5 @@
-//! Preloading: a list of files that a boot opens, sorted by their place on the disk and read
-//! ahead while the boot goes on.
+//! Preloading: a list of files that a boot opens, sorted by their place on the disk and read ahead
+//! during the boot.
 
 use std::ffi::OsStr;
 use std::fs::File;

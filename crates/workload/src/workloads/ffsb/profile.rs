@@ -187,7 +187,7 @@ impl WrittenGroup {
 }
 
 impl Group {
-    /// The kind that a number below the sum of weights stands for.
+    /// The kind that a number below the sum of weights selects.
     #[inline]
     pub(super) fn kind(&self, mut drawn: u64) -> Kind {
         for ((kind, _), weight) in KINDS.iter().zip(self.weights) {

@@ -110,7 +110,7 @@ files.",
 
 const SEEKS_DONE: u64 = 8192;
 const SEEKERS: usize = 5;
-/// What it reads and writes at once when it is not told.
+/// Its default size of a read or write.
 const CHUNK: u64 = 8192;
 /// Bytes of the phases that go byte by byte.
 const CHARS: u64 = 3 << 20;
@@ -153,7 +153,7 @@ fn death(signal: i32) -> Option<&'static str> {
     )
 }
 
-/// What is asked of the program.
+/// The settings for the program.
 #[derive(Debug, Clone)]
 struct Asked {
     size: u64,
@@ -202,7 +202,7 @@ impl Asked {
             mib => add("-s", format!("{mib}:{}", self.chunk)),
         }
         let mut small = format!("{}:{}:{}:{}", self.files, self.max, self.min, self.directories);
-        // 2.00a dies when it is told this beside a large file; 8192 is what it takes itself.
+        // 2.00a dies when given this option together with a large file; 8192 is its own default.
         if self.chunk != CHUNK {
             small += &format!(":{}", self.chunk);
         }
@@ -257,7 +257,7 @@ impl Asked {
         signs
     }
 
-    /// Fills in what was asked for and what the program says of each phase.
+    /// Fills in the requested numbers and the figures that the program gives for each phase.
     fn read(&self, said: &Said, passed: &mut [Passed]) -> Result<(), String> {
         let line = Line::find(&said.output)?;
         for passed in passed {
@@ -317,7 +317,7 @@ impl Asked {
 /// The line of comma-separated values with which bonnie++ ends.
 struct Line<'a>(Vec<&'a str>);
 
-/// What it says of one phase.
+/// Its figures for one phase.
 #[derive(Debug, PartialEq)]
 struct Told {
     /// In the phase's unit; missing where it shows `+++++`.

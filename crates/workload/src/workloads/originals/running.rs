@@ -140,7 +140,7 @@ struct Observer<'a> {
     said: Said,
     /// The sign that comes next.
     next: usize,
-    /// Where in each stream the search for it goes on.
+    /// Where the search for it continues in each stream.
     heard: [usize; 2],
     running: Option<Running>,
     passed: Vec<Passed>,

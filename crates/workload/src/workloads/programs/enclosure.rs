@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 /// Environment variable by which processes are found if they cannot have a namespace of their own.
 pub(super) const MARK: &str = "FSTRIAL_PROGRAM";
-/// Rounds of looking for marked processes: one that forks meanwhile is found in the next.
+/// Rounds of looking for marked processes: a process forked during one round is found in the next.
 const ROUNDS: u32 = 100;
 
 /// Processes that are started while it lives end with it. As root they are in a namespace of their
@@ -29,7 +29,7 @@ struct Namespace {
 }
 
 impl Enclosure {
-    /// From now on this thread starts processes inside.
+    /// Makes one; from now on this thread starts its processes inside it.
     ///
     /// # Errors
     /// The kernel's, if it supports namespaces but could not make one.

@@ -1,4 +1,4 @@
-//! git, on a repository that it was given beforehand.
+//! git, on a repository that is made beforehand.
 
 use std::fmt::Write;
 

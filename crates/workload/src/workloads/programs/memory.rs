@@ -16,7 +16,7 @@ impl MemoryDirectory {
     /// Makes one that belongs to the given user, or else to the user of this process.
     ///
     /// # Errors
-    /// The kernel's. [`io::ErrorKind::PermissionDenied`] for whoever is not root.
+    /// The kernel's. [`io::ErrorKind::PermissionDenied`] without root.
     pub(super) fn new(owner: Option<u32>) -> io::Result<MemoryDirectory> {
         let made = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         rustix::mount::fsconfig_set_string(made.as_fd(), "mode", "0700")?;

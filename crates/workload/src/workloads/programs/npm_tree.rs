@@ -1,4 +1,4 @@
-//! npm: a tree of packages installed, looked at, installed anew, removed.
+//! npm: a tree of packages is installed, listed, installed again and removed.
 
 use std::fs;
 use std::io::Write;

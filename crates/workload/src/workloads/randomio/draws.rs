@@ -60,7 +60,7 @@ struct State {
     digest: u64,
 }
 
-/// The one sequence all threads take from, in whatever order they come.
+/// The sequence from which all threads take their I/Os, in the order in which they ask.
 pub(super) struct Shared {
     terms: Terms,
     state: Mutex<State>,
