@@ -16,9 +16,9 @@
 //! Between the recheck and the moment the destructive command opens the device, some
 //! milliseconds pass. In that window, root can mount it, swap on it or add it to an array, or a
 //! disk can be pulled out and another one can take over its name in `/dev`. `flock` binds only
-//! programs that use it. mkfs, mount and mdadm open the device exclusively, so they fail if it was put to
-//! use in that window; a writer that does not open exclusively (`dd`) is not noticed. Linux offers
-//! no way to hold a device and let another program write to it, except by passing that program an
+//! programs that use it. mkfs, mount and mdadm open the device exclusively, so they fail if it was
+//! put to use in that window; a writer that does not open exclusively (`dd`) is not noticed. Linux
+//! offers no way to hold a device and let another program write to it, except by passing it an
 //! open descriptor, which mkfs programs do not accept.
 
 use std::collections::BTreeMap;

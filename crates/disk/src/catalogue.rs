@@ -1,4 +1,4 @@
-//! The devices that are shipped: one line for each parameter file.
+//! The shipped devices: one line for each parameter file.
 
 /// A shipped device: its name and its file.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
-//! Measures a model the way one measures a drive, from outside, and sets what it finds
-//! beside what was published. Each measurement has a model of its own, as a drive has a
-//! rest between two.
+//! Measures a model from outside, as one measures a drive, and compares the results with published
+//! figures. Each measurement uses a new model, just as a drive is left to rest between two
+//! measurements.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ const SMALL: u64 = 8;
 /// Requests of a random measurement: enough for a mean within a half per cent or so.
 const RANDOM_REQUESTS: usize = 4000;
 
-/// Random writes to a controller, whose memory swallows the first ones: the last quarter is
-/// what its members can bear.
+/// Random writes to a controller. Its memory absorbs the first ones, so only the last quarter shows
+/// the rate of its members.
 const CONTROLLER_WRITES: usize = 60_000;
 
-/// What of an SSD is written before it is read: what was never written answers too fast.
+/// Sectors of an SSD that are written before they are read: never-written sectors answer too fast.
 const PREPARED_SECTORS: u64 = 4 << 21;
 
 /// One line of a check.
@@ -28,7 +28,7 @@ const PREPARED_SECTORS: u64 = 4 << 21;
 pub struct CheckRow {
     /// What was measured.
     pub figure: Figure,
-    /// What the model gave, in [`Figure::unit`]; `None` where it has no such thing.
+    /// The model's value, in [`Figure::unit`]; `None` where the figure does not apply to it.
     pub measured: Option<f64>,
     /// What was published, where anything was.
     pub published: Option<Published>,
@@ -62,7 +62,7 @@ pub struct ZoneRate {
 pub struct SeekPoint {
     /// Distance in sectors.
     pub sectors: u64,
-    /// The shortest access: the seek, when the platter happened to stand right.
+    /// The shortest access: the seek alone, when there happened to be no rotational delay.
     pub least: Nanos,
     /// The mean access.
     pub mean: Nanos,
@@ -75,7 +75,7 @@ pub struct Check {
     pub rows: Vec<CheckRow>,
     /// Sequential reading along the device.
     pub zones: Vec<ZoneRate>,
-    /// Access time by distance; empty for what has no arm.
+    /// Access time by distance; empty for a device without an arm.
     pub seeks: Vec<SeekPoint>,
 }
 
@@ -104,7 +104,7 @@ pub fn check(disk: &DiskDescription, seed: u64, options: &Options) -> Result<Che
             Figure::SyncWriteIops => Some(probe.sync_writes()?),
             Figure::DemeritMs => None,
         };
-        // Access that takes no time has no rate.
+        // If an access takes no time, there is no rate.
         let measured = measured.filter(|value| value.is_finite());
         let published = disk.published.iter().find(|published| published.figure == *figure);
         rows.push(CheckRow { figure: *figure, measured, published: published.cloned() });
@@ -112,7 +112,7 @@ pub fn check(disk: &DiskDescription, seed: u64, options: &Options) -> Result<Che
     Ok(Check { rows, zones, seeks: probe.seeks()? })
 }
 
-/// The value below which this part of the values lies, which are in order.
+/// The quantile `part` of ascending values.
 fn quantile(values: &[f64], part: f64) -> Option<f64> {
     values.get((values.len() as f64 * part) as usize).copied()
 }
@@ -164,7 +164,7 @@ impl Probe<'_> {
         Ok((model, sectors))
     }
 
-    /// Starts a replay behind whatever preparing the model took.
+    /// Starts a replay after the time that preparing the model took.
     fn start<'m>(&self, model: &'m mut dyn Model) -> Replay<'m> {
         let mut replay = Replay::new(model);
         replay.idle(Nanos::from_secs(3600));
@@ -187,7 +187,7 @@ impl Probe<'_> {
         })
     }
 
-    /// What random reads take, one at a time, in milliseconds and ascending.
+    /// The times of random reads, one at a time, in milliseconds and ascending.
     fn random_reads_ms(&self, sectors: u64) -> Result<Vec<f64>, Stalled> {
         let (mut model, span) = self.model()?;
         let mut taken = Vec::with_capacity(RANDOM_REQUESTS);
@@ -214,7 +214,7 @@ impl Probe<'_> {
         Ok((ends.len() - from) as f64 / time.as_secs_f64())
     }
 
-    /// Sequential reading: one request at a time from an arm, eight from what has none.
+    /// Sequential reading: one request at a time from a device with an arm, eight from others.
     fn zones(&self) -> Result<Vec<ZoneRate>, Stalled> {
         let (mut model, span) = self.model()?;
         let zones = self.disk.zones();
@@ -279,7 +279,7 @@ impl Probe<'_> {
         Ok(tally.mean_ms())
     }
 
-    /// A log: 4 KiB after 4 KiB, each followed by a flush.
+    /// Writes as to a log: 4 KiB after 4 KiB, each followed by a flush.
     fn sync_writes(&self) -> Result<f64, Stalled> {
         let mut model = self.disk.build(self.seed, self.options);
         let mut tally = Tally::default();
@@ -307,7 +307,7 @@ impl Probe<'_> {
             for _ in 0..256 {
                 let from = draw.below(span - distance - 1024);
                 replay.one(Asked::read(from, 1))?;
-                // A little farther each time, so that the platter stands elsewhere.
+                // A little farther each time, so that the rotational position varies.
                 let took =
                     replay.one(Asked::read(from + distance + draw.below(1024), 1))?.latency();
                 least = least.min(took);

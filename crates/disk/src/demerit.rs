@@ -1,5 +1,5 @@
-//! How far a model's response times lie from a measured drive's: the demerit figure of
-//! Ruemmler and Wilkes ("An introduction to disk drive modeling", IEEE Computer, 1994).
+//! How far a model's response times are from a measured drive's: the demerit figure of Ruemmler and
+//! Wilkes ("An introduction to disk drive modeling", IEEE Computer, 1994).
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use units::{Lba, Nanos};
 use crate::replay::{Asked, Replay, Stalled};
 use crate::{Model, Operation};
 
-/// One request of a validation trace: what was asked, what the real drive took, and how
-/// long after its end the next came.
+/// One request of a validation trace: the request, how long the real drive took, and how long after
+/// its end the next request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
-    /// What was asked.
+    /// The request.
     pub asked: Asked,
-    /// What the real drive took.
+    /// How long the real drive took.
     pub took: Nanos,
     /// From its end to the next request.
     pub gap: Nanos,
@@ -88,7 +88,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// The demerit in parts of the measured mean.
+    /// The demerit as a fraction of the measured mean.
     pub fn relative(&self) -> f64 {
         self.demerit_ms / self.measured_mean_ms
     }

@@ -1,5 +1,5 @@
-//! A device as data: a TOML file with its parameters, where each came from, and what was
-//! published about the real thing. Reads and checks such files and builds models from them.
+//! A device as data: a TOML file with its parameters, the origin of each, and published figures of
+//! the real device. Reads and checks such files and builds models from them.
 
 mod parsing;
 
@@ -21,17 +21,17 @@ use crate::options::Options;
 use crate::published::Published;
 use parsing::As;
 
-/// Which figures of a device its parameters were made to agree with.
+/// Where a device's parameters come from, and so which figures they agree with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
-    /// Taken from data sheets and manuals; a real one may well be slower.
+    /// Taken from data sheets and manuals; a real device may well be slower.
     Spec,
-    /// Adjusted until the model agreed with measurements of a real one.
+    /// Adjusted until the model agreed with measurements of a real device.
     Fitted,
-    /// Measured on a real one, parameter by parameter.
+    /// Measured on a real device, parameter by parameter.
     Measured,
-    /// Made up: nothing real is meant.
+    /// Made up: it describes no real device.
     Synthetic,
 }
 
@@ -47,7 +47,7 @@ impl std::fmt::Display for Variant {
     }
 }
 
-/// What a device is.
+/// The kind of a device, with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Device {
     /// A mechanical drive.
@@ -65,11 +65,11 @@ pub enum Device {
 /// A device: its name, its parameters, and what was published about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskDescription {
-    /// The name by which it is asked for.
+    /// The name by which it is selected.
     pub name: String,
     /// What it is, for people.
     pub title: String,
-    /// What its parameters agree with.
+    /// Where its parameters come from.
     pub variant: Variant,
     /// When it was sold, where that matters.
     pub year: Option<u32>,
@@ -77,7 +77,7 @@ pub struct DiskDescription {
     pub device: Device,
     /// Where each parameter comes from.
     pub provenance: Vec<Provenance>,
-    /// Figures of the real one, to hold the model against.
+    /// Published figures of the real device, for comparison with the model.
     pub published: Vec<Published>,
 }
 
@@ -92,7 +92,7 @@ pub struct Provenance {
     pub assumed: bool,
 }
 
-/// Why a device cannot be had.
+/// Why a device description cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
     /// The file cannot be read.
@@ -163,7 +163,7 @@ impl DiskDescription {
         parsing::parse(file, text, As::Itself)
     }
 
-    /// Reads a controller's text and puts other disks behind it than it names.
+    /// Reads a controller's text, and replaces the disks behind it by those of `array`.
     ///
     /// # Errors
     /// As [`DiskDescription::load`], when it describes no controller, or when it cannot have
@@ -176,8 +176,8 @@ impl DiskDescription {
         parsing::parse(file, text, As::Array(Box::new(array)))
     }
 
-    /// Builds the model. `seed` decides where the platter stands at time zero and whatever
-    /// else is left to chance.
+    /// Builds the model. `seed` decides the platter's position at time zero and everything else
+    /// that is random.
     pub fn build(&self, seed: u64, options: &Options) -> Box<dyn Model> {
         let model = self.build_at_speed(seed, options);
         match options.slower {
@@ -199,7 +199,7 @@ impl DiskDescription {
                     read_ahead: options.read_ahead,
                     ..Options::default()
                 };
-                // Every member's platter stands somewhere else.
+                // Every member's platter has another position.
                 let mut draw = Draw::new(seed, "members");
                 let members = (0..controller.members)
                     .map(|_| member.build(draw.bits(), &member_options))
@@ -211,7 +211,8 @@ impl DiskDescription {
         }
     }
 
-    /// What is offered when this much of each member is used; the same for what has none.
+    /// The size of an array if this much of each member is used; for a device without members, the
+    /// same size.
     pub fn offered(&self, of_each: Bytes) -> Bytes {
         match &self.device {
             Device::Controller(controller, _) => {
@@ -221,7 +222,7 @@ impl DiskDescription {
         }
     }
 
-    /// First sector and sectors per track of each zone; nothing for what has no zones.
+    /// First sector and sectors per track of each zone; empty for a device without zones.
     pub fn zones(&self) -> Vec<(u64, u32)> {
         match &self.device {
             Device::Drive(drive) => Drive::new(drive, 0, &Options::default()).zone_starts(),
@@ -229,7 +230,7 @@ impl DiskDescription {
         }
     }
 
-    /// One revolution, for what revolves.
+    /// The time of one revolution, for a mechanical drive.
     pub fn revolution(&self) -> Option<Nanos> {
         match &self.device {
             Device::Drive(drive) => Some(Nanos(60_000_000_000 / u64::from(drive.rpm))),
@@ -245,9 +246,9 @@ pub struct ArrayOf {
     pub level: Level,
     /// How many.
     pub members: u32,
-    /// What lies on one before the next is used; as the controller has it where `None`.
+    /// How much goes to one disk before the next is used; where `None`, the controller's own value.
     pub stripe_unit: Option<Bytes>,
-    /// The controller's memory for writes, one stripe at least; its own where `None`.
+    /// The controller's memory for writes, at least one stripe; where `None`, its own value.
     pub write_memory: Option<Bytes>,
     /// What each of them is.
     pub member: DiskDescription,

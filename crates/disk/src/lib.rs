@@ -1,15 +1,15 @@
 //! Simulated drives, SSDs and RAID controllers.
 //!
-//! A model is *told* the time and does nothing by itself: no clock, no I/O, no threads, no
-//! data. [`Model::submit`] hands it a request, [`Model::next_event`] says when something
-//! will happen, [`Model::advance`] moves its time and yields what completed. So it is
-//! tested in microseconds, driven by the guest's block device server, by a trace on the
-//! host, or by a crash explorer.
+//! The caller tells a model what time it is; a model does nothing by itself. It has no clock, no
+//! I/O, no threads and no data. [`Model::submit`] hands it a request, [`Model::next_event`] says
+//! when something will happen, and [`Model::advance`] moves its time and returns what completed. So
+//! it can be tested in microseconds, and driven by the guest's block device server, by a trace on
+//! the host, or by a crash explorer.
 //!
-//! A device is a file: [`DISKS`] lists the shipped ones, [`DiskDescription::load`] reads a
-//! user's own, [`DiskDescription::build`] makes a [`Model`] of it. [`PageStore`] holds what a
-//! simulated disk holds, [`RequestLog`] what was asked of it; [`check`] measures a model as
-//! one measures a drive, [`agreement`] holds it against a trace of a real one.
+//! A device is described by a file: [`DISKS`] lists the shipped ones, [`DiskDescription::load`]
+//! reads a user's own, [`DiskDescription::build`] makes a [`Model`] of it. [`PageStore`] holds the
+//! contents of a simulated disk, [`RequestLog`] its requests. [`check`] measures a model as one
+//! measures a drive; [`agreement`] compares it with a trace of a real drive.
 #![forbid(unsafe_code)]
 
 mod catalogue;

@@ -14,20 +14,20 @@ pub trait Model: Send {
     /// The size offered to the host.
     fn capacity(&self) -> Bytes;
 
-    /// Hands over a request at `now`. How many may be outstanding is the front end's
-    /// business; the model queues without limit and serves as many as its queue depth says.
+    /// Hands over a request at `now`. The front end decides how many may be outstanding; the model
+    /// queues without limit and serves as many at a time as its queue depth says.
     fn submit(&mut self, now: Nanos, request: Request);
 
-    /// The time of the next thing that will happen by itself, if any.
+    /// The time of the next event that will happen by itself, if any.
     fn next_event(&self) -> Option<Nanos>;
 
     /// Moves time to `now` and appends what completed at or before it, in order of
     /// completion.
     fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>);
 
-    /// Whether what was last written to all of `sectors` from `lba`, by writes completed up
-    /// to the last call's `now`, would survive a power failure at that moment. Sectors never
-    /// written are durable. The answer for a write still outstanding is not defined.
+    /// Whether the data last written to all of `sectors` from `lba` would survive a power failure
+    /// at the last call's `now`, counting the writes completed until then. Sectors never written
+    /// are durable. The answer for a write still outstanding is not defined.
     fn is_durable(&self, lba: Lba, sectors: u64) -> bool;
 
     /// Appends what has moved from volatile to durable storage since the last call, in order
@@ -36,10 +36,10 @@ pub trait Model: Send {
     /// completed do not appear.
     fn take_destaged(&mut self, destaged: &mut Vec<Destaged>);
 
-    /// What the device did so far.
+    /// Counts of what the device has done so far.
     fn activity(&self) -> Activity;
 
-    /// Whether it fills a new member of its array. No device but a controller has one.
+    /// Whether it is filling a new member of its array. Only a controller has members.
     fn is_rebuilding(&self) -> bool {
         false
     }
@@ -52,7 +52,7 @@ pub struct Destaged {
     pub lba: Lba,
     /// Sectors.
     pub sectors: u64,
-    /// When the device took the contents: writes completed later are not among them.
+    /// When the device took the contents from its cache: writes completed later are not included.
     pub started: Nanos,
     /// When they became durable.
     pub finished: Nanos,
@@ -65,14 +65,14 @@ pub struct Activity {
     pub host_read_sectors: u64,
     /// Sectors the host wrote.
     pub host_written_sectors: u64,
-    /// Reads that a cache answered alone.
+    /// Reads that were answered from a cache alone.
     pub read_hits: u64,
     /// Operations on the medium: seeks of an arm, page reads and programs of flash.
     pub media_operations: u64,
     /// Sectors read from the medium for the host or for the device's own ends (parity,
     /// garbage collection); reading ahead is not counted.
     pub media_read_sectors: u64,
-    /// Sectors written to the medium, whoever caused it.
+    /// Sectors written to the medium, for the host or for the device's own purposes.
     pub media_written_sectors: u64,
     /// Erased blocks of flash.
     pub erases: u64,
@@ -81,8 +81,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Sectors written to the medium for one written by the host; `None` where the host has
-    /// written nothing. Below 1 where a cache absorbed rewrites.
+    /// Sectors written to the medium for each sector written by the host; `None` where the host has
+    /// written nothing. It is below 1 where a cache absorbed rewrites.
     pub fn write_amplification(&self) -> Option<f64> {
         (self.host_written_sectors > 0)
             .then(|| self.media_written_sectors as f64 / self.host_written_sectors as f64)

@@ -1,31 +1,31 @@
-//! What may be chosen about a device, whatever it is.
+//! Options that apply to any device.
 
 use units::{Bytes, SECTOR_BYTES};
 
 use crate::models::Scheduler;
 use crate::models::raid::ArrayState;
 
-/// What may be chosen about a device when it is built.
+/// Options of a device when it is built.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
-    /// The volatile write cache on or off; as the device has it by default where `None`. A
-    /// controller passes it on to its members.
+    /// The volatile write cache on or off; where `None`, the device's default. A controller passes
+    /// it on to its members.
     pub write_cache: Option<bool>,
-    /// Commands the device looks at, at most.
+    /// The most commands that the device considers at a time.
     pub queue_depth: Option<u32>,
     /// In which order it serves them.
     pub scheduler: Option<Scheduler>,
     /// `Some(false)` turns the drive's own reading ahead off.
     pub read_ahead: Option<bool>,
-    /// Whether a controller's battery is good; without it, it writes through.
+    /// Whether a controller's battery is good; without it, the controller writes through.
     pub battery: Option<bool>,
-    /// Whether a controller's array has lost a member. Without redundancy it has not.
+    /// Whether a controller's array has lost a member. An array without redundancy never has.
     pub array_state: ArrayState,
     /// By how many thousandths everything the device does takes longer: 50 is 5 %.
     pub slower: Option<u32>,
     /// Offers only this much of the device, from its start. Never more than it has.
     pub capacity: Option<Bytes>,
-    /// Keeps an account of what moves to durable storage, for [`Model::take_destaged`].
+    /// Records what moves to durable storage, for [`Model::take_destaged`].
     pub record_destaging: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What a simulated disk holds: pages of 4 KiB in a [`Region`]. Memory grows with what is
-//! really written; a page of one repeated byte is a mark in the index and takes none.
+//! The contents of a simulated disk: pages of 4 KiB in a [`Region`]. Memory grows with the data
+//! that is really written; a page of one repeated byte is only an index entry and takes none.
 //!
 //! The layout in the region is fixed, so that the same writes give the same bytes, and a
 //! host can open what a guest has written:
@@ -89,7 +89,7 @@ impl PageUse {
 pub struct PageStore<R> {
     region: R,
     sectors: u64,
-    /// Frames ever handed out, header and root included.
+    /// Frames handed out so far, header and root included.
     frames: u64,
     free: u32,
     used: PageUse,
@@ -242,11 +242,11 @@ impl<R: Region> PageStore<R> {
         Ok(())
     }
 
-    /// A frame for a page that had none, with its other bytes as they were.
+    /// A frame for a page that had none; the bytes of the page that are not overwritten are kept.
     fn frame_for(&mut self, piece: &Piece, entry: u32) -> Result<u32, PageStoreError> {
         let frame = self.allocate()?;
         if piece.bytes as u64 != PAGE_BYTES {
-            // What the rest of the page read as so far.
+            // The contents that the rest of the page has read as so far.
             let rest = [entry as u8; PAGE_BYTES as usize];
             self.region.write_at(u64::from(frame) * PAGE_BYTES, &rest);
         }
@@ -294,7 +294,7 @@ impl<R: Region> PageStore<R> {
         Ok(())
     }
 
-    /// Takes a frame: the one freed last, or a fresh one. Its bytes are whatever they were.
+    /// Takes a frame: the one freed last, or a fresh one. Its contents are undefined.
     fn allocate(&mut self) -> Result<u32, PageStoreError> {
         if self.free != 0 {
             let frame = self.free;
@@ -311,7 +311,7 @@ impl<R: Region> PageStore<R> {
         Ok((self.frames - 1) as u32)
     }
 
-    /// Gives back what an entry stood for.
+    /// Frees the frame of an index entry, if it has one.
     fn release(&mut self, entry: u32) {
         if entry & UNIFORM != 0 {
             self.used.uniform_pages -= 1;

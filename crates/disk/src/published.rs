@@ -1,4 +1,4 @@
-//! What was published about a real device, as data: figures a model is held against.
+//! Published figures of a real device, as data, with which a model is compared.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
-//! A run of bytes that somebody else provides: where a simulated disk's contents and its
-//! request log lie. In a guest it is memory outside the guest's own; in a test it is a
-//! vector. This crate never touches memory it was not given.
+//! A range of bytes provided by the caller, which holds a simulated disk's contents and its request
+//! log. In a guest it is memory outside the guest's own RAM; in a test it is a vector. This crate
+//! never touches memory that it was not given.
 
 /// Bytes at offsets. Reads of what was never written yield zeros.
 pub trait Region {

@@ -1,5 +1,5 @@
-//! Drives a model on the host, in virtual time: requests one after another, so many at a
-//! time, or at given times. Measures nothing itself; whoever asks sees every request served.
+//! Drives a model on the host, in virtual time: with a fixed number of requests outstanding, or
+//! with requests at given times. It measures nothing itself; the caller sees every served request.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use units::{Lba, Nanos};
 
 use crate::{Completion, Model, Operation, Request, RequestId};
 
-/// A request before it has a name.
+/// A request before it has an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// What is asked.
@@ -90,7 +90,7 @@ impl<'a> Replay<'a> {
         self.model
     }
 
-    /// Lets time pass with nothing asked.
+    /// Lets time pass without requests.
     pub fn idle(&mut self, time: Nanos) {
         self.now += time;
         self.model.advance(self.now, &mut self.completed);

@@ -1,4 +1,4 @@
-//! What a disk is asked, and what it answers.
+//! Requests to a disk and their completions.
 
 use serde::{Deserialize, Serialize};
 use units::{Lba, Nanos};

@@ -124,7 +124,8 @@ fn waited_of(schedstat: &str) -> Option<Duration> {
     schedstat.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// From the lines `cpu0 user nice system idle …` of `/proc/stat`, in ticks of a hundredth of a second.
+/// From the lines `cpu0 user nice system idle …` of `/proc/stat`, in ticks of a hundredth of a
+/// second.
 fn idle_of(stat: &str) -> Vec<(usize, Duration)> {
     let of_line = |line: &str| {
         let mut words = line.split_whitespace();

@@ -40,8 +40,8 @@ pub struct MachineProfile {
     /// trial may use all memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,
-    /// Processor speed: virtual nanoseconds that an instruction takes, from 0.0625 to 63, or a power
-    /// of two up to 1024; see [`Price`].
+    /// Processor speed: virtual nanoseconds that an instruction takes, from 0.0625 to 63, or a
+    /// power of two up to 1024; see [`Price`].
     pub instruction_ns: f64,
     /// How the kernel reaches its disks, `ublk` or `nbd`; where not given, what the kernel has.
     #[serde(default, skip_serializing_if = "Option::is_none")]

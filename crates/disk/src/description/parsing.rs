@@ -1,5 +1,5 @@
-//! Reads a device's file and checks what no type can: that it describes exactly one device, and
-//! where each parameter comes from. Every error names file, line and key.
+//! Reads a device's file and checks what types cannot: that it describes exactly one device, and
+//! that each parameter has an origin. Every error names file, line and key.
 
 use std::path::Path;
 
@@ -151,7 +151,7 @@ fn device_of(
     }
 }
 
-/// As what a text is read.
+/// The role of the device that a text describes.
 pub(super) enum As {
     Itself,
     Member,
@@ -172,7 +172,8 @@ pub(super) fn read(path: &Path) -> Result<String, DescriptionError> {
         .map_err(|source| DescriptionError::Read { path: path.to_owned(), source })
 }
 
-/// Every parameter has a source or is called an assumption, once; nothing else is named.
+/// Checks that every parameter is named exactly once, as sourced or as assumed, and that nothing
+/// else is named.
 fn check_provenance(
     table: &toml::Table,
     section: &'static str,
@@ -218,7 +219,7 @@ fn line_of(text: &str, section: &str, key: &str) -> usize {
     1 + text[..offset.unwrap_or_default()].matches('\n').count()
 }
 
-/// Where `key` stands first, in this table or one below it.
+/// The offset of the first `key` in this table or one below it.
 fn offset_below(table: &DeTable<'_>, key: &str) -> Option<usize> {
     let here = table.get_key_value(key).map(|(name, _)| name.span().start);
     let below = table.values().flat_map(|value| match value.get_ref() {

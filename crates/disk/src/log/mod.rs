@@ -1,6 +1,6 @@
 //! The request log: one record of fixed size for every request, in the order in which they
-//! were submitted. `record` is the format, `summary` what can be said of many,
-//! `table` the same for other programs.
+//! were submitted. `record` defines the format, `summary` computes statistics, and `table` exports
+//! the log for other programs.
 //!
 //! ```text
 //! header, 64 bytes: "fstreqlg", version u32, bytes per record u32, records u64, dropped u64
@@ -8,9 +8,9 @@
 //!                   sectors u32, operation u8, flags u8, phase u16, payload u64, disk u8, 0
 //! ```
 //!
-//! The lab's guest writes such records too, without a header and in order of completion, into
-//! the memory it shares with its host. All numbers are little-endian. The payload is a reference that whoever writes the log
-//! gives a meaning to (where the written data is kept); 0 is none.
+//! The lab's guest writes such records too, without a header and in order of completion, into the
+//! memory it shares with its host. All numbers are little-endian. The payload is a reference whose
+//! meaning the writer of the log defines, such as where the written data is kept; 0 means none.
 
 mod record;
 mod summary;

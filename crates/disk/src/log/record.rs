@@ -1,4 +1,4 @@
-//! The log's format: its writer, for whoever drives a model, and its reader.
+//! The log's format: its writer, used by the driver of a model, and its reader.
 
 use units::{Lba, Nanos};
 
@@ -18,7 +18,7 @@ const FUA: u8 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// It is something else.
-    #[error("this is no request log: it does not begin with the mark of one")]
+    #[error("this is not a request log: it does not begin with the magic number of one")]
     Foreign,
     /// It was written by another version.
     #[error("the request log is of version {found}; this program reads version {VERSION}")]
@@ -34,7 +34,7 @@ pub enum LogError {
         /// How many are whole.
         whole: u64,
     },
-    /// A record makes no sense.
+    /// A record is invalid.
     #[error("record {record} of the request log has the unknown operation {operation}")]
     Operation {
         /// Which record, from 0.
@@ -92,7 +92,7 @@ impl Record {
     /// Reads a record, the `record`-th of its log.
     ///
     /// # Errors
-    /// When its operation is none.
+    /// When its operation is unknown.
     pub fn decode(bytes: &[u8; RECORD_BYTES], record: u64) -> Result<Record, LogError> {
         let number =
             |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
@@ -122,8 +122,7 @@ impl Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordIndex(u64);
 
-/// Writes a log into a region, record by record, so that it can be read whatever happens to
-/// the writer.
+/// Writes a log into a region, record by record, so that it can be read even if the writer dies.
 #[derive(Debug)]
 pub struct LogWriter<R> {
     region: R,
@@ -150,12 +149,13 @@ impl<R: Region> LogWriter<R> {
         self.records
     }
 
-    /// Requests that found the region full. The log tells; nothing is overwritten.
+    /// Requests that were not recorded because the region was full. The log says how many; nothing
+    /// is overwritten.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// A request has been submitted, in `phase`, with its data kept at `payload` (0 for
+    /// Records that a request was submitted in `phase`, with its data kept at `payload` (0 for
     /// nowhere). `None` when the region is full.
     pub fn submitted(
         &mut self,
@@ -187,7 +187,7 @@ impl<R: Region> LogWriter<R> {
         Some(RecordIndex(index))
     }
 
-    /// A request has completed.
+    /// Records that a request has completed.
     pub fn completed(&mut self, index: RecordIndex, at: Nanos) {
         let place = HEADER_BYTES + index.0 * RECORD_LENGTH + 8;
         self.region.write_at(place, &at.0.to_le_bytes());
@@ -204,7 +204,7 @@ impl<R: Region> LogWriter<R> {
 pub struct RequestLog {
     /// The records, in order of submission.
     pub records: Vec<Record>,
-    /// Requests that found the log full.
+    /// Requests that were not recorded because the log was full.
     pub dropped: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What can be said of a log, or of one phase of it: counts, bytes, how far the arm went,
-//! how long things took. Exact, since the log holds every request.
+//! Statistics of a log, or of one phase of it: counts, bytes, distances, latencies. They are exact,
+//! since the log holds every request.
 
 use units::{Bytes, Nanos, SECTOR_BYTES};
 
@@ -9,20 +9,20 @@ use crate::Operation;
 /// Five points of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Percentiles<T> {
-    /// Half are at most this.
+    /// Half of the values are at most this.
     pub p50: T,
-    /// Nine in ten.
+    /// Nine in ten are at most this.
     pub p90: T,
-    /// 99 in 100.
+    /// 99 in 100 are at most this.
     pub p99: T,
-    /// 999 in 1000.
+    /// 999 in 1000 are at most this.
     pub p999: T,
-    /// All.
+    /// The largest value.
     pub max: T,
 }
 
 impl<T: Copy + Ord> Percentiles<T> {
-    /// Nearest-rank percentiles; `None` of nothing.
+    /// Nearest-rank percentiles; `None` if there are no values.
     fn of(mut values: Vec<T>) -> Option<Percentiles<T>> {
         values.sort_unstable();
         let max = *values.last()?;
@@ -33,10 +33,10 @@ impl<T: Copy + Ord> Percentiles<T> {
     }
 }
 
-/// A log in figures.
+/// The statistics of a log.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LogSummary {
-    /// Reads, and the bytes they moved.
+    /// Reads.
     pub reads: u64,
     /// Bytes read.
     pub read_bytes: Bytes,
@@ -54,17 +54,17 @@ pub struct LogSummary {
     pub discarded_bytes: Bytes,
     /// Requests that never completed.
     pub unfinished: u64,
-    /// Reads and writes that began where the one before ended, in parts of all but the first;
+    /// Share of the reads and writes, without the first, that began where the one before ended;
     /// `None` with fewer than two.
     pub sequential_share: Option<f64>,
-    /// Sectors from the end of one read or write to the start of the next, either way, of
-    /// those that are not sequential.
+    /// Sectors from the end of one read or write to the start of the next, in either direction,
+    /// without sequential ones.
     pub distances: Option<Percentiles<u64>>,
-    /// Times of reads.
+    /// Latency of reads.
     pub read_latency: Option<Percentiles<Nanos>>,
-    /// Times of writes.
+    /// Latency of writes.
     pub write_latency: Option<Percentiles<Nanos>>,
-    /// Times of flushes.
+    /// Latency of flushes.
     pub flush_latency: Option<Percentiles<Nanos>>,
     /// From the first submission to the last completion.
     pub span: Option<Nanos>,

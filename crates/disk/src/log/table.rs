@@ -1,4 +1,4 @@
-//! A log as a table for other programs: CSV with a line of names, a line a request.
+//! A log as a table for other programs: CSV with a header line and one line for each request.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use crate::Operation;
 const COLUMNS: &str = "submitted_ns,completed_ns,operation,lba,sectors,fua,phase";
 
 impl RequestLog {
-    /// Writes the table. `phases` names the phases from number 1 on.
+    /// Writes the table. `phases` holds the names of the phases, starting with number 1.
     ///
     /// # Errors
     /// The writer's.

@@ -1,5 +1,5 @@
-//! What the write cache holds and the platter does not yet: disjoint extents in order of
-//! place. Knows no time.
+//! Dirty sectors: those that the write cache holds and the platter does not yet. They are kept as
+//! disjoint extents in order of address. Nothing here depends on time.
 
 /// Sectors `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) struct DirtyExtents {
 }
 
 impl DirtyExtents {
-    /// None yet; room for `extents` without asking for memory.
+    /// An empty set, with room for `extents` without allocating memory.
     pub(crate) fn new(extents: usize) -> DirtyExtents {
         DirtyExtents { extents: Vec::with_capacity(extents + 1), sectors: 0 }
     }

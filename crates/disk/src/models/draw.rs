@@ -1,7 +1,7 @@
-//! The models' own random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). A few
-//! lines that no library's next version can change.
+//! The models' own random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Implemented here
+//! so that no new version of a library can change them.
 
-/// A stream of random numbers, named so that two uses of one seed do not meet.
+/// A stream of random numbers, named so that two uses of one seed get different numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Draw(u64);
 

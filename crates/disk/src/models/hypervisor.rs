@@ -1,11 +1,11 @@
-//! A disk that a hypervisor serves: one thread of the host looks at the queue, serves what it finds
-//! there one request after the other, and then tells the guest that all of them are done.
+//! A disk that a hypervisor serves: one thread of the host looks at the queue, serves the requests
+//! that it finds there one after the other, and then notifies the guest that all of them are done.
 //!
-//! So a request that comes alone pays for waking the thread and for the interrupt, and a batch pays
-//! for these once: what 64 requests take is nearly 64 times the thread's own time for one. Measured
-//! on such a disk, 1, 8, 16 and 64 random reads of 4 KiB at a time took 50, 150, 235 and 730 µs;
-//! a wait of 45 µs and 11 µs a request are within 12 % of all four. What scatters is the wait: the 99th
-//! percentile lies 30 to 60 µs above the median whatever is asked for.
+//! So a single request pays for waking the thread and for the interrupt, while a batch pays for
+//! these only once: 64 requests take nearly 64 times the thread's own time for one. Measured on
+//! such a disk, 1, 8, 16 and 64 random reads of 4 KiB at a time took 50, 150, 235 and 730 µs; a
+//! wait of 45 µs and 11 µs a request are within 12 % of all four. The wait is what varies: the 99th
+//! percentile is 30 to 60 µs above the median for any kind of request.
 
 use std::collections::VecDeque;
 
@@ -24,10 +24,10 @@ use crate::{Activity, Completion, Destaged, Model, Operation, Request};
 pub struct HypervisorParameters {
     /// Sectors of 512 bytes offered to the guest.
     pub sectors: u64,
-    /// What a batch takes beside its requests, at least: waking the thread that sleeps, and the
-    /// interrupt.
+    /// The least time of a batch in addition to its requests: waking the thread that sleeps, and
+    /// the interrupt.
     pub wake: Nanos,
-    /// What it takes more than that, on the mean; exponentially distributed.
+    /// The mean of the additional wait of a batch, which is exponentially distributed.
     pub scatter: Nanos,
     /// The thread's time for a read, whatever its size.
     pub command_read: Nanos,
@@ -37,9 +37,9 @@ pub struct HypervisorParameters {
     pub read_mb_per_s: f64,
     /// Rate at which it writes.
     pub write_mb_per_s: f64,
-    /// What a flush takes.
+    /// The time of a flush.
     pub flush: Nanos,
-    /// Requests of a batch at most.
+    /// The most requests in a batch.
     pub queue_depth: u32,
 }
 
@@ -68,13 +68,13 @@ impl HypervisorParameters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Thread {
     Sleeps,
-    /// It has been told, and looks at the queue then.
+    /// It has been notified, and will look at the queue at this time.
     Wakes(Nanos),
     /// Since when, and until when, it serves the batch.
     Serves(Nanos, Nanos),
 }
 
-/// The model of [`HypervisorParameters`]. What was written lies in the host's memory until a flush.
+/// The model of [`HypervisorParameters`]. Written data stays in the host's memory until a flush.
 pub(crate) struct Hypervisor {
     parameters: HypervisorParameters,
     sectors: u64,
@@ -136,7 +136,7 @@ impl Hypervisor {
         self.thread = Thread::Serves(at, at + Nanos(all));
     }
 
-    /// Exponentially distributed: the logarithm of a number that is as likely here as there.
+    /// An exponentially distributed time: from the logarithm of a uniformly distributed number.
     fn scattered(&mut self) -> Nanos {
         let bits = (self.draw.bits() >> 11) + 1;
         let share = -(bits as f64 / (1u64 << 53) as f64).ln();
@@ -163,8 +163,8 @@ impl Hypervisor {
         request.fua || !self.cached
     }
 
-    /// A flush is for what was there before its batch: a guest that wants more waits for the write
-    /// before it asks for the flush.
+    /// A flush covers what was written before its batch: a guest that wants a write to be covered
+    /// waits for it to complete before it requests the flush.
     fn end(&mut self, since: Nanos, until: Nanos) {
         if self.batch.iter().any(|request| request.operation == Operation::Flush) {
             self.write_out(since, until);

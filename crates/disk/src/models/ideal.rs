@@ -1,5 +1,5 @@
-//! A device that takes no time, or always the same: what everything else is measured
-//! against, and what shows the cost of whatever stands between model and host.
+//! A device that takes no time, or always the same time. It is the reference for other devices, and
+//! shows the overhead of everything between model and host.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::{Activity, Completion, Destaged, Model, Operation, Request};
 pub struct IdealParameters {
     /// Sectors of 512 bytes offered to the host.
     pub sectors: u64,
-    /// What every request takes, however many there are.
+    /// The time of every request, however many there are.
     pub latency: Nanos,
 }
 

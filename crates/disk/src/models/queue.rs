@@ -7,12 +7,12 @@ use units::Nanos;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduler {
-    /// As they come.
+    /// In order of arrival.
     Fifo,
     /// Upwards, then back to the lowest (C-LOOK).
     Elevator,
-    /// Shortest access time first, rotation included; none waits longer than
-    /// [`AGE_LIMIT`] for ever.
+    /// Shortest access time first, rotation included; a command older than [`AGE_LIMIT`] goes
+    /// first.
     Satf,
 }
 
@@ -39,7 +39,7 @@ impl Scheduler {
         let mut waiting = waiting.peekable();
         let first = waiting.next()?;
         if waiting.peek().is_none() {
-            // No choice: the access need not be worked out.
+            // Only one command: the access time need not be computed.
             return Some(first.0);
         }
         let mut oldest: Option<(Nanos, usize)> = None;

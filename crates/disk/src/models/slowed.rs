@@ -1,6 +1,5 @@
-//! Any device with its own clock running slow: every seek, turn, transfer and pause takes
-//! longer by the same share. Nothing else about it changes, so that a comparison of it with
-//! the original has a known answer.
+//! Any device with a slow clock: every seek, revolution, transfer and pause takes longer by the
+//! same share. Nothing else changes, so a comparison with the original has a known result.
 
 use units::{Bytes, Lba, Nanos};
 

@@ -1,5 +1,5 @@
-//! When channels and dies are free. Reservations are made at once and in order: what a
-//! command will meet is known when it comes.
+//! When channels and dies are free. Reservations are made immediately and in order, so when a
+//! command arrives it is known how long it has to wait.
 
 use std::collections::VecDeque;
 
@@ -41,9 +41,9 @@ impl Dies {
         }
     }
 
-    /// Moves `bytes` over a die's channel, wanted from `from`; returns when they are over.
-    /// A channel is accounted by its work, not by the moment: a transfer that comes late
-    /// does not hold up one that could go before it.
+    /// Moves `bytes` over a die's channel, from `from` at the earliest; returns when they have been
+    /// transferred. Only the channel's total work is tracked, so that a transfer that starts late
+    /// does not delay one that could go before it.
     fn channel(&mut self, die: u32, bytes: u64, from: Nanos, ready: Nanos) -> Nanos {
         let channel = die as usize % self.channels.len();
         let time = Nanos(bytes.saturating_mul(self.channel_ns_per_mib) >> 20);
@@ -59,7 +59,7 @@ impl Dies {
         let state = &mut self.dies[die as usize];
         let programming = state.programming.back().is_some_and(|(_, done)| *done > now);
         let ready = match suspend {
-            // The program goes on after the read, as much later.
+            // The program continues after the read, delayed by it.
             Some(wait) if programming && state.free > now + wait => {
                 state.free += wait + read;
                 now + wait + read
@@ -85,8 +85,8 @@ impl Dies {
         state.free
     }
 
-    /// What collecting garbage keeps a die busy with: `reads` and `programs` of its own pages
-    /// and `erases`, begun at `now` or when it is free.
+    /// Keeps a die busy with garbage collection: `reads` and `programs` of its own pages and
+    /// `erases`, started at `now` or as soon as it is free.
     pub(crate) fn collect(&mut self, die: u32, reads: u32, programs: u32, erases: u32, now: Nanos) {
         let times = |time: Nanos, count: u32| Nanos(time.0 * u64::from(count));
         let busy =
@@ -95,7 +95,7 @@ impl Dies {
         state.free = state.free.max(now) + busy;
     }
 
-    /// When a page is durable, if it was not at `now`.
+    /// When a page will be durable, if it is not yet at `now`.
     pub(crate) fn pending(&self, die: u32, page: u64, now: Nanos) -> Option<Nanos> {
         let state = &self.dies[die as usize];
         let found = state.programming.iter().rev().find(|(number, _)| *number == page);

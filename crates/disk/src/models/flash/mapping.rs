@@ -1,6 +1,6 @@
 //! The flash translation layer: which physical slot holds which unit of 4 KiB, which blocks
-//! are free, and which block garbage collection empties (greedy: the one with the least
-//! that is valid). Knows no time. Memory grows with what has been written.
+//! are free, and which block garbage collection empties (greedy: the one with the least valid
+//! data). Nothing here depends on time. Memory grows with the amount of data written.
 
 use super::parameters::{SPARE_BLOCKS, SsdParameters, UNIT_SECTORS};
 
@@ -98,8 +98,7 @@ impl Mapping {
         }
     }
 
-    /// The next die in turn that is not fuller than it may be: one that is could not be kept
-    /// in order by collecting garbage.
+    /// The next die in turn that is not too full for garbage collection to keep up.
     fn choose_die(&self) -> u32 {
         let count = self.dies.len() as u32;
         let limit = u64::from(self.blocks_per_die - SPARE_BLOCKS) * u64::from(self.units_per_block);
@@ -145,7 +144,7 @@ impl Mapping {
             block.owners.push(*unit);
             block.valid += 1;
         }
-        // A page that was not full is padded.
+        // A page that is not full is padded.
         let block = &mut self.dies[die as usize].blocks[block as usize];
         block.owners.resize((at + self.units_per_page) as usize, NOWHERE);
         Page { die, number: u64::from((first + at) / self.units_per_page) }
@@ -190,7 +189,7 @@ impl Mapping {
                 break;
             };
             if block.valid as usize == full {
-                // Nothing is garbage: moving it would free nothing.
+                // Everything is valid: moving it would free nothing.
                 break;
             }
             self.empty(die, victim as u32, &mut moved, &mut collected);
@@ -201,8 +200,8 @@ impl Mapping {
         collected
     }
 
-    /// Takes what is valid out of a block and erases it. What does not fill a page stays in
-    /// `moved`, to go with the next block's.
+    /// Moves the valid data out of a block and erases it. A remainder that does not fill a page
+    /// stays in `moved`, to be written with the next block's data.
     fn empty(&mut self, die: u32, victim: u32, moved: &mut Vec<u32>, collected: &mut Collected) {
         let first = self.first_slot(die, victim);
         let owners = std::mem::take(&mut self.dies[die as usize].blocks[victim as usize].owners);
@@ -217,7 +216,7 @@ impl Mapping {
                 last_page = Some(page);
                 collected.pages_read += 1;
             }
-            // The old place is forgotten at once: the block may be filled anew meanwhile.
+            // The old place is forgotten at once, since the block may be refilled meanwhile.
             self.discard(u64::from(*unit));
             moved.push(*unit);
             if moved.len() == self.units_per_page as usize {

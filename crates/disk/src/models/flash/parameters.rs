@@ -6,8 +6,8 @@ use units::{Bytes, Nanos, SECTOR_BYTES};
 /// Bytes of the unit that is mapped: what the host's filesystems write.
 pub(crate) const UNIT_BYTES: u64 = 4096;
 
-/// Blocks of a die that valid data never fills: the two being filled, two free ones, and one
-/// for what is on the move.
+/// Blocks of a die that never hold valid data only: the two being filled, two free ones, and one
+/// for data that is being moved.
 pub(crate) const SPARE_BLOCKS: u32 = 5;
 
 /// Sectors of a unit.
@@ -23,18 +23,18 @@ pub struct SsdParameters {
     pub channels: u32,
     /// Dies on each channel.
     pub dies_per_channel: u32,
-    /// What a die programs at once.
+    /// The amount of data that a die programs at once.
     pub page: Bytes,
     /// Pages of a block, which is erased as a whole.
     pub pages_per_block: u32,
-    /// A page from the cells to the die's register.
+    /// Time to read a page from the cells into the die's register.
     pub read: Nanos,
-    /// A page from the register to the cells.
+    /// Time to program a page from the register into the cells.
     pub program: Nanos,
-    /// A block.
+    /// Time to erase a block.
     pub erase: Nanos,
-    /// How long a read waits for a program or an erase to be suspended. It waits for the end
-    /// where left out.
+    /// How long a read waits until a program or an erase is suspended. If left out, it waits until
+    /// they have ended.
     pub suspend: Option<Nanos>,
     /// Rate of one channel.
     pub channel_mb_per_s: f64,
@@ -56,9 +56,9 @@ pub struct SsdParameters {
     pub power_loss_protection: bool,
     /// What a flush costs besides writing out the buffer.
     pub flush: Nanos,
-    /// Whether a flush waits for all commands and holds back later ones (ATA).
+    /// Whether a flush waits for all commands and delays later ones (ATA).
     pub flush_exclusive: bool,
-    /// Flash beyond what is offered, in parts of what is offered.
+    /// Flash beyond the offered capacity, as a fraction of the offered capacity.
     pub over_provisioning: f64,
 }
 
@@ -75,8 +75,8 @@ impl SsdParameters {
         self.units_per_page() * self.pages_per_block
     }
 
-    /// Blocks of each die: what is offered and the over-provisioning, and never so few
-    /// spare ones that collecting garbage has no room.
+    /// Blocks of each die: those for the offered capacity and the over-provisioning, with always
+    /// enough spare blocks for garbage collection.
     pub(crate) fn blocks_per_die(&self, sectors: u64) -> u32 {
         let block_sectors = u64::from(self.units_per_block()) * UNIT_SECTORS;
         let each = sectors.div_ceil(u64::from(self.dies())).div_ceil(block_sectors);

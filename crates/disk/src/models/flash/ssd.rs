@@ -1,7 +1,7 @@
 //! An SSD as its host sees it: a link, a controller, a write buffer and the flash behind it.
 //!
-//! What was never written (or was discarded) is answered by the controller alone: nothing is
-//! read from the flash for it. A model starts as a new drive, with every block free.
+//! A read of data that was never written (or was discarded) is answered by the controller without
+//! reading flash. A model starts as a new drive, with every block free.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -155,7 +155,7 @@ impl Ssd {
         } else {
             &mut self.link_in_free
         };
-        // Accounted by its work: what comes late does not hold up what could go before.
+        // Only the total work is tracked: a late transfer does not delay one that could go before.
         *free = (*free).max(from) + time;
         (*free).max(ready + time)
     }
@@ -181,7 +181,7 @@ impl Ssd {
         self.link(request.sectors, start, ready, true)
     }
 
-    /// The die and page to read for a unit; `None` where the buffer has it, or nobody.
+    /// The die and page to read for a unit; `None` if it is in the buffer or was never written.
     fn place_to_read(&self, unit: u64, now: Nanos) -> Option<(u32, u64)> {
         if self.staged.contains(&(unit as u32)) {
             return None;
@@ -208,7 +208,7 @@ impl Ssd {
                 let page = self.place_to_read(unit, start);
                 ready = ready.max(self.read_page(page, 1, start));
             }
-            // Data flows in as fast as it flows out where it is more than the buffer holds.
+            // If there is more data than the buffer holds, it flows in as fast as it flows out.
             while self.leaving_units + self.staged.len() as u64 >= self.buffer_units
                 && let Some(Reverse((at, units))) = self.leaving.pop()
             {
@@ -285,7 +285,7 @@ impl Ssd {
             self.program_staged(start);
             self.dies.all_programmed(start) + self.ssd.flush
         } else {
-            // Nothing new, but another flush may still be at work on what was.
+            // Nothing new, but an earlier flush may still be in progress.
             self.flushed.max(start + self.ssd.command_write)
         };
         self.flushed = done;
@@ -349,7 +349,7 @@ impl Model for Ssd {
     fn take_destaged(&mut self, destaged: &mut Vec<Destaged>) {
         let clock = self.clock;
         if let Some(record) = &mut self.record {
-            // Dies finish in another order than they began.
+            // Dies finish in a different order than they start.
             record.sort_by_key(|entry| entry.finished);
             let due = record.partition_point(|entry| entry.finished <= clock);
             destaged.extend(record.drain(..due));

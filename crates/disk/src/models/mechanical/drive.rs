@@ -1,9 +1,9 @@
 //! A mechanical drive as its host sees it: admits commands, answers from its caches, and
 //! sends the arm.
 //!
-//! One arm, one link, up to `queue_depth` commands at a time. What the arm does when nobody
-//! asks (reading ahead, destaging) is worked out only when the next call comes: it costs no
-//! event and no wake-up of whoever drives the model.
+//! One arm, one link, up to `queue_depth` commands at a time. What the arm does while it is idle
+//! (reading ahead, destaging) is computed only at the next call: it needs no event and does not
+//! wake up the caller.
 
 mod arm;
 
@@ -21,7 +21,7 @@ use crate::models::queue::{Scheduler, Waiting};
 use crate::options::Options;
 use crate::{Activity, Completion, Destaged, Model, Operation, Request};
 
-/// Extents a cache keeps account of; beyond that it is full, whatever their size. An
+/// The most extents that a cache can track; with more it is full, whatever their size. An
 /// assumption: drives do not publish the size of their tables.
 const EXTENTS_MAX: usize = 1024;
 
@@ -63,8 +63,8 @@ pub(crate) struct Drive {
 struct Slot {
     request: Request,
     arrived: Waiting,
-    /// Where it begins, kept so that ordering the queue does not ask again and again; not
-    /// set in a queue of one, which has no order.
+    /// Where it begins, cached so that sorting the queue does not compute it again; not set in a
+    /// queue of one, which needs no sorting.
     place: Place,
     stage: Stage,
 }
@@ -85,7 +85,7 @@ enum Stage {
 struct Stream {
     segment: usize,
     limit: u64,
-    /// When the sector before `head.next_lba` had passed, or the arm was told to go on.
+    /// When the sector before `head.next_lba` had passed, or the arm was sent to read on.
     at: Nanos,
 }
 
@@ -139,7 +139,7 @@ impl Drive {
         self.step(now);
     }
 
-    /// The next moment at which something changes that a host could see.
+    /// The next time at which something changes that a host could notice.
     fn internal_event(&self) -> Option<Nanos> {
         let events = self.active.iter().filter_map(|slot| match slot.stage {
             Stage::Done(at) | Stage::Cached(at) => Some(at),
@@ -149,7 +149,7 @@ impl Drive {
         events.min()
     }
 
-    /// What happens at one moment, in the order in which it does.
+    /// Processes everything that happens at one moment, in order.
     fn step(&mut self, now: Nanos) {
         self.destage_while_idle(now);
         self.clock = now;
@@ -167,7 +167,7 @@ impl Drive {
         }
     }
 
-    /// Hands out what is done, in order of time.
+    /// Completes the commands that are done, in order of time.
     fn finish(&mut self, now: Nanos) {
         loop {
             let mut first: Option<(Nanos, usize)> = None;
@@ -180,7 +180,7 @@ impl Drive {
                 }
             }
             let Some((at, index)) = first else { return };
-            // Order among the rest is kept: the first come stays first.
+            // The order of the rest is kept: first come, first served.
             let slot = self.active.remove(index);
             let Request { lba, sectors, .. } = slot.request;
             if let Stage::Cached(_) = slot.stage {
@@ -218,7 +218,7 @@ impl Drive {
         admitted
     }
 
-    /// What a command needs, seen when it arrives.
+    /// What a command needs, determined when it arrives.
     fn begin(&mut self, request: &Request, now: Nanos) -> Stage {
         let (start, end) = (request.lba.0, request.lba.0 + request.sectors);
         match request.operation {
@@ -300,7 +300,7 @@ impl Model for Drive {
         self.work_until(now);
         let mut request = request.within(self.sectors);
         if request.sectors == 0 && request.operation != Operation::Flush {
-            // Nothing to move: the command's overhead is all it costs.
+            // No data to move: it costs only the command's overhead.
             request.operation = Operation::Discard;
         }
         self.waiting.push_back(request);

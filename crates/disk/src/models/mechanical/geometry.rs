@@ -1,5 +1,5 @@
-//! Where a sector lies: zone, cylinder, head and place on the track. Counts only; what it
-//! costs to get there is the spindle's and the arm's business.
+//! Where a sector is: zone, cylinder, head and position on the track. Only positions; `motion`
+//! computes the time to get there.
 
 use super::parameters::{DriveParameters, Layout, ZoneParameters};
 
@@ -115,7 +115,7 @@ impl Geometry {
             within += within / zone.range * zone.spare;
         }
         let slots = u64::from(zone.slots);
-        // Tracks are counted in 32 bits: dividing those is cheaper, and this is the hot path.
+        // Track numbers have 32 bits: dividing those is cheaper, and this is the hot path.
         let (track, sector) = ((within / slots) as u32, (within % slots) as u32);
         let heads = self.heads;
         // Tracks follow one another band by band; in a band, surface by surface.
@@ -144,7 +144,7 @@ fn zones(drive: &DriveParameters) -> (Vec<ZoneParameters>, u32) {
         let last = drive.zones.last().map_or(0, |zone| zone.cylinder + 1);
         return (drive.zones.clone(), drive.cylinders.unwrap_or(last));
     };
-    // Whole sums, so that the same file gives the same zones everywhere.
+    // Integer arithmetic, so that the same file gives the same zones on every machine.
     let steps = u64::from(ramp.zones.max(2) - 1);
     let fall = u64::from(ramp.outer - ramp.inner);
     let slots =

@@ -39,9 +39,9 @@ pub struct DriveParameters {
     pub skew: Option<f64>,
     /// The arm's curve.
     pub seek: SeekParameters,
-    /// Time to go on reading on another surface of the same cylinder.
+    /// Time to continue reading on another surface of the same cylinder.
     pub head_switch: Nanos,
-    /// Time to go on reading on the next cylinder; the single-track seek where left out.
+    /// Time to continue reading on the next cylinder; the single-track seek where left out.
     pub cylinder_switch: Option<Nanos>,
     /// From a command's arrival to the start of what it needs.
     pub overhead: Overhead,
@@ -58,11 +58,11 @@ pub struct DriveParameters {
     /// True where written data survives a power failure (kept in flash by the drive).
     #[serde(default)]
     pub write_cache_protected: bool,
-    /// Commands the drive looks at, at most.
+    /// The most commands that the drive considers at a time.
     pub queue_depth: u32,
     /// In which order it serves them.
     pub scheduler: Scheduler,
-    /// True where a flush waits for all commands and holds back later ones (ATA); false
+    /// True where a flush waits for all commands and delays later ones (ATA); false
     /// where it is one command among others (SCSI).
     pub flush_exclusive: bool,
 }
@@ -132,7 +132,7 @@ pub struct SeekParameters {
     /// A measured curve: `[cylinders, milliseconds]`, ascending; straight lines between.
     #[serde(default)]
     pub knots_ms: Vec<(u32, f64)>,
-    /// What a write waits longer than a read for the head to settle.
+    /// How much longer a write than a read waits for the head to settle.
     pub write_settle: Nanos,
 }
 

@@ -1,5 +1,5 @@
 //! The read cache: a few segments, each holding one run of sectors that ends where reading
-//! stopped. The oldest used gives way.
+//! stopped. The least recently used one is replaced.
 
 /// Sectors `start..end` in one segment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,12 +40,12 @@ impl ReadSegments {
         Some(index)
     }
 
-    /// Whether `segment` holds `lba`, or would if it went on long enough.
+    /// Whether `segment` holds `lba`, or would if it were extended far enough.
     pub(crate) fn begins_before(&self, segment: usize, lba: u64) -> bool {
         self.segments.get(segment).is_some_and(|held| held.start <= lba)
     }
 
-    /// Gives the oldest used segment to `start..end`, of which the last part is kept.
+    /// Reuses the least recently used segment for `start..end`, of which the last part is kept.
     pub(crate) fn replace(&mut self, start: u64, end: u64) -> Option<usize> {
         self.uses += 1;
         let (index, segment) =

@@ -63,7 +63,8 @@ struct Member {
     next_lba: u64,
 }
 
-/// Something that takes several steps; other jobs and member operations count down to it.
+/// Work that takes several steps. It waits for a number of other jobs and member operations, which
+/// count down to its next step.
 #[derive(Debug, Default)]
 struct Job {
     what: What,
@@ -238,7 +239,7 @@ impl Controller {
             return;
         }
         match self.jobs[index].what {
-            // The last of these ends by its time.
+            // These end at a fixed time.
             What::Nothing | What::Taken(..) => {}
             What::Part(parent) => {
                 self.free_jobs.push(index);
@@ -261,7 +262,7 @@ impl Controller {
                     let bytes = sectors * SECTOR_BYTES;
                     Nanos(bytes.saturating_mul(self.parity_ns_per_mib) >> 20)
                 };
-                // The controller's own time is added at the end; for the sum it is the same.
+                // The controller's own time is added at the end, which gives the same sum.
                 let ready = now + self.command;
                 let at = match request.operation {
                     Operation::Read => {

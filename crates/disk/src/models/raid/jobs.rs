@@ -1,5 +1,5 @@
-//! What the members must do for a read, and for one write of a stripe: which old sectors to
-//! read first for the parity's sake, and what to write then. Knows no time.
+//! What the members have to do for a read, and for one write of a stripe: which old sectors to read
+//! first for the parity, and what to write then. Nothing here depends on time.
 
 use super::striping::{Level, Piece, Striping};
 
@@ -8,8 +8,8 @@ use super::striping::{Level, Piece, Striping};
 pub(crate) struct Gap {
     /// Which.
     pub(crate) member: u32,
-    /// Its first sector that holds nothing. Below it, it is a member as any other; always
-    /// whole stripe units.
+    /// Its first sector that is not filled; always a multiple of a stripe unit. Below it, it is a
+    /// member like any other.
     pub(crate) from: u64,
 }
 
@@ -77,14 +77,14 @@ pub(crate) fn stripe_write(
         Vec::new()
     } else if let Some(lost) = pieces.iter().find(|piece| !there(piece)) {
         if rewritten.contains(&range(*lost)) {
-            // What is lost is new altogether: the parity comes from it and the rest.
+            // The lost part is overwritten completely: the parity comes from it and the rest.
             untouched
         } else {
-            // Of what is lost a part stays as it was, and nobody has it: read all there is.
+            // Some of the lost part stays as it was but is on no member: read all others.
             reconstruction(striping, &range(*lost)).collect()
         }
     } else if untouched.len() < pieces.len() && untouched.iter().all(there) {
-        // Most of the stripe is new: its parity is computed anew with the rest of it.
+        // Most of the stripe is new: its parity is recomputed with the rest of it.
         untouched
     } else {
         pieces.iter().copied().chain([parity]).collect()

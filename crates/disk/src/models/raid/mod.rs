@@ -1,6 +1,6 @@
-//! RAID controllers: `parameters` says what one is, `striping` where a sector lies on
-//! the members, `jobs` which member
-//! operations a read or a stripe's write takes, `controller` in which order things happen.
+//! RAID controllers: `parameters` says what one is, `striping` where a sector is on the members,
+//! `jobs` which member operations a read or a stripe's write needs, `controller` in which order
+//! things happen.
 
 mod controller;
 mod jobs;

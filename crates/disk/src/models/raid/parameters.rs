@@ -35,13 +35,13 @@ pub struct ControllerParameters {
     pub rebuild_share: f64,
 }
 
-/// What has become of an array's last member.
+/// The state of an array's last member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ArrayState {
-    /// Nothing: it is there and has its data.
+    /// It is there and has its data.
     #[default]
     Clean,
-    /// It is missing: what it had is computed from the others or read from the copy.
+    /// It is missing: its data is computed from the others or read from the copy.
     Degraded,
     /// It is new, and is filled from the others from the host's first request on.
     Rebuilding,

@@ -1,5 +1,5 @@
-//! What the arm does: whom it serves next, reading from the platter and ahead, writing
-//! through, emptying the write cache.
+//! What the arm does: choosing the next command, reading from the platter and ahead, writing
+//! through, and destaging the write cache.
 
 use units::{Lba, Nanos};
 
@@ -7,7 +7,7 @@ use super::{Drive, EXTENTS_MAX, Slot, Stage, Stream};
 use crate::models::dirty::Extent;
 use crate::{Destaged, Operation};
 
-/// Sectors one destage writes at most, so that a read never waits for more than a few tracks.
+/// The most sectors that one destage writes, so that a read never waits for more than a few tracks.
 const DESTAGE_SECTORS_MAX: u64 = 1024;
 
 /// Dirty extents looked at on either side of the head when the next to destage is chosen: the
@@ -83,7 +83,7 @@ impl Drive {
         self.read_ahead_until(start);
         self.activity.media_operations += 1;
         let link = self.link_time(sectors);
-        // In the middle of a run the arm goes on where reading ahead has got to.
+        // Within a sequential run, the arm continues where reading ahead has stopped.
         let running = self.stream_reaches(lba);
         let from = if running { self.head.next_lba.min(end) } else { lba };
         let leave = match &self.stream {
@@ -107,7 +107,8 @@ impl Drive {
         self.arm_free = last.max(start);
         let limit = (end + self.segments.sectors_each()).min(self.sectors);
         self.stream = segment.map(|segment| Stream { segment, limit, at: self.arm_free });
-        // Data flows to the host while the platter turns; the last sector's way is seen.
+        // Data flows to the host while the platter turns; only the last sector's transfer adds
+        // time.
         let whole = first.max(start) + Nanos(link);
         whole.max(last + Nanos(self.link_time(1)))
     }
@@ -116,7 +117,7 @@ impl Drive {
         let Slot { request, arrived, .. } = &self.active[index];
         let (lba, sectors) = (request.lba.0, request.sectors);
         let ready = arrived.arrived + self.overhead.write_miss;
-        // The first sectors' way over the link precedes the platter; the rest flows along.
+        // The first sectors cross the link before the platter writes; the rest overlaps.
         let start = now.max(ready + Nanos(self.link_time(sectors.min(64))));
         self.dirty.remove(lba, lba + sectors);
         let done = self.put(lba, sectors, start);
@@ -134,7 +135,7 @@ impl Drive {
         if !lba.is_multiple_of(self.physical_sectors)
             || !(lba + sectors).is_multiple_of(self.physical_sectors)
         {
-            // Part of a physical sector: read it, wait for it to come round, write it.
+            // Part of a physical sector: it is read, and written one revolution later.
             done += self.motion.revolution();
         }
         self.arm_free = done;
@@ -205,7 +206,7 @@ impl Drive {
         }
     }
 
-    /// A hit makes room for more: the stream may go on further.
+    /// After a hit, the stream may read further ahead.
     pub(super) fn extend_stream(&mut self, segment: usize, end: u64, now: Nanos) {
         let limit = (end + self.segments.sectors_each()).min(self.sectors);
         if let Some(stream) = &mut self.stream

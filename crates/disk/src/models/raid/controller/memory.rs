@@ -1,4 +1,4 @@
-//! The controller's memory: what is taken in, and in which order it goes to the members.
+//! The controller's memory: which writes it takes in, and in which order they go to the members.
 
 use units::Nanos;
 
@@ -20,7 +20,7 @@ impl Controller {
             let from = request.lba.0 + self.jobs[job].taken;
             let end = request.lba.0 + request.sectors;
             let Some(until) = self.end_of_room(from, end) else { return };
-            // The controller's own time is that of a command, not of its parts.
+            // The controller's own time counts once for a command, not for each of its parts.
             let ready = if self.jobs[job].taken == 0 { now + self.command } else { now };
             self.jobs[job].taken += until - from;
             if until == end {
@@ -49,7 +49,7 @@ impl Controller {
         if whole_stripes > from {
             return Some(whole_stripes);
         }
-        // A stripe beyond the whole memory flows through when that is empty.
+        // A stripe that is larger than the whole memory flows through when the memory is empty.
         (held == 0).then(|| end.min((from / stripe + 1) * stripe))
     }
 
@@ -78,7 +78,7 @@ impl Controller {
             self.cursor = extent.end;
             self.dirty.remove(extent.start, extent.end);
             self.destaging.push(extent);
-            // What only the battery protected must not become less durable on a member.
+            // Data that the battery protected must not become less durable on a member.
             let job = self.new_job(What::Destage(extent, now), self.member_cache);
             self.write_members(job, extent.start, extent.sectors(), now);
         }

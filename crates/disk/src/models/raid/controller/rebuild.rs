@@ -1,5 +1,5 @@
-//! A member that is missing, or that is new and being filled from the others beside what the
-//! host wants.
+//! A member that is missing, or a new member that is being filled from the others while the host's
+//! requests are served.
 
 use units::Nanos;
 
@@ -12,7 +12,7 @@ use crate::models::raid::{ArrayState, Level};
 /// How much of a member is filled in one step, in sectors: 1 MiB. An assumption.
 const STEP: u64 = 2048;
 
-/// What has become of the last member.
+/// The state of the last member.
 #[derive(Debug)]
 pub(super) struct Lost {
     gap: Gap,
@@ -56,8 +56,9 @@ impl Controller {
         self.lost.as_ref().map(|lost| lost.gap)
     }
 
-    /// What is not written: the filling writes it later. What is being filled is written, too,
-    /// as if it were filled: a real controller would let the write wait for the step.
+    /// The part that is not written, since the rebuild writes it later. The step being filled
+    /// counts as filled, so it is written too; a real controller would let the write wait for the
+    /// step.
     pub(super) fn unwritten(&self) -> Option<Gap> {
         self.lost.as_ref().map(|lost| Gap { from: lost.filling, ..lost.gap })
     }
