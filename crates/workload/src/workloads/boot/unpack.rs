@@ -86,8 +86,7 @@ pub(super) fn unpack(archive: &Path, root: &Path) -> Result<Unpacked, OpError> {
         match kind {
             EntryType::Directory => own(&place, owner, Some(mode), mtime).map_err(fail("chown"))?,
             EntryType::Symlink => own(&place, owner, None, mtime).map_err(fail("chown"))?,
-            // A file got its owner and times while it was open; a hard link shares those of its
-            // other name.
+            // A file got these while it was open; a hard link shares those of its other name.
             _ => {}
         }
     }
