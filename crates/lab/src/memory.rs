@@ -183,15 +183,21 @@ impl Peak {
             );
             return Some(Refusal::new(contender, rule).with_next("use a smaller --scale"));
         }
+        if self.machine > room.memory {
+            let rule =
+                format!("its guest needs {} of memory, but {} are free", self.machine, room.memory);
+            let next =
+                "choose a machine profile with less memory, or give it less (--set ram=SIZE)";
+            return Some(Refusal::new(contender, rule).with_next(next));
+        }
         let rule = format!(
             "its guest may need {} of memory ({} for the machine, {} for what its disks will \
-             hold), but {} are free; the disks' {} do not fit into the cache directory either, \
-             where {} are free",
+             hold), but {} are free; in the cache directory, where the disks' contents could go \
+             instead, {} are free",
             self.total(),
             self.machine,
             self.store,
             room.memory,
-            self.store,
             room.disk,
         );
         let next = "use a smaller --scale, or a machine profile with less memory, or set \
@@ -272,7 +278,15 @@ mod tests {
         let peak = Peak { machine: Bytes::from_gib(1), store: Bytes::from_gib(3) };
         let room = Room { memory: Bytes::from_gib(2), disk: Bytes::from_gib(1) };
         let refusal = peak.admit("ext4", room).unwrap().to_string();
-        assert!(refusal.contains("4.00 GiB") || refusal.contains("4 GiB"), "{refusal}");
-        assert!(refusal.contains("2.00 GiB") || refusal.contains("2 GiB"), "{refusal}");
+        for figure in ["may need 4 GiB", "2 GiB are free", "instead, 1 GiB are free"] {
+            assert!(refusal.contains(figure), "{figure}: {refusal}");
+        }
+        // Room for the disks' contents is no help to a machine that does not fit itself.
+        let room = Room { memory: Bytes::from_mib(900), disk: Bytes::from_gib(90) };
+        let refusal = peak.admit("ext4", room).unwrap().to_string();
+        for figure in ["needs 1 GiB of memory, but 900 MiB are free", "--set ram="] {
+            assert!(refusal.contains(figure), "{figure}: {refusal}");
+        }
+        assert!(!refusal.contains("cache directory"), "{refusal}");
     }
 }

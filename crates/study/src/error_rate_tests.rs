@@ -12,7 +12,7 @@ use crate::{PartRun, results};
 /// Seeds after each look: three at first, one more, then as `--until` adds them.
 const LOOKS: [usize; 4] = [3, 4, 6, 9];
 
-/// With 1,000 the shares are 2.7 to 3.2 % after the first look and 3.4 to 4.2 % after the last.
+/// With 1,000 the shares are 2.7 and 2.8 % after the first look, 3.4 and 3.8 % after the last.
 const STUDIES: usize = 200;
 
 struct Noise(ChaCha8Rng);
@@ -75,7 +75,7 @@ fn a_claim_about_twins_is_decided_in_at_most_5_of_100_studies() {
     // Two standard deviations of what chance makes of so few. With the whole rate at each look
     // it would be one study in ten.
     let most = 0.05 + 2.0 * (0.05f64 * 0.95 / STUDIES as f64).sqrt();
-    for claim in ["a better than b", "a best", "ranking a, b, c"] {
+    for claim in ["a better than b", "a best"] {
         let shares = decided(claim);
         assert!(shares.iter().all(|share| *share <= most), "{claim}: {shares:?}");
         assert!(shares[3] > 0.005, "{claim}: hardly ever, so what differs is missed: {shares:?}");

@@ -57,8 +57,8 @@ fn disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone() {
 #[test]
 fn a_plan_that_does_not_fit_the_machine_is_refused_before_anything_runs() {
     let Some(sandbox) = Sandbox::with_lab() else { return };
-    let larger = "4.00 TiB for the machine; of memory; are free; in the cache directory; --scale";
-    let most = "its disks will hold; TiB; 60 GiB is the most; --scale";
+    let larger = "its guest needs 4.00 TiB of memory; are free; --set ram=SIZE";
+    let most = "its disks will hold; TiB; keeps at most 60 GiB for a guest; --scale";
     for (words, told) in [
         ("null:ops=10 --fs ext4 --size 1G --set ram=4096G", larger),
         ("bigfile:size=4T --fs ext4 --disk seagate-exos-x20-20tb --size 16T", most),

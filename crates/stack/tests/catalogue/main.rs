@@ -184,7 +184,7 @@ fn refusals_name_the_rule_and_what_is_taken_instead() {
         ("ext4:scheduler=cfq", &["no such value", "scheduler takes none|mq-deadline|bfq|kyber"]),
         ("xfs:read_ahead=5K", &["read_ahead=5K", "whole pages of 4 KiB, up to 1 GiB"]),
         ("xfs:read_ahead=2G", &["whole pages of 4 KiB, up to 1 GiB"]),
-        ("zfs:read_ahead=1M", &["zfs prefetches by rules of its own"]),
+        ("zfs:read_ahead=1M", &["zfs prefetches by its own rules"]),
         ("tmpfs:scheduler=none", &["tmpfs has no such option", "order in which requests go"]),
         ("tmpfs:read_ahead=1M", &["tmpfs has no such option"]),
         ("jfs:journal_size=8M:layout=single+journal", &["takes all of it"]),
