@@ -74,8 +74,7 @@ pub(crate) type Series = Vec<(u64, f64)>;
 /// Deviations whose sum is zero, so that the spread does not change the mean.
 const PATTERN: [f64; 8] = [-1.2, 0.7, -0.3, 1.1, -0.8, 0.4, -0.5, 0.6];
 
-/// Eight seeds around `mean`; `turn` rotates the deviations, so that contenders have different
-/// ones.
+/// Eight seeds around `mean`; `turn` rotates the deviations, so that contenders differ in them.
 pub(crate) fn about(mean: f64, spread: f64, turn: usize) -> Series {
     let value = |at: usize| mean * (spread * PATTERN[(at + turn) % PATTERN.len()]).exp();
     (0..8).map(|at| (at as u64 + 1, value(at))).collect()
