@@ -119,6 +119,12 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_an_output_is_its_last_four_lines() {
+        assert_eq!(last_lines("one\n\n two \nthree\n\nfour\nfive\n"), "two / three / four / five");
+        assert_eq!(last_lines("one"), "one");
+    }
+
+    #[test]
     fn what_failed_is_named_with_its_last_words() {
         let command = Command::new("sh", ["-c", "echo first; echo no room >&2; exit 3"]);
         let error = programs().run(&command).unwrap_err().to_string();

@@ -34,13 +34,13 @@ pub(super) fn after_workloads(
         commit().map_err(io::Error::other)?;
         let used = used(path)?;
         let Some(new) = new else { return Err(io::Error::other("statfs failed when it was new")) };
-        Ok(SpaceUse::Known { new, used, left: left(directory)? })
+        Ok(SpaceUse::Known { new, used, left: left(directory, COUNTED_MAX)? })
     };
     measure().unwrap_or_else(|error| SpaceUse::Missing { why: error.to_string() })
 }
 
-/// Counts the files below a directory; `None` where there are too many.
-fn left(top: OwnedFd) -> io::Result<Option<Left>> {
+/// Counts the files below a directory; `None` if there are more than `most` files and directories.
+fn left(top: OwnedFd, most: u64) -> io::Result<Option<Left>> {
     let mut left = Left { bytes: Bytes::ZERO, files: 0, directories: 0 };
     // A file of several names is one file.
     let mut linked = HashSet::new();
@@ -55,7 +55,7 @@ fn left(top: OwnedFd) -> io::Result<Option<Left>> {
         if name == c"." || name == c".." {
             continue;
         }
-        if left.files + left.directories >= COUNTED_MAX {
+        if left.files + left.directories >= most {
             return Ok(None);
         }
         let stat = rustix::fs::statat(directory.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -88,11 +88,48 @@ mod tests {
         std::fs::create_dir_all(at("a/b")).unwrap();
         std::fs::write(at("a/one"), [0; 1000]).unwrap();
         std::fs::write(at("a/b/two"), [0; 24]).unwrap();
-        std::fs::hard_link(at("a/one"), at("again")).unwrap();
+        for again in ["again", "a/again"] {
+            std::fs::hard_link(at("a/one"), at(again)).unwrap();
+        }
         let found = after_workloads(directory.path(), Some(Bytes(7)), || Ok(()));
-        let SpaceUse::Known { new, left, .. } = found else { panic!("{found:?}") };
+        let SpaceUse::Known { new, left, used } = found else { panic!("{found:?}") };
         assert_eq!(new, Bytes(7));
+        let df = std::process::Command::new("df")
+            .args(["-B1", "--output=used"])
+            .arg(directory.path())
+            .output()
+            .unwrap();
+        let df = String::from_utf8(df.stdout).unwrap();
+        let df: u64 = df.split_whitespace().last().unwrap().parse().unwrap();
+        // Others write to the same filesystem meanwhile.
+        assert!(used.0.abs_diff(df) <= df / 10 + (64 << 20), "{used}, and df says {}", Bytes(df));
         assert_eq!(left, Some(Left { bytes: Bytes(1024), files: 2, directories: 2 }));
+    }
+
+    #[test]
+    fn too_many_to_count_are_not_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["one", "two", "three"] {
+            std::fs::write(directory.path().join(name), "").unwrap();
+        }
+        let counted = |most| left(open(rustix::fs::CWD, directory.path()).unwrap(), most).unwrap();
+        assert_eq!(counted(3).map(|left| left.files), Some(3));
+        assert_eq!(counted(2), None);
+    }
+
+    /// Counting must neither follow a link out of the filesystem nor change what it counts.
+    #[test]
+    fn only_a_directory_itself_is_opened_and_its_access_time_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let opened = open(rustix::fs::CWD, directory.path()).unwrap();
+        assert!(rustix::fs::fcntl_getfl(&opened).unwrap().contains(OFlags::NOATIME));
+        assert!(rustix::io::fcntl_getfd(&opened).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+        std::fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink("/", at("link")).unwrap();
+        for other in ["file", "link"] {
+            assert!(open(rustix::fs::CWD, at(other)).is_err(), "{other}");
+        }
     }
 
     #[test]

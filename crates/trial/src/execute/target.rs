@@ -207,6 +207,32 @@ mod tests {
     }
 
     #[test]
+    fn only_a_backslash_begins_an_escape() {
+        assert_eq!(unescape_octal(r"a123\040b\0"), r"a123 b\0");
+    }
+
+    #[test]
+    fn a_target_has_the_size_and_the_device_of_its_filesystem() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = Target::of(directory.path()).unwrap();
+        let df = std::process::Command::new("df")
+            .args(["-B1", "--output=size,avail"])
+            .arg(directory.path())
+            .output()
+            .unwrap();
+        let df = String::from_utf8(df.stdout).unwrap();
+        let df: Vec<u64> = df.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [size, free] = df[..] else { panic!("{df:?}") };
+        assert_eq!(target.size, Bytes(size));
+        // Others write to the same filesystem meanwhile.
+        assert!(target.free.0.abs_diff(free) <= free / 10 + (64 << 20), "{}", target.free);
+        let number = std::fs::metadata(directory.path()).unwrap().dev();
+        let id = DeviceId { major: libc::major(number), minor: libc::minor(number) };
+        let of_a_device = Path::new(&format!("/sys/dev/block/{}:{}", id.major, id.minor)).exists();
+        assert!(!of_a_device || target.devices == [id], "{:?}", target.devices);
+    }
+
+    #[test]
     fn a_directory_that_is_no_mount_point_is_not_taken_for_one() {
         let directory = tempfile::tempdir().unwrap();
         let target = Target::of(directory.path()).unwrap();
