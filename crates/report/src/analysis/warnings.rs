@@ -58,9 +58,10 @@ pub(super) fn of_run(
 fn of_lab(run: &StoredRun) -> Option<String> {
     let machine = simulated_machine(run)?;
     Some(format!(
-        "Measured in the lab, on {machine}. It has one processor and a fixed time an \
-         instruction, and a disk model is not a drive's firmware: nothing is said of threads, \
-         and what is bound by the processor is in rough proportion only."
+        "Measured in the lab, on {machine}. It has one processor and a fixed time per \
+         instruction, and a disk model is not a drive's firmware: the figures say nothing about \
+         several threads, and where the processor is the limit they are right in rough proportion \
+         only."
     ))
 }
 
@@ -87,8 +88,8 @@ fn of_durability(contenders: &[Conditions]) -> Option<String> {
         .collect();
     let verb = if flagged.len() == 1 { "promises" } else { "promise" };
     Some(format!(
-        "Unequal durability: {} {verb} less after an fsync than the others, and speed bought so is \
-         no speed at equal safety.",
+        "Unequal durability: {} {verb} less after an fsync than the others, which makes a \
+         comparison of speed unfair.",
         and(&flagged.iter().map(String::as_str).collect::<Vec<_>>())
     ))
 }

@@ -52,13 +52,13 @@ pub(super) fn of_run(
             _ => format!("In {} nothing", and(&unread)),
         };
         limits.push(format!(
-            "{what} was read from the disk: what is worked on fits into memory, and a colder or \
-             larger set may rank otherwise."
+            "{what} was read from the disk: the working set fits into memory; a cold or larger one \
+             may rank differently."
         ));
     }
     if run.header.is_simulated() {
         limits.push(
-            "Simulated: one processor, a fixed time an instruction; nothing is said of threads."
+            "Simulated: one processor, a fixed time per instruction; no answer for several threads."
                 .to_owned(),
         );
     }

@@ -91,8 +91,9 @@ pub(super) fn warn_about_power(prepared: &Prepared) {
             repeats_for_a_tenth(&plan),
         ),
         (None, Ok(difference)) if difference > TELLING_DIFFERENCE => say!(
-            "note: where chance moves a figure by {:.0} %, {} repeats of {contenders} contenders tell apart \
-             what differs by {:.0} %; a difference of 10 % takes {}. In the lab equal seeds often tell more",
+            "note: if figures vary by {:.0} % by chance, {} repeats of {contenders} contenders show \
+             differences of {:.0} % or more; showing 10 % takes {} repeats. In the lab, where \
+             contenders are compared seed by seed, smaller ones often show",
             TYPICAL_SPREAD * 100.0,
             prepared.request.repeats,
             difference * 100.0,
