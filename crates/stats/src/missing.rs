@@ -17,6 +17,9 @@ pub enum Missing {
         /// The first such figure.
         value: f64,
     },
+    /// A ratio of spreads where one side's repeats are all equal.
+    #[error("its repeats are all equal, so there is no spread to compare")]
+    NoSpread,
     /// NaN or infinite: a defect of the code that supplied it.
     #[error("a figure is not a finite number")]
     NotFinite,

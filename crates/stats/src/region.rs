@@ -115,7 +115,7 @@ impl Estimated {
         at_least(2, a.len().min(b.len()))?;
         let deviation = |values: &[f64]| match varying(&logs(values)?).1 {
             deviation if deviation > 0.0 => Ok(deviation),
-            value => Err(Missing::NotPositive { value }),
+            _ => Err(Missing::NoSpread),
         };
         let log_ratio = (deviation(a)? / deviation(b)?).ln();
         Ok(Estimated::Spread { log_ratio, df_a: (a.len() - 1) as f64, df_b: (b.len() - 1) as f64 })

@@ -71,7 +71,7 @@ fn rounding_is_no_spread_and_decides_nothing() {
     let varying = [1.0, 1.1, 1.2];
     for (figure, n) in [1.1, 2.3, 3.0].into_iter().flat_map(|x| (2..12).map(move |n| (x, n))) {
         let same = vec![figure; n];
-        let not_at_all = Err(Missing::NotPositive { value: 0.0 });
+        let not_at_all = Err(Missing::NoSpread);
         assert_eq!(Estimated::spread(&same, &varying), not_at_all, "{n} of {figure}");
         assert_eq!(Estimated::spread(&varying, &same), not_at_all, "{n} of {figure}");
         // The mean of n equal logarithms need not be that logarithm to the last bit.
