@@ -102,6 +102,10 @@ pub struct StudyTag {
     /// have 0, those added because the results did not decide have 1 and more.
     #[serde(default)]
     pub look: u32,
+    /// Options of the command line that chose the machine, to repeat the study: `--lab mine`. No
+    /// paths: reports show it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
     /// Sets the study's text apart from any other.
     pub digest: String,
 }

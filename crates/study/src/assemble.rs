@@ -19,6 +19,7 @@ pub fn results(study: &Study, runs: &[PartRun]) -> Results {
         study: study.clone(),
         named: first.map_or(study.name.clone(), |it| it.tag.study.clone()),
         testbed: first.map(|it| it.run.header.testbed.clone()).unwrap_or_default(),
+        machine: first.map(|it| it.tag.machine.clone()).unwrap_or_default(),
         simulated: first.is_some_and(|it| it.run.header.is_simulated()),
         created: first.map(|it| it.run.header.created.clone()).unwrap_or_default(),
         version: first.map(|it| it.run.header.fstrial_version.clone()).unwrap_or_default(),

@@ -112,6 +112,7 @@ pub fn matrix(
                 assumption: None,
                 size,
                 look: 0,
+                machine: String::new(),
                 digest: study.digest.clone(),
             };
             planned.extend(of_part(study, part, &tag, wishes, &only, place)?);

@@ -17,6 +17,9 @@ pub struct Results {
     /// Whether its machine was simulated.
     #[serde(skip)]
     pub(crate) simulated: bool,
+    /// Options that chose its machine, besides the testbed; empty for the default one.
+    #[serde(skip)]
+    pub(crate) machine: String,
     /// When the first run began.
     pub created: String,
     /// The version of fstrial that ran it.

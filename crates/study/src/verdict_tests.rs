@@ -136,6 +136,7 @@ pub(crate) fn run(series: &[(&str, Series)]) -> PartRun {
         assumption: None,
         size: None,
         look: 0,
+        machine: String::new(),
         digest: String::new(),
     };
     PartRun { tag, run: StoredRun { header, trials } }

@@ -225,6 +225,13 @@ pub(crate) fn asked_for_study(given: &Given, study: &Study) -> Result<(OfPart, b
     Ok((kind.asked_for_study(given, study)?, kind.describe().simulated))
 }
 
+/// The options of `study run` that chose the machine, as far as a report may show them: those of
+/// a simulated one. Elsewhere they are paths of this machine.
+pub(crate) fn machine_in_study(given: &Given) -> String {
+    let known = given.chosen().describe();
+    if known.simulated { given.words(known.own_in_study) } else { String::new() }
+}
+
 /// What `run --like` asks for: the testbed of the earlier run, changed by these options.
 pub(crate) fn again(ran: TestbedRequest, given: &Given) -> Result<TestbedRequest, Failure> {
     let kind = find(&ran)?;
@@ -324,6 +331,20 @@ mod tests {
             let request = asked(&RunOptions::from_arg_matches(&matches).unwrap().0).unwrap();
             assert_eq!(request.name, name);
             assert!(!read(&request).unwrap().listed().is_empty());
+        }
+    }
+
+    #[test]
+    fn the_machine_of_a_study_is_named_and_no_path_is() {
+        for (words, machine) in [
+            ("study", ""),
+            ("study --lab mine", "--lab mine"),
+            ("study --testbed dir --dir /srv/secret", ""),
+        ] {
+            let command = StudyOptions::augment_args(clap::Command::new("study"));
+            let matches = command.get_matches_from(words.split(' '));
+            let given = StudyOptions::from_arg_matches(&matches).unwrap().0;
+            assert_eq!(machine_in_study(&given), machine, "{words}");
         }
     }
 

@@ -28,6 +28,19 @@ impl Given {
         T::from_arg_matches(&self.0).map_err(Failure::from(Exit::Usage))
     }
 
+    /// These options as they were given, to be repeated: `--lab mine`.
+    pub(super) fn words(&self, ids: &[&str]) -> String {
+        let given = ids.iter().filter(|id| self.has(id));
+        let words = given.flat_map(|id| {
+            let option = id.replace('_', "-");
+            let values = self.0.get_raw(id).into_iter().flatten();
+            values.map(move |value| {
+                format!("--{option} {}", report::quoted(&value.to_string_lossy()))
+            })
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     /// Whether an option was given; one that this command does not have was not.
     fn has(&self, id: &str) -> bool {
         self.0.try_contains_id(id).unwrap_or(false)

@@ -30,6 +30,15 @@ fn a_page_says_first_whether_to_believe_it() {
 }
 
 #[test]
+fn the_command_to_repeat_a_study_names_its_machine() {
+    let study = study("lower", "3, 4, 5", "a better than b");
+    let mut runs = [at(0.03, [2.0, 1.0, 9.0])];
+    runs[0].tag.machine = "--lab mine".to_owned();
+    let again = super::words::command(&results(&study, &runs));
+    assert_eq!(again, "fstrial study run tiny --scale 0.03 --testbed device --lab mine");
+}
+
+#[test]
 fn a_trial_run_does_not_speak_for_the_published_size() {
     let study = study("lower", "3, 4, 5", "a better than b");
     let results = results(&study, &[at(0.03, [1.0, 2.0, 9.0])]);

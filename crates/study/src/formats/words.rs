@@ -371,5 +371,8 @@ pub(super) fn command(results: &Results) -> String {
     if results.testbed != DEFAULT_TESTBED && !results.testbed.is_empty() {
         command += &format!(" --testbed {}", results.testbed);
     }
+    if !results.machine.is_empty() {
+        command += &format!(" {}", results.machine);
+    }
     command
 }

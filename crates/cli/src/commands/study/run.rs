@@ -158,7 +158,11 @@ impl Asked<'_> {
         let usage = |message: String| Failure::new(Exit::Usage, message);
         let mut planned =
             matrix(&self.study, &self.named, &self.key, &wishes, &testbed).map_err(usage)?;
+        let machine = testbeds::machine_in_study(&self.arguments.testbed.0);
         for one in &mut planned {
+            if let Some(tag) = &mut one.request.study {
+                tag.machine.clone_from(&machine);
+            }
             let Some(contenders) = testbeds::read(&one.request.testbed)?.contenders()? else {
                 continue;
             };
