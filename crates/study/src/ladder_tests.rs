@@ -114,6 +114,40 @@ fn what_another_machine_turns_depends_on_it_by_name() {
     assert!(untried.reason.unwrap().contains("not tried with another processor"));
 }
 
+#[test]
+fn what_size_and_another_machine_turn_depends_on_both() {
+    let small = in_lab(at(0.03, [2.0, 1.0, 9.0]), None);
+    let full = in_lab(at(1.0, [1.0, 2.0, 9.0]), None);
+    let slow = in_lab(at(1.0, [2.0, 1.0, 9.0]), Some("slow-cpu"));
+    let found = judged("a better than b", &[small, full, slow]).measured;
+    assert_eq!(found.to_string(), "depends on size, processor");
+    let reason = found.reason.unwrap();
+    assert!(reason.contains("does not hold at 3 % and holds at the published size"), "{reason}");
+    assert!(reason.contains("another processor"), "{reason}");
+}
+
+/// An amount and a difference are taken from a single seed as they are, like a ratio.
+#[test]
+fn one_seed_under_an_assumption_decides_amounts_and_differences_too() {
+    let own = || in_lab(run(&means([1.0, 6.0, 4.0])), None);
+    let under = |a: &[f64], b: &[f64]| {
+        let series = |values: &[f64]| -> Series { (50..).zip(values.iter().copied()).collect() };
+        in_lab(run(&[("a", series(a)), ("b", series(b))]), Some("slow-cpu"))
+    };
+    let of = |claim: &str, a: &[f64], b: &[f64]| {
+        let found = judged(claim, &[own(), under(a, b)]);
+        (found.measured.verdict, found.under[0].few_seeds)
+    };
+    assert_eq!(of("a saves 5 s over b", &[2.0], &[7.0]), (Holds, Some(1)));
+    assert_eq!(of("a saves 5 s over b", &[7.0], &[2.0]), (Depends, Some(1)));
+    // The mean of two seeds: 5 s, where their sum would be 10.
+    assert_eq!(of("a saves 5 s over b", &[2.0, 3.0], &[7.0, 8.0]), (Holds, Some(2)));
+    assert_eq!(of("a at most 2 s", &[1.0], &[7.0]), (Holds, Some(1)));
+    assert_eq!(of("a at most 2 s", &[3.0], &[7.0]), (Depends, Some(1)));
+    // Nothing can be said of a ratio with 0.
+    assert_eq!(of("a better than b", &[0.0], &[7.0]), (Undecided, None));
+}
+
 /// Of eight seeds with a spread of 0.5 %, the ratio of two varies by at most 1 %.
 #[test]
 fn one_seed_under_an_assumption_has_the_spread_of_the_studys_own_machine() {

@@ -6,6 +6,8 @@
 //! [`Execution`] runs a study with a session of the runner. Nothing here prints.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod answer_tests;
 mod assemble;
 mod atom;
 #[cfg(test)]

@@ -120,3 +120,53 @@ fn further(figures: &Figures<'_>, rule: &FixedWidth, atom: &Atom) -> Option<(usi
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict_tests::{run, study};
+
+    fn series(seeds: &[u64]) -> Vec<(u64, f64)> {
+        seeds.iter().map(|seed| (*seed, 1.0 + 0.3 * (*seed as f64).sin())).collect()
+    }
+
+    fn seeds_of(needs: &[Need]) -> Vec<(&str, usize)> {
+        needs.iter().map(|need| (need.contender.as_str(), need.seeds)).collect()
+    }
+
+    /// Three seeds, far apart, ask for many more; what they have at most doubles.
+    #[test]
+    fn seeds_at_most_double_and_each_cell_is_named_once() {
+        let found = |claim: &str, seeds: &[u64]| {
+            let study = study("lower", "1, 1, 1", claim);
+            let b: Vec<u64> = seeds.iter().map(|seed| seed + 7).collect();
+            let b: Vec<(u64, f64)> =
+                seeds.iter().zip(series(&b)).map(|(seed, (_, value))| (*seed, value)).collect();
+            let runs = [run(&[("a", series(seeds)), ("b", b), ("c", series(seeds))])];
+            let needs = needs(&study, &runs, None, None, 0.001);
+            seeds_of(&needs).into_iter().map(|(name, n)| (name.to_owned(), n)).collect::<Vec<_>>()
+        };
+        let both = |n: usize| vec![("a".to_owned(), n), ("b".to_owned(), n)];
+        assert_eq!(found("a better than b", &[0, 1, 2]), both(6));
+        assert_eq!(found("a better than b", &[0, 1, 2, 3, 4]), both(10));
+        // a is in both questions.
+        let names: Vec<String> =
+            found("a best", &[0, 1, 2]).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names.iter().filter(|name| *name == "a").count(), 1, "{names:?}");
+    }
+
+    #[test]
+    fn lost_trials_are_replaced_by_at_most_as_many_as_were_planned() {
+        let study = study("lower", "1, 1, 1", "a better than b");
+        let of = |a: &[u64]| {
+            let runs = [run(&[("a", series(a)), ("b", series(&[0, 1, 2]))])];
+            let needs = lost(&study, &runs, None, None, 3);
+            needs.iter().map(|need| (need.contender.clone(), need.seeds)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[0, 1, 2]), [], "nothing was lost");
+        assert_eq!(of(&[0, 2]), [("a".to_owned(), 4)], "one of the three tried");
+        assert_eq!(of(&[0, 4]), [("a".to_owned(), 6)], "of five tried three were lost");
+        assert_eq!(of(&[0, 5]), [], "six were tried for three");
+        assert_eq!(of(&[]), [], "a contender that never runs is not tried again and again");
+    }
+}
