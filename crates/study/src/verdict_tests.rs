@@ -1,5 +1,4 @@
-//! Verdicts on invented runs: every assertion, for rows where lower and where higher is better,
-//! on both sides of its bound and exactly on it. Each expected verdict is written by hand.
+//! Verdicts on invented runs, each written by hand: every assertion, on both sides of its bound.
 
 use std::collections::BTreeMap;
 
