@@ -44,13 +44,23 @@ fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
+/// What the standard library says when there is no memory for a thread: for the thread itself, or
+/// for the stack on which it would handle an overflow of its own.
+const NO_MEMORY_FOR_A_THREAD: [&str; 3] = [
+    "failed to spawn thread",
+    "failed to allocate an alternative stack",
+    "failed to set up alternative stack guard page",
+];
+
 /// Reports a thread that cannot be started in the same way, where the standard library would
-/// panic: what is missing is mostly memory for its stack.
+/// panic.
 pub(crate) fn tell_of_threads() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let said = panic.payload().downcast_ref::<String>();
-        if said.is_some_and(|said| said.starts_with("failed to spawn thread")) {
+        let of_memory =
+            |said: &String| NO_MEMORY_FOR_A_THREAD.iter().any(|it| said.starts_with(it));
+        if said.is_some_and(of_memory) {
             end(format_args!("a thread was asked for"));
         }
         usual(panic);
