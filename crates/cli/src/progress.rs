@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use runner::{Durations, Remaining, RunEvent};
+use runner::{Durations, Estimate, Remaining, RunEvent};
 use trial::{Event, Outcome, TrialSpec};
 use workload::PhaseEvent;
 
@@ -73,12 +73,11 @@ struct Progress {
     lines: bool,
     durations: Durations,
     remaining: Remaining,
-    /// Estimated time of all that remains, counting running trials in full; `None` without a
-    /// basis.
-    left: Option<Duration>,
+    /// Time of all that remains, counting running trials in full; `None` without a basis.
+    left: Option<Estimate>,
     /// The trials that run now, by their place in the order.
     running: BTreeMap<u32, Running>,
-    lanes: u32,
+    lanes: usize,
     shown: Instant,
 }
 
@@ -123,7 +122,7 @@ impl Progress {
             durations,
             remaining,
             running: BTreeMap::new(),
-            lanes: u32::try_from(lanes).unwrap_or(1).max(1),
+            lanes,
             shown: now,
         };
         progress.estimate();
@@ -196,13 +195,12 @@ impl Progress {
     /// How long it will take from now; `None` without a basis.
     fn left(&self) -> Option<String> {
         let gone: Duration = self.running.values().map(|running| running.began.elapsed()).sum();
-        let left = self.left?.saturating_sub(gone) / self.lanes;
-        Some(format!("about {} left", rounded(left)))
+        Some(format!("{} left", span(self.left?.after(gone, self.lanes))))
     }
 
     /// Takes a new estimate: when the run begins and when a trial has ended.
     fn estimate(&mut self) {
-        self.left = self.remaining.estimate(&self.durations).map(|estimate| estimate.total);
+        self.left = self.remaining.estimate(&self.durations);
     }
 
     /// A trial's end: always reported if it did not end well.
@@ -235,6 +233,14 @@ pub(crate) fn aside(line: &str) {
 fn title(spec: &TrialSpec) -> String {
     let workloads: Vec<_> = spec.workloads.iter().map(|choice| choice.name.as_str()).collect();
     format!("{} on {}, repeat {}", workloads.join("+"), spec.contender.name, spec.block + 1)
+}
+
+/// `about 3 min 5 s`, or where that would claim too much `2 min 10 s to 6 min 40 s`.
+pub(crate) fn span(estimate: Estimate) -> String {
+    if estimate.is_sure() {
+        return format!("about {}", rounded(estimate.total));
+    }
+    format!("{} to {}", rounded(estimate.least), rounded(estimate.most))
 }
 
 /// A duration in whole seconds, minutes and hours.

@@ -1,11 +1,13 @@
 //! `--dry-run`, and notes on a plan before it runs.
 
+use std::time::Duration;
+
 use report::counted;
 use runner::{Durations, Prepared};
 
 use crate::exit::Failure;
 use crate::output::say;
-use crate::progress::rounded;
+use crate::progress::span;
 use crate::testbeds;
 
 /// Relative spread of a phase's time on a quiet machine, where nothing better is known.
@@ -59,10 +61,11 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
     let makes_filesystems = testbeds::describe(&request.testbed)?.makes_filesystems;
     let size = request.size.filter(|_| makes_filesystems);
     let room = testbeds::read(&request.testbed)?.room(size);
+    let lanes = prepared.testbed.lanes(&prepared.trials);
     let time = match durations.estimate(&prepared.trials) {
         Some(estimate) => format!(
-            "about {} (from earlier trials like {} of the {})",
-            rounded(estimate.total),
+            "{} (from earlier trials like {} of the {})",
+            span(estimate.after(Duration::ZERO, lanes)),
             estimate.known,
             estimate.trials
         ),

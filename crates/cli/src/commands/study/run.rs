@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lab::PartDescription;
-use runner::{Request, Session};
+use runner::{Estimate, Request, Session};
 use store::Store;
 use study::{
     Added, Execution, ExecutionEnd, Limits, PartRun, Planned, Study, Told, Wishes, matrix, prepared,
@@ -17,7 +17,7 @@ use crate::documents::Documents;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{print, say};
 use crate::places::Here;
-use crate::progress::{Watch, rounded};
+use crate::progress::{Watch, span};
 use crate::testbeds;
 
 /// Runs, resumes, or shows what would be run.
@@ -196,14 +196,17 @@ impl Asked<'_> {
 
     fn describe(&self, planned: &[Planned], session: &Session<'_>) -> Ended {
         let mut text = format!("{} ({})\n\n", self.study.title, self.study.name);
-        let (mut all, mut total, mut known) = (0, Duration::ZERO, true);
+        let mut all = 0;
+        let mut times: Vec<Option<Estimate>> = Vec::new();
         for one in planned {
             let prepared = prepared(session, one)?;
             let durations = session.durations(prepared.testbed.as_ref());
+            let lanes = prepared.testbed.lanes(&prepared.trials);
             let estimate = durations.estimate(&prepared.trials);
-            let time = estimate.map_or("unknown".to_owned(), |found| rounded(found.total));
+            let estimate = estimate.map(|all| all.after(Duration::ZERO, lanes));
+            let time = estimate.map_or("unknown".to_owned(), span);
             text += &format!(
-                "{}\n    {} trials, {} refused; scale {}; disks of {}; time inside {time}\n",
+                "{}\n    {} trials, {} refused; scale {}; disks of {}; time: {time}\n",
                 title(&prepared.request),
                 prepared.trials.len(),
                 prepared.refused.len(),
@@ -219,13 +222,13 @@ impl Asked<'_> {
             }
             text += &told.concat();
             all += prepared.trials.len();
-            total += estimate.map(|found| found.total).unwrap_or_default();
-            known &= estimate.is_some();
+            times.push(estimate);
         }
-        let time = match known {
-            true => format!("about {} inside the trials", rounded(total)),
-            false => "unknown: not all of it was run before; docs/howto/study.md lists the times \
-                      of studies elsewhere"
+        // Of all runs, or of none.
+        let time = match times.into_iter().sum::<Option<Estimate>>() {
+            Some(whole) => span(whole),
+            None => "unknown: not all of it was run before; docs/howto/study.md lists the times \
+                     of studies elsewhere"
                 .to_owned(),
         };
         text += &format!("\n{all} trials in {} runs; time: {time}\n", planned.len());
