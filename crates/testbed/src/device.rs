@@ -98,7 +98,7 @@ impl DeviceTestbed {
             // After a killed trial, the kernel would keep holding the devices.
             let rule = "a pool outlives the process that made it";
             return Some(Refusal::new(name, rule).with_next(
-                "run it in the lab: --testbed lab; or use zfs-fuse, a rough substitute",
+                "run it in the lab: --testbed lab; or use zfs-fuse, a limited substitute",
             ));
         }
         let size = spec.size.filter(|_| self.uses_loops());

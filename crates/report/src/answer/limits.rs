@@ -58,7 +58,7 @@ pub(super) fn of_run(
     }
     if run.header.is_simulated() {
         limits.push(
-            "Simulated: one processor, a fixed time per instruction; no answer for several threads."
+            "Simulated: one processor, a fixed time per instruction; says nothing about several threads."
                 .to_owned(),
         );
     }
