@@ -257,13 +257,18 @@ fn of(questions: &[(Verdict, &str)]) -> Judged {
 fn a_verdict_counts_its_questions_and_names_those_that_made_it() {
     for (questions, shown, reason) in [
         (&[(Holds, ""), (Holds, "")][..], "holds", None),
-        (&[(DoesNotHold, "x"), (Holds, "")], "partly (1 of 2 questions)", Some("x")),
+        (&[(DoesNotHold, "x"), (Holds, "")], "partly (1 of 2 questions)", Some("question 1: x")),
         (
             &[(DoesNotHold, "x"), (Holds, ""), (DoesNotHold, "y"), (Holds, "")],
             "partly (2 of 4 questions)",
             Some("question 1: x; question 3: y"),
         ),
         (&[(DoesNotHold, "x"), (DoesNotHold, "x")], "does not hold", Some("x")),
+        (
+            &[(Holds, ""), (DoesNotHold, "x"), (DoesNotHold, "x")],
+            "partly (1 of 3 questions)",
+            Some("2 questions: x"),
+        ),
         (
             &[(Undecided, "x"), (DoesNotHold, "y"), (DoesNotHold, "z"), (DoesNotHold, "w")],
             "does not hold",
@@ -272,9 +277,9 @@ fn a_verdict_counts_its_questions_and_names_those_that_made_it() {
         (
             &[(Undecided, "x"), (Holds, ""), (Holds, "")],
             "undecided (2 of 3 questions hold)",
-            Some("x"),
+            Some("question 1: x"),
         ),
-        (&[(Undecided, "x"), (NotRun, "y")], "undecided", Some("x")),
+        (&[(Undecided, "x"), (NotRun, "y")], "undecided", Some("question 1: x")),
         (&[(NotRun, "y"), (NotRun, "y")], "not run", Some("y")),
     ] {
         let found = of(questions);

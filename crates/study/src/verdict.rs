@@ -140,6 +140,7 @@ impl Judged {
         let reason = decisive.iter().find_map(|kind| {
             let mut said: Vec<(usize, String)> = Vec::new();
             let decisive = questions.iter().enumerate().filter(|(_, it)| it.verdict == *kind);
+            let count = decisive.clone().count();
             for (nth, question) in decisive {
                 let reason = question.reason.clone().unwrap_or_default();
                 if said.iter().all(|(_, known)| *known != reason) {
@@ -148,13 +149,14 @@ impl Judged {
             }
             Some(match &said[..] {
                 [] => return None,
-                [(_, only)] => only.clone(),
+                [(_, only)] if count == questions.len() => only.clone(),
+                [(nth, only)] if count == 1 => format!("question {nth}: {only}"),
+                [(_, only)] => format!("{count} questions: {only}"),
                 [(a, first), (b, second)] => {
                     format!("question {a}: {first}; question {b}: {second}")
                 }
                 [(a, first), ..] => {
-                    let others = questions.iter().filter(|it| it.verdict == *kind).count() - 1;
-                    format!("question {a}: {first}; and {others} more questions")
+                    format!("question {a}: {first}; and {} more questions", count - 1)
                 }
             })
         });
