@@ -9,14 +9,16 @@ use libtest_mimic::{Arguments, Trial};
 /// A test's name and what it does with the lab, which is kept in the directory.
 pub(crate) type Test<L> = (&'static str, fn(&L, &Path));
 
-/// Opens the lab and runs the tests, at most `guests` at a time.
+/// So many guests run at a time: each keeps a core busy.
+const GUESTS: usize = 2;
+
+/// Opens the lab and runs the tests side by side, then those that have to be alone.
 pub(crate) fn run<L: Send + Sync + 'static>(
     open: impl FnOnce(&Path) -> Result<L, LabError>,
-    guests: usize,
     tests: &[Test<L>],
+    alone: &[Test<L>],
 ) -> ! {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads = Some(arguments.test_threads.unwrap_or(guests).min(guests));
+    let arguments = Arguments::from_args();
     let cache: &'static Path =
         Box::leak(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab").into_boxed_path());
     let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|value| value == "required");
@@ -31,12 +33,18 @@ pub(crate) fn run<L: Send + Sync + 'static>(
             }
         },
     };
-    let trials = tests.iter().map(|&(name, test)| {
-        let trial = Trial::test(name, move || {
-            test(lab.ok_or("there is no lab")?, cache);
-            Ok(())
+    let mut failed = false;
+    for (tests, most) in [(tests, GUESTS), (alone, 1)].into_iter().filter(|it| !it.0.is_empty()) {
+        let trials = tests.iter().map(|&(name, test)| {
+            let trial = Trial::test(name, move || {
+                test(lab.ok_or("there is no lab")?, cache);
+                Ok(())
+            });
+            trial.with_ignored_flag(lab.is_none())
         });
-        trial.with_ignored_flag(lab.is_none())
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit()
+        let threads = arguments.test_threads.unwrap_or(most).min(most);
+        let arguments = Arguments { test_threads: Some(threads), ..arguments.clone() };
+        failed |= libtest_mimic::run(&arguments, trials.collect()).has_failed();
+    }
+    std::process::exit(if failed { 101 } else { 0 })
 }

@@ -54,7 +54,7 @@ fn main() {
         ("a busy host changes no request", |labs, _| drivers::a_busy_host_changes_no_request(labs)),
         ("every driver from mkfs to check", |labs, _| drivers::every_driver(labs)),
     ];
-    harness::run(Labs::open, 2, &tests);
+    harness::run(Labs::open, &tests, &[]);
 }
 
 /// Labs of three machines. The two of 1 GiB share a checkpoint.

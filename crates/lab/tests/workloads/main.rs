@@ -35,7 +35,7 @@ fn main() {
         ("without links, direct I/O, places of blocks", |lab, _| lacking::no_such_feature(lab)),
         ("contents that compress", |lab, _| lacking::contents_that_compress(lab)),
     ];
-    harness::run(open, 2, &tests);
+    harness::run(open, &tests, &[]);
 }
 
 fn open(cache: &Path) -> Result<Lab, LabError> {
