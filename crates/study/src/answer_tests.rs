@@ -182,6 +182,10 @@ fn figures_are_compared_by_seed_where_seeds_are_shared() {
     assert_eq!(verdict(&a[..3], 3, &b[2..5]), Undecided, "one of three shared");
     assert_eq!(verdict(&a, 10, &b[9..]), Holds, "three of twelve shared");
     assert_eq!(verdict(&a[..4], 5, &b[4..8]), Undecided, "none shared");
+    // Other seeds decide too, where the difference is far beyond the spread.
+    let (near, far) = ([1.0, 1.01, 0.99, 1.02], [5.0, 5.05, 4.95, 5.1]);
+    assert_eq!(verdict(&near, 5, &far), Holds, "none shared");
+    assert_eq!(verdict(&near, 3, &far), Holds, "two of four shared");
 }
 
 /// Seeds take 64 bits, of which any may tell two apart.
@@ -195,7 +199,8 @@ fn seeds_that_differ_in_any_half_are_different_seeds() {
     for trial in &mut one.run.trials {
         trial.spec.seed = workload::Seed(all[trial.spec.block as usize]);
     }
-    assert_eq!(measured("a better than b", &[one]).n, Some(5));
+    let found = measured("a better than b", &[one]);
+    assert_eq!((found.n, found.found.as_deref()), (Some(5), Some("0.5 (0.5 to 0.5)")));
 }
 
 #[test]

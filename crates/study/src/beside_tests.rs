@@ -3,7 +3,7 @@
 use units::Nanos;
 
 use crate::results;
-use crate::verdict::Verdict::{DoesNotHold, Holds, Undecided};
+use crate::verdict::Verdict::{Depends, DoesNotHold, Holds, Undecided};
 use crate::verdict_tests::{about, run, study_with};
 
 /// Compares the ratio of a to b in one row with that in another row: the rows are wall time and
@@ -49,4 +49,37 @@ measure = { workload = "w", phase = "spin", metric = "cpu" }
         let expected = wall[0] / wall[1] / (cpu[0] / cpu[1]);
         assert!((value / expected - 1.0).abs() < 0.01, "{value} for {expected}");
     }
+}
+
+/// One seed on another machine, with the spread of the study's own.
+#[test]
+fn one_seed_under_an_assumption_is_compared_beside_another_row_too() {
+    let more = r#"
+[[table.row]]
+id = "s"
+label = "Other"
+unit = "s"
+better = "lower"
+values = [2, 2, 2]
+measure = { workload = "w", phase = "spin", metric = "cpu" }
+"#;
+    let study = study_with("lower", "1, 4, 1", "a better beside b than in s", more);
+    let lab = |seeds: usize, wall: [f64; 2], assumption: Option<&str>| {
+        let series = |mean: f64, turn| about(mean, 0.005, turn)[..seeds].to_vec();
+        let mut one = run(&[("a", series(wall[0], 0)), ("b", series(wall[1], 3))]);
+        one.run.header.lab_id = Some("lab-1".to_owned());
+        one.tag.assumption = assumption.map(str::to_owned);
+        for trial in &mut one.run.trials {
+            trial.record.phases[0].cpu.user = Nanos(1_000_000_000);
+        }
+        one
+    };
+    let judged = |under: [f64; 2]| {
+        let runs = [lab(8, [1.0, 2.0], None), lab(1, under, Some("slow-cpu"))];
+        let found = results(&study, &runs).claims.remove(0);
+        (found.measured.verdict, found.under[0].few_seeds)
+    };
+    assert_eq!(judged([1.0, 2.0]), (Holds, Some(1)));
+    assert_eq!(judged([2.0, 1.0]), (Depends, Some(1)));
+    assert_eq!(judged([1.0, 1.0]), (Undecided, Some(1)));
 }

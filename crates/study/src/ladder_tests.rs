@@ -126,6 +126,18 @@ fn what_size_and_another_machine_turn_depends_on_both() {
     assert!(reason.contains("another processor"), "{reason}");
 }
 
+/// What another machine leaves open stays open: a smaller size that says the opposite does not
+/// make it a matter of size.
+#[test]
+fn what_is_open_on_another_machine_does_not_depend_on_size() {
+    let small = in_lab(at(0.03, [2.0, 1.0, 9.0]), None);
+    let full = in_lab(at(1.0, [1.0, 2.0, 9.0]), None);
+    let slow = in_lab(at(1.0, [1.0, 1.0, 9.0]), Some("slow-cpu"));
+    let found = judged("a better than b", &[small, full, slow]).measured;
+    assert_eq!(found.verdict, Undecided);
+    assert_eq!(found.depends_on(), [""; 0]);
+}
+
 /// An amount and a difference are taken from a single seed as they are, like a ratio.
 #[test]
 fn one_seed_under_an_assumption_decides_amounts_and_differences_too() {

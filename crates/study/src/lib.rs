@@ -13,6 +13,8 @@ mod atom;
 #[cfg(test)]
 mod beside_tests;
 mod catalogue;
+#[cfg(test)]
+mod cells_tests;
 mod describe;
 #[cfg(test)]
 mod error_rate_tests;
