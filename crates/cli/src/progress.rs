@@ -73,8 +73,6 @@ struct Progress {
     lines: bool,
     durations: Durations,
     remaining: Remaining,
-    /// Time of all that remains, counting running trials in full; `None` without a basis.
-    left: Option<Estimate>,
     /// The trials that run now, by their place in the order.
     running: BTreeMap<u32, Running>,
     lanes: usize,
@@ -84,7 +82,7 @@ struct Progress {
 /// A trial that runs now.
 struct Running {
     began: Instant,
-    title: String,
+    spec: TrialSpec,
     /// Of its phase.
     ops_planned: u64,
     /// What it is doing now.
@@ -115,18 +113,15 @@ impl Progress {
         *shown_bar() = Some(bar.clone());
         let remaining = Remaining::of(&specs);
         let now = Instant::now();
-        let mut progress = Progress {
+        Progress {
             bar,
             lines: !quiet && !terminal,
-            left: None,
             durations,
             remaining,
             running: BTreeMap::new(),
             lanes,
             shown: now,
-        };
-        progress.estimate();
-        progress
+        }
     }
 
     /// Takes one event.
@@ -135,7 +130,7 @@ impl Progress {
             RunEvent::TrialStarted { ordinal, spec, .. } => {
                 let running = Running {
                     began: Instant::now(),
-                    title: title(spec),
+                    spec: spec.clone(),
                     ops_planned: 0,
                     at: "starting".to_owned(),
                 };
@@ -149,7 +144,6 @@ impl Progress {
                     self.durations.add(spec, took);
                 }
                 self.remaining.ended(spec);
-                self.estimate();
                 self.bar.inc(1);
                 self.say(spec, outcome, took);
             }
@@ -185,7 +179,7 @@ impl Progress {
     fn draw(&mut self, ordinal: u32) {
         self.shown = Instant::now();
         if let Some(running) = self.running.get(&ordinal) {
-            let message = format!("{}: {}", running.title, running.at);
+            let message = format!("{}: {}", title(&running.spec), running.at);
             self.bar.set_message(text::line(&message));
         }
         let unknown = || "time left unknown until more trials have ended".to_owned();
@@ -194,13 +188,10 @@ impl Progress {
 
     /// How long it will take from now; `None` without a basis.
     fn left(&self) -> Option<String> {
-        let gone: Duration = self.running.values().map(|running| running.began.elapsed()).sum();
-        Some(format!("{} left", span(self.left?.after(gone, self.lanes))))
-    }
-
-    /// Takes a new estimate: when the run begins and when a trial has ended.
-    fn estimate(&mut self) {
-        self.left = self.remaining.estimate(&self.durations);
+        let running = self.running.values().map(|it| (&it.spec, it.began.elapsed()));
+        let running: Vec<(&TrialSpec, Duration)> = running.collect();
+        let left = self.remaining.left(&self.durations, &running, self.lanes)?;
+        Some(format!("{} left", span(left)))
     }
 
     /// A trial's end: always reported if it did not end well.

@@ -60,15 +60,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// What is left where so much of it is gone already, on so many lanes.
-    #[must_use]
-    pub fn after(self, gone: Duration, lanes: usize) -> Estimate {
-        let lanes = u32::try_from(lanes.min(self.trials).max(1)).unwrap_or(u32::MAX);
-        let left = |time: Duration| time.saturating_sub(gone) / lanes;
-        let [total, least, most] = [self.total, self.least, self.most].map(left);
-        Estimate { total, least, most, ..self }
-    }
-
     /// Whether it is sure enough to be one figure: neither end is more than a factor of about 1.5
     /// from it.
     pub fn is_sure(&self) -> bool {
@@ -127,11 +118,6 @@ impl Durations {
         let like = |kind: &String, margin| self.0.get(kind)?.expected(margin);
         like(same, SAME_KIND).or_else(|| like(other, OTHER_FILESYSTEM))
     }
-
-    /// The time these trials will take; `None` where fewer than half are like one that was run.
-    pub fn estimate(&self, specs: &[TrialSpec]) -> Option<Estimate> {
-        Remaining::of(specs).estimate(self)
-    }
 }
 
 /// The trials that remain, counted by kind, so that an estimate for ten thousand costs no more than
@@ -156,27 +142,77 @@ impl Remaining {
         }
     }
 
-    /// The time they will take; `None` where fewer than half are like one that was run, which is
-    /// too little for an estimate. Those unlike any are taken for as long as the others; at the
-    /// least they take no time, at the most twice as long.
-    pub fn estimate(&self, durations: &Durations) -> Option<Estimate> {
+    /// The time they will take one after the other; `None` where fewer than half are like one that
+    /// was run, which is too little for an estimate. Those unlike any are taken for as long as the
+    /// others; at the least they take no time, at the most twice as long.
+    fn estimate(&self, durations: &Durations) -> Option<Estimate> {
         let trials = self.0.values().sum::<usize>();
         let (mut known, mut sums) = (0, [Duration::ZERO; 3]);
         for (kinds, count) in &self.0 {
             let Some(expected) = durations.expected(kinds) else { continue };
             known += count;
             for (sum, one) in sums.iter_mut().zip(expected) {
-                *sum += one * u32::try_from(*count).unwrap_or(u32::MAX);
+                *sum += one * times(*count);
             }
         }
         if known == 0 || 2 * known < trials {
             return None;
         }
-        let unknown = (trials - known) as f64 / known as f64;
-        let [total, least, most] = sums;
-        let (total, most) = (total.mul_f64(1.0 + unknown), most.mul_f64(1.0 + 2.0 * unknown));
+        let unknown = times(trials - known);
+        let [mean, least, most] = unlike(sums, known).map(|one| one * unknown);
+        let [total, low, high] = sums;
+        let (total, least, most) = (total + mean, low + least, high + most);
         Some(Estimate { total, least, most, known, trials })
     }
+
+    /// The time until all have ended on so many lanes, where some of them run already, each for so
+    /// long; `None` as above.
+    pub fn left(
+        &self,
+        durations: &Durations,
+        running: &[(&TrialSpec, Duration)],
+        lanes: usize,
+    ) -> Option<Estimate> {
+        let whole = self.estimate(durations)?;
+        let unlike = unlike([whole.total, whole.least, whole.most], whole.trials);
+        let expected = |kinds: &[String; 2]| durations.expected(kinds).unwrap_or(unlike);
+        let mut waiting = self.clone();
+        let mut lane = vec![[Duration::ZERO; 3]; lanes.max(1)];
+        for (lane, (spec, gone)) in lane.iter_mut().zip(running) {
+            waiting.ended(spec);
+            *lane = expected(&kinds(spec)).map(|time| time.saturating_sub(*gone));
+        }
+        let last = |which: usize| {
+            let mut busy: Vec<Duration> = lane.iter().map(|times| times[which]).collect();
+            for (kinds, count) in &waiting.0 {
+                let one = expected(kinds)[which];
+                // Whole rounds over all lanes at once, the rest one by one to whoever is free first.
+                let rounds = times(count.saturating_sub(ONE_BY_ONE) / busy.len());
+                busy.iter_mut().for_each(|lane| *lane += one * rounds);
+                for _ in 0..count - rounds as usize * busy.len() {
+                    if let Some(first) = busy.iter_mut().min() {
+                        *first += one;
+                    }
+                }
+            }
+            busy.into_iter().max().unwrap_or_default()
+        };
+        Some(Estimate { total: last(0), least: last(1), most: last(2), ..whole })
+    }
+}
+
+/// So many trials of a kind are given to lanes one by one.
+const ONE_BY_ONE: usize = 100;
+
+fn times(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// What a trial is taken for that is unlike all of these: their mean; nothing at the least, twice
+/// as long at the most.
+fn unlike([mean, _, most]: [Duration; 3], known: usize) -> [Duration; 3] {
+    let each = times(known.max(1));
+    [mean / each, Duration::ZERO, 2 * most / each]
 }
 
 /// From the most to the least alike.
@@ -240,13 +276,13 @@ mod tests {
     fn nothing_is_said_without_a_basis() {
         let mut durations = Durations::default();
         let specs = [spec("ext4", 1), spec("ext4", 2), spec("ext4", 3)];
-        assert_eq!(durations.estimate(&specs), None);
+        assert_eq!(Remaining::of(&specs).estimate(&durations), None);
         durations.add(&spec("ext4", 1), SECOND);
-        assert_eq!(durations.estimate(&specs), None, "one of three kinds");
+        assert_eq!(Remaining::of(&specs).estimate(&durations), None, "one of three kinds");
         durations.add(&spec("xfs", 2), SECOND);
-        let estimate = durations.estimate(&specs).unwrap();
+        let estimate = Remaining::of(&specs).estimate(&durations).unwrap();
         assert_eq!((estimate.total, estimate.known), (3 * SECOND, 2));
-        assert_eq!(durations.estimate(&[]), None);
+        assert_eq!(Remaining::of(&[]).estimate(&durations), None);
     }
 
     /// Every end of the range is worked out by hand.
@@ -255,7 +291,9 @@ mod tests {
         let mut durations = Durations::default();
         durations.add(&spec("ext4", 1), 10 * SECOND);
         let ends = |durations: &Durations, filesystem: &str| {
-            let estimate = durations.estimate(&[spec(filesystem, 1), spec(filesystem, 1)]).unwrap();
+            let estimate = Remaining::of(&[spec(filesystem, 1), spec(filesystem, 1)])
+                .estimate(durations)
+                .unwrap();
             let ends = [estimate.least, estimate.total, estimate.most];
             (ends.map(|end| end.as_secs_f64().round() as u64), estimate.is_sure())
         };
@@ -270,20 +308,31 @@ mod tests {
         assert_eq!(ends(&durations, "ext4"), ([50, 60, 72], true));
         // One of three is like none: no time at the least, twice as long at the most.
         let three = [spec("ext4", 1), spec("ext4", 1), spec("ext4", 2)];
-        let estimate = durations.estimate(&three).unwrap();
+        let estimate = Remaining::of(&three).estimate(&durations).unwrap();
         assert_eq!((estimate.least, estimate.total), (50 * SECOND, 90 * SECOND));
         assert_eq!(estimate.most, 144 * SECOND);
     }
 
+    /// Two lanes, and a long trial that runs to the end alone.
     #[test]
-    fn what_is_gone_and_lanes_shorten_it() {
+    fn what_runs_beside_each_other_ends_with_the_last() {
+        let (long, short) = (spec("ext4", 1), spec("ext4", 2));
         let mut durations = Durations::default();
-        durations.add(&spec("ext4", 1), 12 * SECOND);
-        let estimate = durations.estimate(&[spec("ext4", 1), spec("ext4", 1)]).unwrap();
-        let left = estimate.after(4 * SECOND, 2);
-        assert_eq!((left.least, left.total), (8 * SECOND, 10 * SECOND));
-        assert_eq!(left.most, Duration::from_millis(12_400));
-        assert_eq!(estimate.after(4 * SECOND, 8).total, 10 * SECOND, "two trials fill two lanes");
-        assert_eq!(estimate.after(100 * SECOND, 0).total, Duration::ZERO);
+        durations.add(&long, 100 * SECOND);
+        durations.add(&short, 10 * SECOND);
+        let left = |all: &[TrialSpec], running: &[(&TrialSpec, Duration)], lanes| {
+            Remaining::of(all).left(&durations, running, lanes).unwrap().total
+        };
+        let two = [long.clone(), short.clone()];
+        assert_eq!(left(&two, &[], 1), 110 * SECOND);
+        assert_eq!(left(&two, &[], 2), 100 * SECOND);
+        assert_eq!(left(&two, &[(&long, 30 * SECOND)], 2), 70 * SECOND);
+        assert_eq!(left(&two, &[(&long, 30 * SECOND), (&short, 2 * SECOND)], 2), 70 * SECOND);
+        assert_eq!(left(&two, &[(&long, 200 * SECOND)], 2), 10 * SECOND, "it is overdue");
+        assert_eq!(left(&two, &[(&short, 4 * SECOND)], 0), 106 * SECOND, "there is one lane");
+        // Thousands of trials fill all lanes.
+        let many = vec![short.clone(); 5001];
+        assert_eq!(left(&many, &[], 4), 1251 * 10 * SECOND);
+        assert_eq!(left(&many, &[(&short, 4 * SECOND)], 4), 1250 * 10 * SECOND + 6 * SECOND);
     }
 }

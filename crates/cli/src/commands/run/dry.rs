@@ -1,9 +1,7 @@
 //! `--dry-run`, and notes on a plan before it runs.
 
-use std::time::Duration;
-
 use report::counted;
-use runner::{Durations, Prepared};
+use runner::{Durations, Prepared, Remaining};
 
 use crate::exit::Failure;
 use crate::output::say;
@@ -62,10 +60,10 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
     let size = request.size.filter(|_| makes_filesystems);
     let room = testbeds::read(&request.testbed)?.room(size);
     let lanes = prepared.testbed.lanes(&prepared.trials);
-    let time = match durations.estimate(&prepared.trials) {
+    let time = match Remaining::of(&prepared.trials).left(durations, &[], lanes) {
         Some(estimate) => format!(
             "{} (from earlier trials like {} of the {})",
-            span(estimate.after(Duration::ZERO, lanes)),
+            span(estimate),
             estimate.known,
             estimate.trials
         ),

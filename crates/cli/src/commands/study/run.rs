@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lab::PartDescription;
-use runner::{Estimate, Request, Session};
+use runner::{Estimate, Remaining, Request, Session};
 use store::Store;
 use study::{
     Added, Execution, ExecutionEnd, Limits, PartRun, Planned, Study, Told, Wishes, matrix, prepared,
@@ -202,8 +202,7 @@ impl Asked<'_> {
             let prepared = prepared(session, one)?;
             let durations = session.durations(prepared.testbed.as_ref());
             let lanes = prepared.testbed.lanes(&prepared.trials);
-            let estimate = durations.estimate(&prepared.trials);
-            let estimate = estimate.map(|all| all.after(Duration::ZERO, lanes));
+            let estimate = Remaining::of(&prepared.trials).left(&durations, &[], lanes);
             let time = estimate.map_or("unknown".to_owned(), span);
             text += &format!(
                 "{}\n    {} trials, {} refused; scale {}; disks of {}; time: {time}\n",
