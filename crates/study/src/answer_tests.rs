@@ -186,6 +186,8 @@ fn figures_are_compared_by_seed_where_seeds_are_shared() {
     let (near, far) = ([1.0, 1.01, 0.99, 1.02], [5.0, 5.05, 4.95, 5.1]);
     assert_eq!(verdict(&near, 5, &far), Holds, "none shared");
     assert_eq!(verdict(&near, 3, &far), Holds, "two of four shared");
+    let (apart, tenth) = ([1.0, 9.0, 1.0, 9.0], [1.1, 9.9, 1.1, 9.9]);
+    assert_eq!(verdict(&apart, 3, &tenth), Undecided, "two of four are not most of them");
 }
 
 /// Seeds take 64 bits, of which any may tell two apart.

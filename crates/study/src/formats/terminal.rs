@@ -46,7 +46,9 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     }
     text += "\n";
     text += &folded("", &words::method(results), width);
-    text += "▲ best and ▼ worst; for measured figures only where significant.\n";
+    let marks = "▲ none is better, ▼ none is worse; for measured figures only where a difference is \
+                 significant.";
+    text += &folded("", marks, width);
     text += &format!("again: {}\n", words::command(results));
     text
 }

@@ -195,6 +195,16 @@ pub(super) fn verdict(claim: &ClaimResults) -> String {
     format!("{} at {size}", claim.measured)
 }
 
+/// A figure with its row's unit, where the table's heading does not say it; words as they are.
+pub(super) fn with_unit(figure: String, row: &RowResults) -> String {
+    match row.row.unit.word() {
+        unit if !unit.is_empty() && figure.ends_with(|last: char| last.is_ascii_digit()) => {
+            format!("{figure} {unit}")
+        }
+        _ => figure,
+    }
+}
+
 /// Why a claim does not hold as claimed: the page's own figures contradict it, or the reason
 /// that the study's author found.
 pub(super) fn because(claim: &ClaimResults) -> Option<String> {
@@ -296,7 +306,10 @@ pub(super) fn how(results: &Results) -> Vec<String> {
         let of_another = results.runs.iter().any(|run| {
             study.part(&run.part).is_some_and(|part| run.scale != study.scale_of(part, None))
         });
-        let scaled = results.runs.iter().any(|run| run.scale != 1.0);
+        let scaled = results
+            .runs
+            .iter()
+            .any(|run| study.part(&run.part).is_some_and(|part| run.scale != part.published_scale));
         let what = match (of_another, scaled) {
             (true, _) => "Not at the study's own scale, for which it says",
             (false, true) => "Not at full size",
@@ -326,8 +339,10 @@ pub(super) fn method(results: &Results) -> String {
          at most {:.0} % (Holm's correction), however often results were looked at and seeds \
          added: each look has its own share of it. Until 2026-11-25 all questions of a study were \
          one family. Fewer than {} seeds decide nothing. A verdict is that of the largest size \
-         that was run; where a smaller size or, in the lab, another assumption contradicts it, \
-         the verdict depends on that.{few}",
+         that was run; where a smaller size or, in the lab, another machine contradicts it, the \
+         verdict depends on that. Where another machine leaves a question open, the question is \
+         undecided, however clear it is on the study's own machine; the tables of questions show \
+         the study's own machine, the verdicts above them count all machines.{few}",
         results.alpha * 100.0,
         crate::SEEDS_MIN
     )

@@ -91,8 +91,11 @@ fn claim(claim: &ClaimResults) -> String {
     text +=
         &words::because(claim).map_or(String::new(), |why| format!("Because: {}\n\n", plain(&why)));
     if !claim.measured.answers.is_empty() {
-        text +=
-            "| asked | claimed | measured (interval) | seeds | p | |\n|---|---|---|--:|--:|---|\n";
+        let own = if claim.under.is_empty() { "" } else { "on the study's own machine" };
+        text += &format!(
+            "| asked | claimed | measured (interval) | seeds | p | {own} |\n\
+             |---|---|---|--:|--:|---|\n"
+        );
     }
     for answer in &claim.measured.answers {
         text += &format!(

@@ -63,8 +63,9 @@ pub(super) fn page(results: &Results, stem: Option<&str>) -> Markdown {
     let titles = results.tables.iter().map(|table| 2 * words_of(&table.title) + 10).sum();
     let moved = moved(&frame, titles, &tables);
     let (mut main, mut rest) = (frame.0, String::new());
-    main += "## Published and measured\n\nEach figure as a factor of the best of its row: \
-             *published*, then measured. ▲ best and ▼ worst where significant.\n\n";
+    main += "## Published and measured\n\nEach figure as a factor of the best of its row (with a \
+             unit: as it is): *published*, then measured. ▲ no other is shown to be better, ▼ none \
+             to be worse; both take a significant difference within the row.\n\n";
     for (at, (table, (figures, chart))) in results.tables.iter().zip(&tables).enumerate() {
         let head = format!("### {}\n\n", plain(&table.title));
         match moved.contains(&at) {
@@ -145,12 +146,12 @@ fn factors(table: &TableResults) -> String {
         let cells = row.measured.iter().enumerate().map(|(at, cell)| {
             let then = match (old[at], row.row.values.get(at)) {
                 (Some(factor), _) => words::factor_short(factor),
-                (None, Some(cell)) => words::published(cell),
+                (None, Some(cell)) => words::with_unit(words::published(cell), row),
                 (None, None) => String::new(),
             };
             let now = match (new[at], words::mean(cell)) {
                 (Some(factor), _) => words::factor_short(factor),
-                (None, Some(mean)) => mean,
+                (None, Some(mean)) => words::with_unit(mean, row),
                 (None, None) => "–".to_owned(),
             };
             format!("*{}* {now}{}", plain(&then), words::mark(cell.mark))
