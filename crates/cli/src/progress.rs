@@ -107,7 +107,7 @@ impl Progress {
         )
         .unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
-        bar.set_prefix("time left unknown");
+        bar.set_prefix("time left not known yet");
         // The elapsed time advances while a trial reports nothing.
         bar.enable_steady_tick(Duration::from_secs(1));
         *shown_bar() = Some(bar.clone());
@@ -182,7 +182,7 @@ impl Progress {
             let message = format!("{}: {}", title(&running.spec), running.at);
             self.bar.set_message(text::line(&message));
         }
-        let unknown = || "time left unknown until more trials have ended".to_owned();
+        let unknown = || "time left not known yet".to_owned();
         self.bar.set_prefix(self.left().unwrap_or_else(unknown));
     }
 
