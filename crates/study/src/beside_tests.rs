@@ -6,11 +6,8 @@ use crate::results;
 use crate::verdict::Verdict::{Depends, DoesNotHold, Holds, Undecided};
 use crate::verdict_tests::{about, run, study_with};
 
-/// Compares the ratio of a to b in one row with that in another row: the rows are wall time and
-/// processor time.
-#[test]
-fn what_one_is_to_another_is_compared_with_the_same_in_another_row() {
-    let more = r#"
+/// The row beside which the first is compared.
+const OTHER: &str = r#"
 [[table.row]]
 id = "s"
 label = "Other"
@@ -19,9 +16,14 @@ better = "BETTER"
 values = [2, 2, 2]
 measure = { workload = "w", phase = "spin", metric = "cpu" }
 "#;
+
+/// Compares the ratio of a to b in one row with that in another row: the rows are wall time and
+/// processor time.
+#[test]
+fn what_one_is_to_another_is_compared_with_the_same_in_another_row() {
     let judged = |better: &str, wall: [f64; 2], cpu: [f64; 2]| {
         let claim = "a better beside b than in s";
-        let study = study_with(better, "1, 4, 1", claim, &more.replace("BETTER", better));
+        let study = study_with(better, "1, 4, 1", claim, &OTHER.replace("BETTER", better));
         let series = [("a", about(wall[0], 0.005, 0)), ("b", about(wall[1], 0.005, 3))];
         let mut one = run(&series);
         for trial in &mut one.run.trials {
@@ -54,16 +56,12 @@ measure = { workload = "w", phase = "spin", metric = "cpu" }
 /// One seed on another machine, with the spread of the study's own.
 #[test]
 fn one_seed_under_an_assumption_is_compared_beside_another_row_too() {
-    let more = r#"
-[[table.row]]
-id = "s"
-label = "Other"
-unit = "s"
-better = "lower"
-values = [2, 2, 2]
-measure = { workload = "w", phase = "spin", metric = "cpu" }
-"#;
-    let study = study_with("lower", "1, 4, 1", "a better beside b than in s", more);
+    let study = study_with(
+        "lower",
+        "1, 4, 1",
+        "a better beside b than in s",
+        &OTHER.replace("BETTER", "lower"),
+    );
     let lab = |seeds: usize, wall: [f64; 2], assumption: Option<&str>| {
         let series = |mean: f64, turn| about(mean, 0.005, turn)[..seeds].to_vec();
         let mut one = run(&[("a", series(wall[0], 0)), ("b", series(wall[1], 3))]);

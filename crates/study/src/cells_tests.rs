@@ -11,9 +11,10 @@ use crate::verdict::Verdict::{Holds, NotRun};
 use crate::verdict_tests::{Series, phase, run};
 use crate::{Absent, PartRun, Source, Study, load, results};
 
-const STUDY: &str = r#"
-name = "two"
-title = "Two parts"
+/// How each invented study begins.
+pub(crate) const HEAD: &str = r#"
+name = "tiny"
+title = "Tiny"
 author = "nobody"
 date = "2026"
 published = "nowhere"
@@ -21,7 +22,9 @@ question = "Which?"
 summary = "Invented."
 machine = "none"
 scale = 1.0
+"#;
 
+const PARTS: &str = r#"
 [[part]]
 id = "p"
 title = "Part"
@@ -87,9 +90,10 @@ test = ["third: a better than b"]
 "#;
 
 fn study() -> Study {
-    let files = [("study.toml", STUDY), ("published.toml", PUBLISHED), ("claims.toml", CLAIMS)];
+    let study = format!("{HEAD}{PARTS}");
+    let files = [("study.toml", &*study), ("published.toml", PUBLISHED), ("claims.toml", CLAIMS)];
     let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    let source = Source { named: "two".to_owned(), prefix: String::new(), files: files.into() };
+    let source = Source { named: "tiny".to_owned(), prefix: String::new(), files: files.into() };
     load(&source).unwrap_or_else(|problems| panic!("{}", problems[0]))
 }
 

@@ -10,6 +10,7 @@ use trial::{Outcome, TrialRecord, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Cache, Parameters, PhaseResult, PhaseStatus, Seed};
 
+use crate::cells_tests::HEAD;
 use crate::verdict::Verdict::{self, DoesNotHold, Holds, NotRun, Partly, Undecided};
 use crate::{Judged, PartRun, Source, Study, load, results};
 
@@ -21,16 +22,6 @@ pub(crate) fn study(better: &str, values: &str, claim: &str) -> Study {
 /// The same with more rows.
 pub(crate) fn study_with(better: &str, values: &str, claim: &str, rows: &str) -> Study {
     let study = r#"
-name = "tiny"
-title = "Tiny"
-author = "nobody"
-date = "2026"
-published = "nowhere"
-question = "Which?"
-summary = "Invented."
-machine = "none"
-scale = 1.0
-
 [[part]]
 id = "p"
 title = "Part"
@@ -60,7 +51,7 @@ measure = {{ workload = "w", phase = "spin", metric = "wall" }}
 {rows}"#
     );
     let claims = format!("[[claim]]\nid = \"A1\"\ntext = \"It is.\"\ntest = [\"r: {claim}\"]\n");
-    let files = [("study.toml", study.to_owned()), ("published.toml", published)];
+    let files = [("study.toml", format!("{HEAD}{study}")), ("published.toml", published)];
     let files = files.into_iter().chain([("claims.toml", claims)]);
     let files = files.map(|(name, text)| (name.to_owned(), text)).collect();
     let source = Source { named: "tiny".to_owned(), prefix: String::new(), files };

@@ -14,7 +14,7 @@ const WORK: &str = "varmail:files=1000:preallocated=0.9:threads=2:loops=60:mean_
 /// are had once followed the host's load, in one of two trials on a busy host.
 pub(crate) fn a_busy_host_changes_no_request(labs: &Labs) {
     let spec = spec("zfs", WORK, Bytes::from_mib(512));
-    let result = lab::verify(&labs.mail, &spec, 8, &Stop::new(), &|_, _| {}).expect("guests start");
+    let result = lab::verify(&labs.mail, &spec, 5, &Stop::new(), &|_, _| {}).expect("guests start");
     assert_eq!(result.first_difference(), None);
 }
 
