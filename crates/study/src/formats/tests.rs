@@ -61,6 +61,16 @@ fn markdown_has_factors_before_its_appendix_and_charts_beside_it() {
     }
 }
 
+/// Where there is no factor the figure has its unit, so that nobody takes it for one.
+#[test]
+fn a_figure_without_a_factor_has_its_unit() {
+    let study = study("lower", "\"about 3\", 0, 5", "a better than b");
+    let page = markdown_with_charts(&turned(&study), "tiny").text;
+    assert!(page.contains("| Row | *about 3 s* 1▲ | *0 s* 2.00 | *1* 9.00▼ |"), "{page}");
+    let page = markdown_with_charts(&results(&study, &[]), "tiny").text;
+    assert!(page.contains("Nothing of it was measured"), "{page}");
+}
+
 #[test]
 fn no_page_is_longer_than_can_be_read_before_its_appendix() {
     let mut study = study("lower", "3, 4, 5", "a better than b");

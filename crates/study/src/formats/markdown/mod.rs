@@ -160,6 +160,9 @@ fn factors(table: &TableResults) -> String {
         text += &format!("| {} | {} |\n", plain(&row.row.label), cells.join(" | "));
     }
     match shown {
+        0 if table.rows.iter().all(words::unmeasured) => {
+            "Nothing of it was measured; the appendix says why.\n\n".to_owned()
+        }
         0 => "No row measured here has a better end; the appendix has the figures.\n\n".to_owned(),
         _ => text + "\n",
     }
