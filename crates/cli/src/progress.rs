@@ -235,7 +235,7 @@ pub(crate) fn span(estimate: Estimate) -> String {
 }
 
 /// A duration in whole seconds, minutes and hours.
-pub(crate) fn rounded(duration: Duration) -> String {
+fn rounded(duration: Duration) -> String {
     let secs = (duration.as_secs_f64().round() as u64).max(1);
     match secs {
         0..90 => format!("{secs} s"),
