@@ -3,6 +3,7 @@
 mod archive;
 mod bad_input;
 mod binary;
+mod claims;
 mod device;
 mod directory;
 mod documentation;

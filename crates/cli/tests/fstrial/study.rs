@@ -4,8 +4,6 @@ use crate::sandbox::{Ran, Sandbox};
 
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/studies/tiny");
 
-const PLANTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/studies/planted");
-
 fn run(sandbox: &Sandbox, words: &str) -> Ran {
     for name in ["a", "b"] {
         std::fs::create_dir_all(sandbox.path(name)).unwrap();
@@ -13,7 +11,7 @@ fn run(sandbox: &Sandbox, words: &str) -> Ran {
     sandbox.run(&format!("study run {TINY} --quiet --dir ext2=a --dir ext3=b {words}"))
 }
 
-fn json(text: &str) -> serde_json::Value {
+pub(crate) fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).expect("one document on standard output")
 }
 
@@ -85,28 +83,6 @@ fn a_study_is_run_and_every_claim_judged() {
     assert!(terminal.lines().all(|line| line.chars().count() <= 100), "{terminal}");
     let single = sandbox.run("report r1 --full").ended_with(0);
     assert!(single.stdout.contains("maildir-write"), "each part is a run like any other");
-}
-
-/// Ext3 with and without an index, in the lab: 1,000 files in one directory, then 5,000.
-#[test]
-fn what_was_planted_is_found_and_nothing_else() {
-    let Some(sandbox) = Sandbox::with_lab() else { return };
-    let ran = sandbox.run(&format!("study run {PLANTED} --scale 0.05,0.25 --quiet --json -"));
-    let results = json(&ran.ended_with(0).stdout);
-    let measured = |id: &str| {
-        let claims = results["claims"].as_array().unwrap();
-        claims.iter().find(|it| it["id"] == id).unwrap()["measured"].clone()
-    };
-    for (claim, verdict) in
-        [("P1", "depends"), ("P2", "undecided"), ("P3", "does_not_hold"), ("P4", "holds")]
-    {
-        assert_eq!(measured(claim)["verdict"], verdict, "{claim}: {}", measured(claim));
-    }
-    assert_eq!(measured("P1")["questions"][0]["depends_on"], serde_json::json!(["size"]));
-    let reason = measured("P1")["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("does not hold at 5 % and holds at 25 %"), "{reason}");
-    let twins = measured("P2")["reason"].as_str().unwrap().to_owned();
-    assert!(twins.contains("they differ by less than"), "{twins}");
 }
 
 #[test]
