@@ -34,6 +34,9 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     let (named, key) = match (&arguments.resume, &arguments.study) {
         (Some(id), _) => {
             let found = group::find(&session.store, id)?;
+            if !goes_on {
+                found.refuse_other_machine(&testbeds::machine_in_study(&arguments.testbed.0))?;
+            }
             (found.study, found.key)
         }
         (None, named) => (named.clone().unwrap_or_default(), group::new_key()),
