@@ -46,7 +46,7 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     }
     text += "\n";
     text += &folded("", &words::method(results), width);
-    let marks = "▲ none is better, ▼ none is worse; for measured figures only where a difference is \
+    let marks = "▲ no other is better, ▼ no other is worse; for measured figures only where a difference is \
                  significant.";
     text += &folded("", marks, width);
     text += &format!("again: {}\n", words::command(results));

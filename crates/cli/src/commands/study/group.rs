@@ -1,9 +1,10 @@
 //! Runs of the store that belong to one execution of a study.
 
-use runner::Request;
+use runner::{Request, TestbedRequest};
 use store::Store;
 
 use crate::exit::{Exit, Failure};
+use crate::testbeds;
 
 /// An execution of a study.
 pub(super) struct Group {
@@ -11,23 +12,30 @@ pub(super) struct Group {
     pub(super) study: String,
     /// What its runs have in common.
     pub(super) key: String,
-    /// The options that chose its machine; empty for the default one.
-    pub(super) machine: String,
+    /// Where that run took place.
+    pub(super) testbed: TestbedRequest,
 }
 
 impl Group {
-    /// Refuses to add to an execution what would run on another machine than the rest of it.
+    /// Refuses to add what would run on another testbed or in another lab than the rest.
     ///
     /// # Errors
-    /// If its machine was chosen by options that are not given again.
-    pub(super) fn refuse_other_machine(&self, given: &str) -> Result<(), Failure> {
-        if self.machine.is_empty() || self.machine == given {
+    /// If it would, or if the request is of another version of fstrial.
+    pub(super) fn refuse_elsewhere(&self, asked: &TestbedRequest) -> Result<(), Failure> {
+        let (own, other) = (testbeds::read(&self.testbed)?, testbeds::read(asked)?);
+        if self.testbed.name == asked.name && own.lab() == other.lab() {
             return Ok(());
         }
+        let (place, option) = match own.lab() {
+            Some(lab) => (format!("in the lab `{lab}`"), format!("--lab {lab}")),
+            None => {
+                let name = &self.testbed.name;
+                (format!("on testbed {name}"), format!("--testbed {name}"))
+            }
+        };
         let message = format!(
-            "this study was run with {}, and what --scale adds is judged together with that: give \
-             {} again",
-            self.machine, self.machine
+            "this study was run {place}, and what --scale adds is judged together with it: give \
+             {option}"
         );
         Err(Failure::new(Exit::Usage, message))
     }
@@ -44,8 +52,11 @@ pub(super) fn find(store: &Store, id: &str) -> Result<Group, Failure> {
     let tag_of = |id: &str| -> Result<Option<Group>, Failure> {
         let json = store.request(id).map_err(Failure::from(Exit::Store))?;
         let request = serde_json::from_str::<Request>(&json).ok();
-        let tag = request.and_then(|it| it.study);
-        Ok(tag.map(|tag| Group { study: tag.study, key: tag.group, machine: tag.machine }))
+        let group = |it: Request| {
+            let tag = it.study?;
+            Some(Group { study: tag.study, key: tag.group, testbed: it.testbed })
+        };
+        Ok(request.and_then(group))
     };
     if id != "latest" {
         let found = tag_of(id)?;
@@ -68,20 +79,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_study_goes_on_on_its_own_machine() {
-        let group = |machine: &str| Group {
+    fn a_study_goes_on_where_it_began() {
+        let lab = |name: &str| {
+            let settings = serde_json::json!({"disk": null, "name": name, "profile": "scsi-2004"});
+            TestbedRequest::new("lab", &settings).unwrap()
+        };
+        let group = |testbed: &TestbedRequest| Group {
             study: "maildir-2004".to_owned(),
             key: "1".to_owned(),
-            machine: machine.to_owned(),
+            testbed: testbed.clone(),
         };
-        assert!(group("--lab reiser4").refuse_other_machine("--lab reiser4").is_ok());
-        assert!(group("").refuse_other_machine("").is_ok());
-        for given in ["", "--lab other"] {
-            let Err(refused) = group("--lab reiser4").refuse_other_machine(given) else {
-                panic!("another lab: `{given}`");
-            };
-            let said = refused.message;
-            assert!(said.contains("--lab reiser4 again"), "{said}");
+        let loops = serde_json::json!({"devices": [], "destroy": [], "loop_directory": "/var/tmp"});
+        let device = TestbedRequest::new("device", &loops).unwrap();
+        let (usual, reiser4) = (lab("default"), lab("reiser4"));
+        for (own, asked, option) in [
+            (&usual, &usual, None),
+            (&reiser4, &reiser4, None),
+            (&device, &device, None),
+            (&reiser4, &usual, Some("--lab reiser4")),
+            (&usual, &reiser4, Some("--lab default")),
+            (&usual, &device, Some("--lab default")),
+            (&device, &usual, Some("--testbed device")),
+        ] {
+            let refused = group(own).refuse_elsewhere(asked).err().map(|refused| refused.message);
+            assert_eq!(refused.is_some(), option.is_some(), "{refused:?}");
+            let said = refused.unwrap_or_default();
+            assert!(said.ends_with(option.unwrap_or_default()), "{said}");
         }
     }
 }

@@ -31,15 +31,11 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     refuse_in_vain(arguments, goes_on)?;
     let here = Here::open()?;
     let mut session = here.session(&arguments.store)?;
-    let (named, key) = match (&arguments.resume, &arguments.study) {
-        (Some(id), _) => {
-            let found = group::find(&session.store, id)?;
-            if !goes_on {
-                found.refuse_other_machine(&testbeds::machine_in_study(&arguments.testbed.0))?;
-            }
-            (found.study, found.key)
-        }
-        (None, named) => (named.clone().unwrap_or_default(), group::new_key()),
+    let resumed =
+        arguments.resume.as_ref().map(|id| group::find(&session.store, id)).transpose()?;
+    let (named, key) = match &resumed {
+        Some(group) => (group.study.clone(), group.key.clone()),
+        None => (arguments.study.clone().unwrap_or_default(), group::new_key()),
     };
     let study = super::read(&named)?;
     let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
@@ -47,7 +43,10 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     let asked = Asked { arguments, study, named, key, spread };
     if !goes_on {
         let planned = asked.plan()?;
-        planned.iter().try_for_each(|one| asked.spread.check(&one.request.testbed))?;
+        for one in &planned {
+            resumed.iter().try_for_each(|group| group.refuse_elsewhere(&one.request.testbed))?;
+            asked.spread.check(&one.request.testbed)?;
+        }
         if arguments.dry_run {
             return asked.describe(&planned, &session);
         }
