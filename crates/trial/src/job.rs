@@ -20,6 +20,27 @@ pub struct Job {
     pub tool_path: Vec<PathBuf>,
 }
 
+impl Job {
+    /// UUID of the trial's filesystem.
+    ///
+    /// It comes from the seed, so that a simulated machine repeats it. The seed alone would not do:
+    /// the same seed on another contender is another filesystem, and a machine takes two of one
+    /// UUID for one (btrfs). Nor is it enough on a machine with other users: theirs may have this
+    /// very seed and contender at the same time, and XFS then refuses the second mount. No two
+    /// trials have one device at the same time, so there the device is mixed in.
+    pub fn filesystem_uuid(&self) -> String {
+        let mut seed = self.spec.seed.derive(&self.spec.contender.name);
+        if let Site::Devices { devices, kind: DeviceKind::LoopFile | DeviceKind::Block, .. } =
+            &self.site
+        {
+            for device in devices {
+                seed = seed.derive(&device.to_string_lossy());
+            }
+        }
+        seed.uuid("filesystem")
+    }
+}
+
 /// The place prepared for a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "site")]
@@ -109,6 +130,36 @@ impl InputFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stack::Contender;
+    use units::Nanos;
+    use workload::Seed;
+
+    #[test]
+    fn a_filesystem_has_a_uuid_of_its_own_on_a_machine_and_the_same_in_every_lab() {
+        let uuid = |seed: u64, fs: &str, kind, device: &str| {
+            let spec = TrialSpec {
+                contender: Contender::plain(fs),
+                workloads: vec![],
+                seed: Seed(seed),
+                block: 0,
+                size: None,
+                verify: false,
+                timeout: Nanos::from_secs(60),
+            };
+            let devices = vec![PathBuf::from(device)];
+            let site = Site::Devices { devices, kind, mount_point: PathBuf::from("/mnt") };
+            Job { spec, site, inputs: InputFiles::default(), tool_path: vec![] }.filesystem_uuid()
+        };
+        use DeviceKind::{Block, LoopFile, Simulated};
+        let lab = uuid(1, "xfs", Simulated, "/dev/ublkb0");
+        assert_eq!(lab, uuid(1, "xfs", Simulated, "/dev/nbd0"));
+        assert_ne!(lab, uuid(2, "xfs", Simulated, "/dev/ublkb0"));
+        assert_ne!(lab, uuid(1, "ext4", Simulated, "/dev/ublkb0"));
+        for kind in [Block, LoopFile] {
+            assert_ne!(uuid(1, "xfs", kind, "/dev/one"), uuid(1, "xfs", kind, "/dev/two"));
+            assert_eq!(uuid(1, "xfs", kind, "/dev/one"), uuid(1, "xfs", kind, "/dev/one"));
+        }
+    }
 
     #[test]
     fn each_input_is_placed_under_a_name_of_its_own() {

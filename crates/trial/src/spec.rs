@@ -13,7 +13,8 @@ pub struct TrialSpec {
     pub contender: Contender,
     /// What is done on it, in order, without a new mkfs in between.
     pub workloads: Vec<WorkloadChoice>,
-    /// Determines everything random: UUIDs, hash seeds, names, sizes, order, content.
+    /// Determines everything random: hash seeds, names, sizes, order, content, and UUIDs but for
+    /// a real device's part in them ([`crate::Job::filesystem_uuid`]).
     /// Equal for all contenders of a block, so that they do the same work.
     pub seed: Seed,
     /// The random block (repeat) it belongs to, from 0.

@@ -98,6 +98,28 @@ fn a_filesystem_is_looked_after_and_whole_at_the_end() {
     assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [PathBuf; 0]);
 }
 
+/// While one has a filesystem mounted, another makes and mounts one with the same seed.
+#[test]
+fn two_users_with_the_same_seed_are_not_in_each_others_way() {
+    if !is_root() {
+        return;
+    }
+    let words = "run --testbed device --fs xfs,btrfs --repeats 1 --seed 1 --size 320M --quiet";
+    let (one, other) = (Sandbox::new(), Sandbox::new());
+    let script = one.path("other-user");
+    let text = format!(
+        "#!/bin/sh\nHOME='{}' exec {} {words} null:ops=1000\n",
+        other.directory.path().display(),
+        env!("CARGO_BIN_EXE_fstrial")
+    );
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    one.run(&format!("{words} -- {}", script.display())).ended_with(0);
+    let theirs = other.run("report --json -").ended_with(0);
+    let json: serde_json::Value = serde_json::from_str(&theirs.stdout).unwrap();
+    assert_eq!(json["trials"].as_array().unwrap().len(), 2, "of the newest of two runs");
+}
+
 #[test]
 fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() {
     if !is_root() {

@@ -258,9 +258,7 @@ impl Execution<'_> {
             members: place.layout.map(|layout| layout.members.clone()).unwrap_or_default(),
             journal: place.layout.and_then(|layout| layout.journal.clone()),
             size,
-            // Not from the seed alone: with the same seed on another contender, this machine would
-            // take the second filesystem for the first one (btrfs).
-            uuid: spec.seed.derive(&spec.contender.name).uuid("filesystem"),
+            uuid: self.job.filesystem_uuid(),
             hash_seed: spec.seed.uuid("directory hash"),
         };
         let plan = filesystem
