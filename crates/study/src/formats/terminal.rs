@@ -6,7 +6,7 @@ use report::Mark;
 use super::words;
 use crate::describe::folded;
 use crate::verdict::Verdict;
-use crate::{ClaimResults, Results, RowResults, TableResults, atom};
+use crate::{ClaimResults, Results, RowResults, Study, TableResults};
 
 pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     let paint = Paint(color);
@@ -36,7 +36,7 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     }
     text += &format!("\n{}\n", paint.bold("Claims"));
     for claim in &results.claims {
-        text += &self::claim(claim, width, &paint);
+        text += &self::claim(study, claim, width, &paint);
     }
     if !study.flaws.is_empty() {
         text += &format!("\n{}\n", paint.bold("What the original got wrong"));
@@ -115,12 +115,12 @@ fn row(
     text
 }
 
-fn claim(claim: &ClaimResults, width: usize, paint: &Paint) -> String {
+fn claim(study: &Study, claim: &ClaimResults, width: usize, paint: &Paint) -> String {
     let mut text = String::from("\n");
     text += &folded(&format!("{:4} ", claim.claim.id), &claim.claim.text, width);
     let heads = [
         ("page", words::published_verdict(claim), &claim.published),
-        ("measured", words::verdict(claim), &claim.measured),
+        ("measured", words::verdict(study, claim), &claim.measured),
     ];
     for (head, said, judged) in heads {
         text += &format!("       {head:9} {}\n", paint.verdict(judged.verdict, &said));
@@ -148,8 +148,10 @@ fn claim(claim: &ClaimResults, width: usize, paint: &Paint) -> String {
         text += &folded("         · ", &line, width);
     }
     if claim.sizes.len() > 1 {
-        let sizes =
-            claim.sizes.iter().map(|it| format!("{} at {}", it.verdict, atom::percent(it.size)));
+        let sizes = claim
+            .sizes
+            .iter()
+            .map(|it| format!("{} at {}", it.verdict, study.size_in_words(it.size)));
         let sizes = sizes.collect::<Vec<_>>().join("; ");
         text += &folded("       by size   ", &sizes, width);
     }

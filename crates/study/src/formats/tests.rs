@@ -47,6 +47,19 @@ fn a_trial_run_does_not_speak_for_the_published_size() {
 }
 
 #[test]
+fn size_1_has_the_name_that_the_study_gives_it() {
+    let mut study = study("lower", "3, 4, 5", "a better than b");
+    study.full_size = "the size of another distribution".to_owned();
+    let results = results(&study, &[at(1.0, [1.0, 2.0, 9.0])]);
+    for format in ["terminal", "html", "markdown"] {
+        let page = render(format, &results, 100, false).unwrap();
+        assert!(page.contains("holds at the size of another distribution"), "{format}");
+        assert!(page.contains("run at the size of another distribution."), "{format}");
+        assert!(!page.contains("published size"), "{format}");
+    }
+}
+
+#[test]
 fn markdown_has_factors_before_its_appendix_and_charts_beside_it() {
     let study = study("lower", "3, 4, 5", "a better than b");
     let page = markdown_with_charts(&turned(&study), "tiny");

@@ -5,7 +5,7 @@ use report::Mark;
 use crate::atom::digits;
 use crate::verdict::{Answer, VERDICTS, Verdict};
 use crate::{
-    Cell, ClaimResults, Direction, Measured, MeasuredCell, Results, RowResults, Under, atom,
+    Cell, ClaimResults, Direction, Measured, MeasuredCell, Results, RowResults, Study, Under,
 };
 
 /// A published cell: `613`, `> 99999`, `not published`.
@@ -185,12 +185,12 @@ pub(super) fn published_verdict(claim: &ClaimResults) -> String {
 
 /// The verdict on what was measured, in words, with the size it was measured at:
 /// `holds at 3 %`.
-pub(super) fn verdict(claim: &ClaimResults) -> String {
+pub(super) fn verdict(study: &Study, claim: &ClaimResults) -> String {
     let size = match (claim.measured.verdict, claim.size) {
         (Verdict::NotRun | Verdict::NotTestable | Verdict::Depends, _) | (_, None) => {
             return claim.measured.to_string();
         }
-        (_, Some(size)) => atom::percent(size),
+        (_, Some(size)) => study.size_in_words(size),
     };
     format!("{} at {size}", claim.measured)
 }

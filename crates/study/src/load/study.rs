@@ -19,6 +19,7 @@ const KEYS: &[&str] = &[
     "flaws",
     "scale",
     "scale_reason",
+    "full_size",
     "sizes",
     "seeds",
     "believe",
@@ -61,6 +62,10 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
         sizes: sizes(&keys),
         believe: keys.optional("believe").map(|it| it.value.trim().to_owned()).unwrap_or_default(),
         scale_reason: scale_reason.map(|text| text.value.trim().to_owned()).unwrap_or_default(),
+        full_size: keys
+            .optional("full_size")
+            .map(|it| it.value.trim().to_owned())
+            .unwrap_or_default(),
         seeds: keys.positive("seeds").map_or(SEEDS, |seeds| seeds as u32),
         parts,
         assumptions: Vec::new(),

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::believe::believe;
 use super::{panel, words};
 use crate::verdict::{Judged, Verdict};
-use crate::{ClaimResults, Measured, Results, RowResults, TableResults, atom};
+use crate::{ClaimResults, Measured, Results, RowResults, Study, TableResults};
 
 /// If the charts of all phases have more bytes than this, they are left out: the reports of
 /// the individual runs have them.
@@ -155,7 +155,7 @@ fn page(results: &Results) -> Page {
             ("Done now".to_owned(), words::how(results)),
         ],
         notes: results.notes.clone(),
-        claims: results.claims.iter().map(claim).collect(),
+        claims: results.claims.iter().map(|it| claim(study, it)).collect(),
         tables: results.tables.iter().map(table).collect(),
         charts_left_out: !fits,
         charts: if fits { charts } else { Vec::new() },
@@ -209,7 +209,7 @@ fn chips(results: &Results) -> Vec<Chip> {
     words::counts(results).into_iter().map(chip).collect()
 }
 
-fn claim(claim: &ClaimResults) -> Claim {
+fn claim(study: &Study, claim: &ClaimResults) -> Claim {
     let told = |judged: &Judged, verdict: String| Told {
         class: class(judged.verdict),
         verdict,
@@ -219,7 +219,7 @@ fn claim(claim: &ClaimResults) -> Claim {
         id: claim.claim.id.clone(),
         text: claim.claim.text.clone(),
         published: told(&claim.published, words::published_verdict(claim)),
-        measured: told(&claim.measured, words::verdict(claim)),
+        measured: told(&claim.measured, words::verdict(study, claim)),
         because: words::because(claim),
         answers: claim
             .measured
@@ -248,7 +248,7 @@ fn claim(claim: &ClaimResults) -> Claim {
             .then(|| claim.sizes.iter())
             .into_iter()
             .flatten()
-            .map(|it| (atom::percent(it.size), class(it.verdict), it.verdict.to_string()))
+            .map(|it| (study.size_in_words(it.size), class(it.verdict), it.verdict.to_string()))
             .collect(),
         panels: panel::of_sizes(claim).iter().map(drawing).collect(),
         remark: claim.claim.remark.clone(),

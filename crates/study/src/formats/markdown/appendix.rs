@@ -3,7 +3,7 @@
 use ::text::markdown as plain;
 
 use super::words;
-use crate::{ClaimResults, Results, TableResults, atom};
+use crate::{ClaimResults, Results, Study, TableResults};
 
 /// The appendix; `moved` are tables of factors that did not fit on the page.
 pub(super) fn of(results: &Results, moved: &str) -> String {
@@ -25,7 +25,7 @@ pub(super) fn of(results: &Results, moved: &str) -> String {
     }
     text += "\n## Each claim\n";
     for claim in &results.claims {
-        text += &self::claim(claim);
+        text += &self::claim(&results.study, claim);
     }
     text + &repeat(results)
 }
@@ -75,11 +75,11 @@ fn table(table: &TableResults) -> String {
     text
 }
 
-fn claim(claim: &ClaimResults) -> String {
+fn claim(study: &Study, claim: &ClaimResults) -> String {
     let mut text = format!("\n### {}. {}\n\n", plain(&claim.claim.id), plain(&claim.claim.text));
     let heads = [
         ("By the page's own figures", words::published_verdict(claim), &claim.published.reason),
-        ("Measured", words::verdict(claim), &claim.measured.reason),
+        ("Measured", words::verdict(study, claim), &claim.measured.reason),
     ];
     for (head, verdict, reason) in heads {
         text += &format!("**{head}: {}.**", plain(&verdict));
@@ -113,8 +113,10 @@ fn claim(claim: &ClaimResults) -> String {
         text += &format!("\nOn another machine: {}.\n", plain(&under.join("; ")));
     }
     if claim.sizes.len() > 1 {
-        let sizes =
-            claim.sizes.iter().map(|it| format!("{} at {}", it.verdict, atom::percent(it.size)));
+        let sizes = claim
+            .sizes
+            .iter()
+            .map(|it| format!("{} at {}", it.verdict, study.size_in_words(it.size)));
         text += &format!("\nBy size: {}.\n", sizes.collect::<Vec<_>>().join("; "));
     }
     for revision in &claim.claim.revised {

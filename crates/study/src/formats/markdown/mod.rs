@@ -7,7 +7,7 @@ use ::text::markdown as plain;
 
 use super::believe::believe;
 use super::{drawing, panel, words};
-use crate::{ClaimResults, Direction, Results, RowResults, TableResults};
+use crate::{ClaimResults, Direction, Results, RowResults, Study, TableResults};
 
 /// A page, and the charts that lie beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ fn head(results: &Results) -> String {
             plain(&claim.claim.id),
             plain(&claim.claim.text),
             words::published_verdict(claim),
-            plain(&words::verdict(claim))
+            plain(&words::verdict(study, claim))
         );
     }
     text + "\n"
@@ -169,7 +169,8 @@ fn factors(table: &TableResults) -> String {
 }
 
 fn differs(results: &Results) -> String {
-    let lines: String = results.claims.iter().filter_map(why).collect();
+    let lines: String =
+        results.claims.iter().filter_map(|claim| why(&results.study, claim)).collect();
     match lines.as_str() {
         "" => String::new(),
         lines => format!("## What differs, and why\n\n{lines}\n"),
@@ -177,7 +178,7 @@ fn differs(results: &Results) -> String {
 }
 
 /// One line for a claim that does not hold or is not decided.
-fn why(claim: &ClaimResults) -> Option<String> {
+fn why(study: &Study, claim: &ClaimResults) -> Option<String> {
     use crate::verdict::Verdict;
     if claim.measured.verdict == Verdict::Holds {
         return None;
@@ -185,7 +186,7 @@ fn why(claim: &ClaimResults) -> Option<String> {
     let because = words::because(claim);
     let reason = because.or_else(|| claim.measured.reason.clone())?;
     let id = plain(&claim.claim.id);
-    Some(format!("- **{id}** {}: {}\n", plain(&words::verdict(claim)), plain(&reason)))
+    Some(format!("- **{id}** {}: {}\n", plain(&words::verdict(study, claim)), plain(&reason)))
 }
 
 fn flaws(results: &Results) -> String {
