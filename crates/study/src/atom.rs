@@ -281,3 +281,9 @@ pub fn percent(size: f64) -> String {
         size => format!("{} %", digits(size * 100.0)),
     }
 }
+
+/// As [`percent`]; size 1 by the study's own word for it where it has one.
+pub(crate) fn size_of(study: &Study, size: f64) -> String {
+    let full = (size - 1.0).abs() < 1e-9 && !study.full_size.is_empty();
+    if full { study.full_size.clone() } else { percent(size) }
+}

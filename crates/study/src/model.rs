@@ -9,7 +9,7 @@ use workload::Parameters;
 
 use runner::WorkloadRequest;
 
-use crate::{Direction, RowUnit, Statement, atom};
+use crate::{Direction, RowUnit, Statement};
 
 /// A study: what was asked, what was published, what was concluded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -321,13 +321,6 @@ impl Assumption {
 }
 
 impl Study {
-    /// A share of the published size in words, as [`atom::percent`]; size 1 by the study's own
-    /// word for it where it has one.
-    pub fn size_in_words(&self, size: f64) -> String {
-        let full = (size - 1.0).abs() < 1e-9 && !self.full_size.is_empty();
-        if full { self.full_size.clone() } else { atom::percent(size) }
-    }
-
     /// The part of this name.
     pub fn part(&self, id: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.id == id)

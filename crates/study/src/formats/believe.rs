@@ -2,7 +2,7 @@
 
 use crate::results::RunFacts;
 use crate::verdict::{Judged, VERDICTS, Verdict};
-use crate::{Cause, ClaimResults, Results};
+use crate::{Cause, ClaimResults, Results, atom};
 
 /// A line's heading and its text.
 pub(super) type Said = (&'static str, String);
@@ -67,7 +67,8 @@ fn size(results: &Results) -> String {
     sizes.sort_by(f64::total_cmp);
     let turned = results.claims.iter().filter(|it| it.measured.depends_on().contains(&"size"));
     let turned: Vec<&str> = turned.map(|claim| claim.claim.id.as_str()).collect();
-    let shown: Vec<String> = sizes.iter().map(|size| results.study.size_in_words(*size)).collect();
+    let shown: Vec<String> =
+        sizes.iter().map(|size| atom::size_of(&results.study, *size)).collect();
     match (sizes.last(), &shown[..]) {
         (None, _) | (_, []) => "nothing was run yet.".to_owned(),
         (Some(largest), shown) => {

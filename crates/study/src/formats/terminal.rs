@@ -6,7 +6,7 @@ use report::Mark;
 use super::words;
 use crate::describe::folded;
 use crate::verdict::Verdict;
-use crate::{ClaimResults, Results, RowResults, Study, TableResults};
+use crate::{ClaimResults, Results, RowResults, Study, TableResults, atom};
 
 pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     let paint = Paint(color);
@@ -151,7 +151,7 @@ fn claim(study: &Study, claim: &ClaimResults, width: usize, paint: &Paint) -> St
         let sizes = claim
             .sizes
             .iter()
-            .map(|it| format!("{} at {}", it.verdict, study.size_in_words(it.size)));
+            .map(|it| format!("{} at {}", it.verdict, atom::size_of(study, it.size)));
         let sizes = sizes.collect::<Vec<_>>().join("; ");
         text += &folded("       by size   ", &sizes, width);
     }

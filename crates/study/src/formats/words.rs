@@ -5,7 +5,7 @@ use report::Mark;
 use crate::atom::digits;
 use crate::verdict::{Answer, VERDICTS, Verdict};
 use crate::{
-    Cell, ClaimResults, Direction, Measured, MeasuredCell, Results, RowResults, Study, Under,
+    Cell, ClaimResults, Direction, Measured, MeasuredCell, Results, RowResults, Study, Under, atom,
 };
 
 /// A published cell: `613`, `> 99999`, `not published`.
@@ -190,7 +190,7 @@ pub(super) fn verdict(study: &Study, claim: &ClaimResults) -> String {
         (Verdict::NotRun | Verdict::NotTestable | Verdict::Depends, _) | (_, None) => {
             return claim.measured.to_string();
         }
-        (_, Some(size)) => study.size_in_words(size),
+        (_, Some(size)) => atom::size_of(study, size),
     };
     format!("{} at {size}", claim.measured)
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::believe::believe;
 use super::{panel, words};
 use crate::verdict::{Judged, Verdict};
-use crate::{ClaimResults, Measured, Results, RowResults, Study, TableResults};
+use crate::{ClaimResults, Measured, Results, RowResults, Study, TableResults, atom};
 
 /// If the charts of all phases have more bytes than this, they are left out: the reports of
 /// the individual runs have them.
@@ -248,7 +248,7 @@ fn claim(study: &Study, claim: &ClaimResults) -> Claim {
             .then(|| claim.sizes.iter())
             .into_iter()
             .flatten()
-            .map(|it| (study.size_in_words(it.size), class(it.verdict), it.verdict.to_string()))
+            .map(|it| (atom::size_of(study, it.size), class(it.verdict), it.verdict.to_string()))
             .collect(),
         panels: panel::of_sizes(claim).iter().map(drawing).collect(),
         remark: claim.claim.remark.clone(),

@@ -3,7 +3,7 @@
 use ::text::markdown as plain;
 
 use super::words;
-use crate::{ClaimResults, Results, Study, TableResults};
+use crate::{ClaimResults, Results, Study, TableResults, atom};
 
 /// The appendix; `moved` are tables of factors that did not fit on the page.
 pub(super) fn of(results: &Results, moved: &str) -> String {
@@ -116,7 +116,7 @@ fn claim(study: &Study, claim: &ClaimResults) -> String {
         let sizes = claim
             .sizes
             .iter()
-            .map(|it| format!("{} at {}", it.verdict, study.size_in_words(it.size)));
+            .map(|it| format!("{} at {}", it.verdict, atom::size_of(study, it.size)));
         text += &format!("\nBy size: {}.\n", sizes.collect::<Vec<_>>().join("; "));
     }
     for revision in &claim.claim.revised {
