@@ -157,6 +157,8 @@ pub fn demerit(mut real: Vec<f64>, mut simulated: Vec<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Options;
+    use crate::models::ideal::{Ideal, IdealParameters};
 
     #[test]
     fn order_does_not_matter_and_a_shift_is_its_own_demerit() {
@@ -172,5 +174,46 @@ mod tests {
         let trace = read_trace("W Miss 10 4 100.5 5.0\n").unwrap();
         assert_eq!(trace[0].took, Nanos(100_500));
         assert_eq!(trace[0].asked, Asked::write(10, 4));
+    }
+
+    /// The model takes 3 ms: 1 ms too long for the read, 7 ms too short for the write. The root of
+    /// (1 + 49) / 2 is 5.
+    #[test]
+    fn an_agreement_is_over_all_requests_and_over_those_of_each_kind() {
+        let request = |asked, millis| {
+            let took = Nanos::from_millis(millis);
+            Measured { asked, took, gap: Nanos::ZERO }
+        };
+        let trace = [request(Asked::read(0, 8), 2), request(Asked::write(64, 8), 10)];
+        let parameters = IdealParameters { sectors: 1000, latency: Nanos::from_millis(3) };
+        let mut model = Ideal::new(&parameters, &Options::default());
+        let expected = Agreement {
+            demerit_ms: 5.0,
+            reads_ms: Some(1.0),
+            writes_ms: Some(7.0),
+            measured_mean_ms: 6.0,
+            model_mean_ms: 3.0,
+            requests: 2,
+        };
+        assert_eq!(agreement(&mut model, &trace), Ok(Some(expected)));
+        assert_eq!(agreement(&mut model, &[]), Ok(None));
+    }
+
+    #[test]
+    fn a_demerit_is_shown_as_a_share_of_the_measured_mean() {
+        let found = Agreement {
+            demerit_ms: 1.5,
+            reads_ms: Some(1.0),
+            writes_ms: Some(2.0),
+            measured_mean_ms: 6.0,
+            model_mean_ms: 5.0,
+            requests: 7,
+        };
+        assert_eq!(found.relative(), 0.25);
+        let both = "demerit 1.500 ms (25.0 % of the mean) over 7 requests\n\
+                    mean    5.000 ms, of the real drive 6.000 ms";
+        let each = "of reads alone 1.000 ms, of writes alone 2.000 ms";
+        assert_eq!(found.to_string(), format!("{both}\n{each}"));
+        assert_eq!(Agreement { writes_ms: None, ..found }.to_string(), both);
     }
 }

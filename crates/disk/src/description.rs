@@ -2,6 +2,8 @@
 //! the real device. Reads and checks such files and builds models from them.
 
 mod parsing;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 

@@ -7,9 +7,9 @@
 //! the host, or by a crash explorer.
 //!
 //! A device is described by a file: [`DISKS`] lists the shipped ones, [`DiskDescription::load`]
-//! reads a user's own, [`DiskDescription::build`] makes a [`Model`] of it. [`PageStore`] holds the
-//! contents of a simulated disk, [`RequestLog`] its requests. [`check`] measures a model as one
-//! measures a drive; [`agreement`] compares it with a trace of a real drive.
+//! reads a user's own, [`DiskDescription::build`] makes a [`Model`] of it. [`RequestLog`] holds
+//! the requests that a simulated disk served; its contents are the guest's affair. [`check`]
+//! measures a model as one measures a drive; [`agreement`] compares it with a trace of a real drive.
 #![forbid(unsafe_code)]
 
 mod catalogue;
@@ -20,7 +20,6 @@ mod log;
 mod model;
 pub mod models;
 mod options;
-mod pages;
 mod published;
 mod region;
 mod replay;
@@ -37,7 +36,6 @@ pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
 pub use models::raid::{ArrayState, Level};
 pub use options::Options;
-pub use pages::{PageStore, PageStoreError, PageUse};
 pub use published::{Figure, Published};
 pub use region::{MemoryRegion, Region};
 pub use replay::{Asked, Replay, Served, Stalled};

@@ -96,3 +96,43 @@ impl Activity {
         self.erases += member.erases;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_are_amplified_by_what_the_medium_had_to_write() {
+        let of = |host_written_sectors, media_written_sectors| {
+            Activity { host_written_sectors, media_written_sectors, ..Activity::default() }
+                .write_amplification()
+        };
+        assert_eq!(of(100, 250), Some(2.5));
+        assert_eq!(of(100, 25), Some(0.25));
+        assert_eq!(of(0, 250), None);
+    }
+
+    #[test]
+    fn only_the_medium_of_a_member_is_added() {
+        let counts = |host: u64, medium: u64| Activity {
+            host_read_sectors: host,
+            host_written_sectors: host + 1,
+            read_hits: host + 2,
+            flushes: host + 3,
+            media_operations: medium,
+            media_read_sectors: medium + 1,
+            media_written_sectors: medium + 2,
+            erases: medium + 3,
+        };
+        let mut sum = counts(10, 20);
+        sum.add_medium_of(&counts(50, 100));
+        let expected = Activity {
+            media_operations: 20 + 100,
+            media_read_sectors: 21 + 101,
+            media_written_sectors: 22 + 102,
+            erases: 23 + 103,
+            ..counts(10, 20)
+        };
+        assert_eq!(sum, expected);
+    }
+}

@@ -99,3 +99,24 @@ impl Figure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_figure_has_its_own_title() {
+        let titles: BTreeSet<&str> = Figure::ALL.iter().map(|figure| figure.title()).collect();
+        assert_eq!(titles.len(), Figure::ALL.len());
+        assert_eq!(Figure::SeekAverageMs.title(), "average seek");
+    }
+
+    #[test]
+    fn the_unit_is_of_a_time_a_count_or_a_rate() {
+        assert_eq!(Figure::RandomReadP99Ms.unit(), "ms");
+        assert_eq!(Figure::SyncWriteIops.unit(), "/s");
+        assert_eq!(Figure::SequentialInnerMbPerS.unit(), "MB/s");
+    }
+}

@@ -72,3 +72,28 @@ impl<R: Region + ?Sized> Region for &mut R {
         (**self).write_at(offset, data);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn four(region: &impl Region, offset: u64) -> [u8; 4] {
+        let mut bytes = [0xff; 4];
+        region.read_at(offset, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_region_is_empty_only_without_any_room() {
+        assert!(MemoryRegion::new(0).is_empty());
+        assert!(!MemoryRegion::new(1).is_empty(), "it has room, though nothing is written");
+    }
+
+    #[test]
+    fn a_region_is_the_same_through_a_reference() {
+        let mut region = MemoryRegion::new(16);
+        region.write_at(2, b"log");
+        assert_eq!(four(&region, 1), *b"\0log");
+        assert_eq!(four(&&mut region, 1), *b"\0log");
+    }
+}

@@ -194,3 +194,102 @@ impl<'a> Replay<'a> {
         Ok(due.is_some() || event.is_some())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::*;
+    use crate::{Activity, Destaged};
+
+    /// Serves each request after the same time, or never. A replay that gets nowhere fails after a
+    /// thousand calls.
+    struct Server {
+        takes: Option<Nanos>,
+        due: Vec<Completion>,
+        calls: u32,
+    }
+
+    impl Server {
+        fn taking(takes: Option<Nanos>) -> Server {
+            Server { takes, due: Vec::new(), calls: 0 }
+        }
+    }
+
+    impl Model for Server {
+        fn capacity(&self) -> Bytes {
+            Bytes::from_mib(1)
+        }
+
+        fn submit(&mut self, now: Nanos, request: Request) {
+            if let Some(takes) = self.takes {
+                self.due.push(Completion { id: request.id, at: now + takes });
+            }
+        }
+
+        fn next_event(&self) -> Option<Nanos> {
+            self.due.first().map(|completion| completion.at)
+        }
+
+        fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
+            self.calls += 1;
+            assert!(self.calls < 1000, "the replay gets nowhere");
+            let done = self.due.partition_point(|completion| completion.at <= now);
+            completed.extend(self.due.drain(..done));
+        }
+
+        fn is_durable(&self, _lba: Lba, _sectors: u64) -> bool {
+            true
+        }
+
+        fn take_destaged(&mut self, _destaged: &mut Vec<Destaged>) {}
+
+        fn activity(&self) -> Activity {
+            Activity::default()
+        }
+    }
+
+    const READ: Asked = Asked::read(0, 8);
+
+    /// When a request was submitted and when it completed, both in milliseconds.
+    fn times(served: Served) -> (u64, u64) {
+        (served.submitted.0 / 1_000_000, served.completed.0 / 1_000_000)
+    }
+
+    #[test]
+    fn a_request_comes_its_gap_after_the_one_before_it_is_done() {
+        let mut server = Server::taking(Some(Nanos::from_millis(3)));
+        let mut seen = Vec::new();
+        let requests = [1, 10].map(|gap| (Nanos::from_millis(gap), READ));
+        Replay::new(&mut server).closed(1, requests, |each| seen.push(times(each))).unwrap();
+        assert_eq!(seen, [(1, 4), (14, 17)]);
+    }
+
+    #[test]
+    fn requests_come_at_their_times_however_many_are_outstanding() {
+        let mut server = Server::taking(Some(Nanos::from_millis(3)));
+        let mut seen = Vec::new();
+        let requests = [0, 1, 1, 9].map(|at| (Nanos::from_millis(at), READ));
+        Replay::new(&mut server).open(requests, |each| seen.push(times(each))).unwrap();
+        assert_eq!(seen, [(0, 3), (1, 4), (1, 4), (9, 12)]);
+    }
+
+    #[test]
+    fn time_passes_without_requests() {
+        let mut server = Server::taking(Some(Nanos::from_millis(3)));
+        let mut replay = Replay::new(&mut server);
+        replay.idle(Nanos::from_millis(5));
+        assert_eq!(replay.now(), Nanos::from_millis(5));
+        assert_eq!(times(replay.one(READ).unwrap()), (5, 8));
+        assert_eq!(replay.now(), Nanos::from_millis(8));
+    }
+
+    #[test]
+    fn a_model_that_never_answers_has_stalled() {
+        let mut server = Server::taking(None);
+        let mut replay = Replay::new(&mut server);
+        let stalled = Stalled { at: Nanos::from_millis(2), outstanding: 1 };
+        let request = [(Nanos::from_millis(2), READ)];
+        assert_eq!(replay.closed(1, request, |_| {}), Err(stalled));
+    }
+}

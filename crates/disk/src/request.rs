@@ -54,3 +54,19 @@ pub struct Completion {
     /// When.
     pub at: Nanos,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_cut_at_the_end_of_the_disk() {
+        let request = |lba, sectors| {
+            let (id, operation) = (RequestId(7), Operation::Write);
+            Request { id, operation, lba: Lba(lba), sectors, fua: true }
+        };
+        assert_eq!(request(90, 10).within(100), request(90, 10));
+        assert_eq!(request(90, 20).within(100), request(90, 10));
+        assert_eq!(request(150, 20).within(100), request(100, 0));
+    }
+}

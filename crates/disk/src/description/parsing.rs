@@ -104,14 +104,6 @@ fn device_of(
     };
     let File { drive, ssd, controller, hypervisor, ideal, .. } = parsed;
     match (drive.take(), ssd.take(), controller.take(), hypervisor.take(), ideal.take()) {
-        (Some(drive), None, None, None, None) => {
-            checked("drive", drive.check())?;
-            Ok(("drive", Device::Drive(Box::new(drive))))
-        }
-        (None, Some(ssd), None, None, None) => {
-            checked("ssd", ssd.check())?;
-            Ok(("ssd", Device::Ssd(Box::new(ssd))))
-        }
         (None, None, Some(_), None, None) if matches!(role, As::Member) => wrong(
             "controller",
             "controller",
@@ -134,6 +126,14 @@ fn device_of(
         }
         _ if matches!(role, As::Array(_)) => {
             wrong("", "controller", "is needed to put disks behind it: this describes none")
+        }
+        (Some(drive), None, None, None, None) => {
+            checked("drive", drive.check())?;
+            Ok(("drive", Device::Drive(Box::new(drive))))
+        }
+        (None, Some(ssd), None, None, None) => {
+            checked("ssd", ssd.check())?;
+            Ok(("ssd", Device::Ssd(Box::new(ssd))))
         }
         (None, None, None, Some(hypervisor), None) => {
             checked("hypervisor", hypervisor.check())?;
@@ -249,6 +249,9 @@ mod tests {
             ("drive", "missing", 3),
             ("ssd", "missing", 1),
             ("", "of", 12),
+            ("", "rpm", 4),
+            ("", "single", 5),
+            ("", "zones", 9),
             ("", "missing", 1),
         ] {
             assert_eq!(line_of(text, section, key), line, "[{section}] {key}");

@@ -326,6 +326,7 @@ mod tests {
         };
         let written = (0..5).filter_map(|now| writer.submitted(Nanos(now), &request, 0, 0));
         assert_eq!(written.count(), 2);
+        assert_eq!((writer.records(), writer.dropped()), (2, 3));
         let log = RequestLog::read(&writer.into_region()).unwrap();
         assert_eq!((log.records.len(), log.dropped), (2, 3));
     }
@@ -340,5 +341,21 @@ mod tests {
         LogWriter::create(&mut region).unwrap();
         region.write_at(16, &1000u64.to_le_bytes());
         assert!(matches!(RequestLog::read(&region), Err(LogError::Truncated { .. })));
+    }
+
+    #[test]
+    fn a_log_ends_where_its_region_does() {
+        // A header alone is a log without records.
+        let empty = LogWriter::create(MemoryRegion::new(HEADER_BYTES)).unwrap().into_region();
+        assert_eq!(RequestLog::read(&empty), Ok(RequestLog { records: Vec::new(), dropped: 0 }));
+        // Less than a header is no log, however it begins.
+        let mut short = MemoryRegion::new(HEADER_BYTES - 1);
+        short.write_at(0, &MAGIC);
+        assert_eq!(RequestLog::read(&short), Err(LogError::Foreign));
+        // There is room for two records, and the header says that there are three.
+        let room = HEADER_BYTES + 2 * RECORD_LENGTH;
+        let mut cut = LogWriter::create(MemoryRegion::new(room)).unwrap().into_region();
+        cut.write_at(16, &3u64.to_le_bytes());
+        assert_eq!(RequestLog::read(&cut), Err(LogError::Truncated { records: 3, whole: 2 }));
     }
 }

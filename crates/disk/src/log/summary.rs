@@ -176,4 +176,34 @@ mod tests {
         let second = log.summary(Some(2));
         assert_eq!((second.reads, second.writes, second.sequential_share), (1, 0, None));
     }
+
+    #[test]
+    fn a_percentile_is_the_value_of_that_rank() {
+        let thousand = Percentiles::of((1..=1000).rev().collect()).unwrap();
+        let expected = Percentiles { p50: 500, p90: 900, p99: 990, p999: 999, max: 1000 };
+        assert_eq!(thousand, expected);
+        let three = Percentiles::of(vec![30, 10, 20]).unwrap();
+        assert_eq!(three, Percentiles { p50: 20, p90: 30, p99: 30, p999: 30, max: 30 });
+    }
+
+    /// Nothing begins at time zero here, so that a time differs from a span.
+    #[test]
+    fn latencies_and_the_span_begin_with_the_submission() {
+        let mut records = vec![
+            record(100, 10, Operation::Write, 0, 1),
+            record(105, 30, Operation::Write, 8, 1),
+            record(140, 5, Operation::Flush, 0, 1),
+            record(150, 7, Operation::Discard, 0, 1),
+            record(160, 4, Operation::Discard, 64, 1),
+        ];
+        records[0].fua = true;
+        records[1].fua = true;
+        let all = RequestLog { records, dropped: 0 }.summary(None);
+        assert_eq!((all.fua_writes, all.discards), (2, 2));
+        assert_eq!(all.discarded_bytes, Bytes(2 * 8 * 512));
+        let writes = all.write_latency.map(|times| (times.p50, times.max));
+        assert_eq!(writes, Some((Nanos(10), Nanos(30))));
+        assert_eq!(all.flush_latency.map(|times| times.max), Some(Nanos(5)));
+        assert_eq!(all.span, Some(Nanos(64)));
+    }
 }

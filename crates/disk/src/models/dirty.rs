@@ -152,4 +152,43 @@ mod tests {
             );
         }
     }
+
+    /// Ten sectors from here.
+    fn ten(start: u64) -> Extent {
+        Extent { start, end: start + 10 }
+    }
+
+    /// Ten sectors from each of these.
+    fn tens(starts: &[u64]) -> DirtyExtents {
+        let mut extents = DirtyExtents::new(8);
+        for start in starts {
+            extents.insert(*start, start + 10);
+        }
+        extents
+    }
+
+    #[test]
+    fn extents_that_touch_count_as_one() {
+        assert_eq!(tens(&[]).len(), 0);
+        assert_eq!(tens(&[0, 20, 40]).len(), 3);
+        assert_eq!(tens(&[0, 20, 10]).len(), 1);
+    }
+
+    #[test]
+    fn the_next_extent_is_the_first_that_ends_later_or_the_very_first() {
+        let extents = tens(&[0, 20, 40]);
+        let next = [0, 9, 10, 25, 30, 45, 50].map(|lba| extents.at_or_after(lba));
+        assert_eq!(next, [0, 0, 20, 20, 40, 40, 0].map(|start| Some(ten(start))));
+        assert_eq!(tens(&[]).at_or_after(0), None);
+    }
+
+    #[test]
+    fn the_nearest_extents_are_as_many_on_either_side() {
+        let extents = tens(&[0, 20, 40, 60]);
+        assert_eq!(extents.near(30, 1), [ten(20), ten(40)]);
+        assert_eq!(extents.near(20, 1), [ten(0), ten(20)], "one that begins there is after it");
+        assert_eq!(extents.near(5, 1), [ten(0), ten(20)]);
+        assert_eq!(extents.near(0, 1), [ten(0)]);
+        assert_eq!(extents.near(100, 3), [ten(20), ten(40), ten(60)]);
+    }
 }

@@ -30,3 +30,22 @@ impl Draw {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What others' SplitMix64 draws for this seed (as on rosettacode.org).
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut draw = Draw(1_234_567);
+        let expected: [u64; 5] = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(expected.map(|_| draw.bits()), expected);
+    }
+}

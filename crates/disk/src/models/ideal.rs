@@ -101,3 +101,50 @@ impl Model for Ideal {
         self.activity
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RequestId;
+
+    #[test]
+    fn a_device_without_sectors_is_refused() {
+        let check = |sectors| IdealParameters { sectors, latency: Nanos::ZERO }.check();
+        assert_eq!(check(0).map_err(|(key, _)| key), Err("sectors"));
+        assert_eq!(check(1), Ok(()));
+    }
+
+    #[test]
+    fn every_request_takes_the_same_time_and_is_counted() {
+        let parameters = IdealParameters { sectors: 1000, latency: Nanos(30) };
+        let mut model = Ideal::new(&parameters, &Options::default());
+        let requests = [
+            (Operation::Read, 3),
+            (Operation::Read, 5),
+            (Operation::Write, 7),
+            (Operation::Write, 11),
+            (Operation::Flush, 0),
+            (Operation::Discard, 2),
+        ];
+        for (id, (operation, sectors)) in (0..).map(RequestId).zip(requests) {
+            model.submit(Nanos(1000), Request { id, operation, lba: Lba(0), sectors, fua: false });
+        }
+        let mut completed = Vec::new();
+        model.advance(Nanos(1029), &mut completed);
+        assert!(completed.is_empty(), "{completed:?}");
+        model.advance(Nanos(1030), &mut completed);
+        let done = |id| Completion { id: RequestId(id), at: Nanos(1030) };
+        assert_eq!(completed, [0, 1, 2, 3, 4, 5].map(done));
+        let expected = Activity {
+            host_read_sectors: 3 + 5,
+            host_written_sectors: 7 + 11,
+            media_operations: 6,
+            media_read_sectors: 3 + 5,
+            media_written_sectors: 7 + 11,
+            flushes: 1,
+            ..Activity::default()
+        };
+        assert_eq!(model.activity(), expected);
+        assert!(!model.is_rebuilding(), "it has no members");
+    }
+}

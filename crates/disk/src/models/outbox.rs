@@ -25,3 +25,21 @@ impl Outbox {
         completed.append(&mut self.due);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_completion_waits_until_it_is_fetched() {
+        let mut outbox = Outbox::default();
+        assert_eq!(outbox.first(), None);
+        outbox.push(RequestId(1), Nanos(5));
+        outbox.push(RequestId(2), Nanos(9));
+        assert_eq!(outbox.first(), Some(Nanos(5)));
+        let mut completed = Vec::new();
+        outbox.take(&mut completed);
+        assert_eq!(completed.iter().map(|each| each.id.0).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(outbox.first(), None);
+    }
+}

@@ -64,3 +64,26 @@ impl Scheduler {
         Some(best.map_or(oldest, |(_, index)| index))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_commands_that_arrived_at_once_the_first_is_next() {
+        let waiting = [5, 3, 3].map(|at| Waiting { lba: 0, arrived: Nanos(at) });
+        let all = waiting.iter().enumerate();
+        assert_eq!(Scheduler::Fifo.choose(all, Nanos(9), 0, |_| Nanos::ZERO), Some(1));
+    }
+
+    #[test]
+    fn a_command_goes_first_when_it_is_older_than_the_limit() {
+        let waiting = [0, 400].map(|at| Waiting { lba: 0, arrived: Nanos::from_millis(at) });
+        let next = |now: Nanos| {
+            let access = |index: usize| now + Nanos::from_millis([9, 1][index]);
+            Scheduler::Satf.choose(waiting.iter().enumerate(), now, 0, access)
+        };
+        assert_eq!(next(Nanos::from_millis(500)), Some(1), "as old as the limit is not older");
+        assert_eq!(next(Nanos::from_millis(500) + Nanos(1)), Some(0));
+    }
+}
