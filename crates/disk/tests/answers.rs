@@ -223,6 +223,23 @@ fn a_worn_ssd_answers_as_ever() {
     insta::assert_snapshot!("worn", text);
 }
 
+/// `fstrial disk check`, of one device of each kind.
+#[test]
+fn a_check_measures_as_ever() {
+    let mut page = String::new();
+    for name in ["ideal", "ide-2gb-1998", "samsung-pm883", "virtual-machine", "adaptec-2010s"] {
+        let found = disk::check(&find(name), 7, &Options::default()).unwrap();
+        writeln!(page, "## {name}").unwrap();
+        for row in found.rows.iter().filter(|row| row.measured.is_some()) {
+            writeln!(page, "{}: {:?}, holds: {:?}", row.figure.title(), row.measured, row.holds())
+                .unwrap();
+        }
+        writeln!(page, "{found}").unwrap();
+        writeln!(page, "{:?}\n{:?}", found.zones, found.seeks).unwrap();
+    }
+    insta::assert_snapshot!("check", page);
+}
+
 fn array(level: Level, members: u32, member: &str) -> DiskDescription {
     let controller = DISKS.iter().find(|disk| disk.name == "areca-arc-1220").unwrap();
     let (stripe_unit, write_memory) = (Some(Bytes::from_kib(32)), Some(Bytes::from_mib(2)));
