@@ -21,7 +21,6 @@ mod model;
 pub mod models;
 mod options;
 mod published;
-mod region;
 mod replay;
 mod request;
 
@@ -29,14 +28,11 @@ pub use catalogue::{DISKS, Shipped};
 pub use check::{Check, CheckRow, SeekPoint, ZoneRate, check};
 pub use demerit::{Agreement, Measured, TraceError, agreement, demerit, read_trace};
 pub use description::{ArrayOf, DescriptionError, Device, DiskDescription, Provenance, Variant};
-pub use log::{
-    LogError, LogSummary, LogWriter, Percentiles, RECORD_BYTES, Record, RecordIndex, RequestLog,
-};
+pub use log::{RECORD_BYTES, Record, RequestLog, UnknownOperation};
 pub use model::{Activity, Destaged, Model};
 pub use models::Scheduler;
 pub use models::raid::{ArrayState, Level};
 pub use options::Options;
 pub use published::{Figure, Published};
-pub use region::{MemoryRegion, Region};
 pub use replay::{Asked, Replay, Served, Stalled};
 pub use request::{Completion, Operation, Request, RequestId};

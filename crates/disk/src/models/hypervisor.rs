@@ -341,4 +341,38 @@ mod tests {
             assert_eq!(bad.check().unwrap_err().0, key);
         }
     }
+
+    #[test]
+    fn the_limits_themselves_are_accepted_of_depths_and_refused_of_rates() {
+        let good = disk(&Options::default()).parameters;
+        for queue_depth in [1, 65_536] {
+            assert_eq!(HypervisorParameters { queue_depth, ..good }.check(), Ok(()));
+        }
+        let deep = HypervisorParameters { queue_depth: 65_537, ..good };
+        let problem = "must be between 1 and 65536".to_owned();
+        assert_eq!(deep.check(), Err(("queue_depth", problem)));
+        for rate in [0.01, 1e6] {
+            let problem = "must be above 0.01 and below 1000000".to_owned();
+            let bad = HypervisorParameters { read_mb_per_s: rate, ..good };
+            assert_eq!(bad.check(), Err(("read_mb_per_s", problem)), "{rate}");
+        }
+    }
+
+    /// The first number that this seed draws is 0. The least share is 2⁻⁵³, the longest wait
+    /// 53 ln 2 = 36.7368 times the mean.
+    #[test]
+    fn the_longest_wait_has_an_end() {
+        let scatter = Nanos::from_micros(10);
+        let parameters = HypervisorParameters { scatter, ..disk(&Options::default()).parameters };
+        let mut model = Hypervisor::new(&parameters, 0xb386_1958_c1dd_df9a, &Options::default());
+        let times = closed(&mut model, 1, &[Asked::read(0, 8)]);
+        assert_eq!(times, [Nanos(45_000 + 367_368 + 12_000)]);
+    }
+
+    #[test]
+    fn a_write_of_nothing_leaves_everything_durable() {
+        let mut cached = disk(&Options::default());
+        closed(&mut cached, 1, &[Asked::write(80, 0)]);
+        assert!(cached.is_durable(Lba(70), 20));
+    }
 }

@@ -91,3 +91,21 @@ impl Model for Slowed {
         self.model.activity()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ArrayState, DiskDescription, Options};
+
+    #[test]
+    fn a_slow_array_says_whether_it_is_rebuilding() {
+        let disk = DiskDescription::find("areca-arc-1220").unwrap();
+        for (array_state, rebuilding) in
+            [(ArrayState::Degraded, false), (ArrayState::Rebuilding, true)]
+        {
+            let options = Options { array_state, ..Options::default() };
+            let slow = Slowed::new(disk.build(7, &options), 50);
+            assert_eq!(slow.is_rebuilding(), rebuilding, "{array_state:?}");
+        }
+    }
+}

@@ -108,3 +108,57 @@ impl Dies {
         last.map(|(_, done)| *done).fold(now, Nanos::max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::flash::parameters::tests_support::small;
+
+    const PAGE: u64 = 16 * 1024;
+    const UNIT: u64 = 4096;
+
+    fn micros(count: u64) -> Nanos {
+        Nanos::from_micros(count)
+    }
+
+    /// A read takes 50 µs and waits 20 µs until a program, which takes 400 µs, is suspended. A KiB
+    /// takes a microsecond on a channel.
+    fn dies() -> Dies {
+        let suspend = Some(micros(20));
+        Dies::new(&SsdParameters { suspend, channel_mb_per_s: 1024.0, ..small(4096) })
+    }
+
+    #[test]
+    fn a_read_suspends_a_program_but_not_what_goes_on_after_it() {
+        let after_program_and_erase = |now| {
+            let mut dies = dies();
+            assert_eq!(dies.program(0, 1, PAGE, Nanos::ZERO), micros(416));
+            dies.collect(0, 0, 0, 1, Nanos::ZERO);
+            dies.read(0, UNIT, now)
+        };
+        let last = Nanos(415_999);
+        assert_eq!(after_program_and_erase(last), last + micros(20 + 50 + 4));
+        // The erase takes 3 ms.
+        assert_eq!(after_program_and_erase(micros(416)), micros(3416 + 50 + 4));
+    }
+
+    #[test]
+    fn a_program_that_ends_by_the_time_it_would_be_suspended_is_not() {
+        let mut dies = dies();
+        assert_eq!(dies.program(0, 1, PAGE, Nanos::ZERO), micros(416));
+        assert_eq!(dies.read(0, UNIT, micros(396)), micros(416 + 50 + 4));
+        // The die is free at 466 µs.
+        assert_eq!(dies.read(0, UNIT, micros(420)), micros(466 + 50 + 4));
+    }
+
+    #[test]
+    fn a_page_is_pending_until_it_is_programmed_even_if_another_follows() {
+        let mut dies = dies();
+        assert_eq!(dies.program(0, 1, PAGE, Nanos::ZERO), micros(416));
+        assert_eq!(dies.program(0, 2, PAGE, micros(100)), micros(816));
+        let pending = |page, now| dies.pending(0, page, micros(now));
+        assert_eq!(pending(1, 415), Some(micros(416)));
+        assert_eq!(pending(1, 416), None);
+        assert_eq!(pending(2, 416), Some(micros(816)));
+    }
+}

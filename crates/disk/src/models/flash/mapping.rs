@@ -280,4 +280,17 @@ mod tests {
             }
         }
     }
+
+    /// 13 blocks of 32 units a die, 5 of them spare: 256 units of the host at most.
+    #[test]
+    fn a_die_is_passed_over_when_a_page_more_is_more_than_it_should_hold() {
+        let ssd = small(512 * UNIT_SECTORS);
+        let mut mapping = Mapping::new(&ssd, ssd.sectors);
+        mapping.dies[0].valid = 252;
+        assert_eq!(mapping.choose_die(), 0);
+        mapping.dies[0].valid = 253;
+        assert_eq!(mapping.choose_die(), 1);
+        mapping.dies[1].valid = 254;
+        assert_eq!(mapping.choose_die(), 0, "the emptiest where all are full");
+    }
 }

@@ -159,3 +159,61 @@ pub(crate) mod tests_support {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::tests_support::small;
+    use super::*;
+
+    fn good() -> SsdParameters {
+        small(2048)
+    }
+
+    #[test]
+    fn the_limits_themselves_are_accepted() {
+        let page = Bytes::from_mib(1);
+        for accepted in [
+            good(),
+            small(1 << 34),
+            // Nearly as much flash again: below 16 TiB.
+            SsdParameters { over_provisioning: 0.99, ..small(1 << 34) },
+            SsdParameters { page: Bytes::from_kib(4), ..good() },
+            SsdParameters { page, write_buffer: page, ..good() },
+            SsdParameters { queue_depth: 1, ..good() },
+            SsdParameters { queue_depth: 65_536, ..good() },
+        ] {
+            assert_eq!(accepted.check(), Ok(()), "{accepted:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_a_limit_is_refused_by_its_name() {
+        let refused = |bad: SsdParameters, key: &'static str, problem: &str| {
+            assert_eq!(bad.check(), Err((key, problem.to_owned())), "{bad:?}");
+        };
+        for sectors in [0, 2047, (1 << 34) + 1] {
+            let problem = "must be between 2048 and 17179869184 (8 TiB)";
+            refused(small(sectors), "sectors", problem);
+        }
+        for kib in [2, 12, 2048] {
+            let bad = SsdParameters { page: Bytes::from_kib(kib), ..good() };
+            refused(bad, "page", "must be a power of two from 4K to 1M");
+        }
+        for rate in [0.01, 1e6, f64::NAN] {
+            let problem = "must be above 0.01 and below 1000000";
+            let channel = SsdParameters { channel_mb_per_s: rate, ..good() };
+            refused(channel, "channel_mb_per_s", problem);
+            let link = SsdParameters { link_mb_per_s: rate, ..good() };
+            refused(link, "link_mb_per_s", problem);
+        }
+        for queue_depth in [0, 65_537] {
+            let bad = SsdParameters { queue_depth, ..good() };
+            refused(bad, "queue_depth", "must be between 1 and 65536");
+        }
+        let little = SsdParameters { write_buffer: Bytes(16 * 1024 - 1), ..good() };
+        refused(little, "write_buffer", "must hold at least one page");
+        // Twice 8 TiB.
+        let much = SsdParameters { over_provisioning: 1.0, ..small(1 << 34) };
+        refused(much, "sectors", "with its spare blocks it exceeds 16 TiB of flash");
+    }
+}

@@ -3,6 +3,9 @@
 //! A read of data that was never written (or was discarded) is answered by the controller without
 //! reading flash. A model starts as a new drive, with every block free.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -6,6 +6,8 @@
 //! wake up the caller.
 
 mod arm;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -167,19 +169,14 @@ impl Drive {
         }
     }
 
-    /// Completes the commands that are done, in order of time.
+    /// Completes the commands that are done: at `now`, since every moment at which one is done has
+    /// its own step.
     fn finish(&mut self, now: Nanos) {
-        loop {
-            let mut first: Option<(Nanos, usize)> = None;
-            for (index, slot) in self.active.iter().enumerate() {
-                if let Stage::Done(at) | Stage::Cached(at) = slot.stage
-                    && at <= now
-                    && first.is_none_or(|(least, _)| at < least)
-                {
-                    first = Some((at, index));
-                }
-            }
-            let Some((at, index)) = first else { return };
+        let done = |slot: &Slot| match slot.stage {
+            Stage::Done(at) | Stage::Cached(at) => at <= now,
+            Stage::Arm | Stage::Room => false,
+        };
+        while let Some(index) = self.active.iter().position(done) {
             // The order of the rest is kept: first come, first served.
             let slot = self.active.remove(index);
             let Request { lba, sectors, .. } = slot.request;
@@ -190,7 +187,7 @@ impl Drive {
             if slot.request.operation == Operation::Flush {
                 self.activity.flushes += 1;
             }
-            self.outbox.push(slot.request.id, at);
+            self.outbox.push(slot.request.id, now);
         }
     }
 
@@ -318,10 +315,9 @@ impl Model for Drive {
 
     fn is_durable(&self, lba: Lba, sectors: u64) -> bool {
         let (start, end) = (lba.0, lba.0.saturating_add(sectors));
-        let in_motion = self
-            .destaging
-            .iter()
-            .any(|(extent, done)| *done > self.clock && extent.start < end && start < extent.end);
+        // What has reached the platter is no longer among it.
+        let mut destaging = self.destaging.iter();
+        let in_motion = destaging.any(|(extent, _)| extent.start < end && start < extent.end);
         self.protected || !(in_motion || self.dirty.touches(start, end))
     }
 

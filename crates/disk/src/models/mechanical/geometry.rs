@@ -141,8 +141,8 @@ impl Geometry {
 /// The zones as given, or as the ramp makes them, and the number of cylinders.
 fn zones(drive: &DriveParameters) -> (Vec<ZoneParameters>, u32) {
     let Some(ramp) = drive.ramp else {
-        let last = drive.zones.last().map_or(0, |zone| zone.cylinder + 1);
-        return (drive.zones.clone(), drive.cylinders.unwrap_or(last));
+        // Never without a number of cylinders: the check asks for it.
+        return (drive.zones.clone(), drive.cylinders.unwrap_or_default());
     };
     // Integer arithmetic, so that the same file gives the same zones on every machine.
     let steps = u64::from(ramp.zones.max(2) - 1);
@@ -162,4 +162,47 @@ fn zones(drive: &DriveParameters) -> (Vec<ZoneParameters>, u32) {
         })
         .collect();
     (zones, width * ramp.zones)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::mechanical::parameters::tests_support::{small, zone};
+
+    fn laid_out(drive: &DriveParameters) -> Geometry {
+        let switch =
+            SwitchTimes { revolution_ns: 10_000_000, head_ns: 1_000_000, cylinder_ns: 1_000_000 };
+        Geometry::new(drive, &switch)
+    }
+
+    /// The first four cylinders, of two tracks of 100 sectors, hold 800.
+    #[test]
+    fn a_zone_of_which_nothing_is_offered_is_none() {
+        let zones = vec![zone(0, 100), zone(4, 50)];
+        let starts = |sectors| {
+            let geometry = laid_out(&DriveParameters { sectors, zones: zones.clone(), ..small() });
+            geometry.zone_starts().collect::<Vec<_>>()
+        };
+        assert_eq!(starts(800), [(0, 100)]);
+        assert_eq!(starts(801), [(0, 100), (800, 50)]);
+    }
+
+    /// Five cylinders in bands of three, so that the last band has two.
+    #[test]
+    fn a_serpentine_comes_back_on_the_other_surface() {
+        let geometry = laid_out(&DriveParameters {
+            sectors: 1000,
+            cylinders: Some(5),
+            layout: Layout::Serpentine,
+            band: Some(3),
+            ..small()
+        });
+        let tracks = (0..10).map(|track| {
+            let place = geometry.locate(track * 100);
+            (place.head, place.cylinder)
+        });
+        let outwards_and_back =
+            [(0, 0), (0, 1), (0, 2), (1, 2), (1, 1), (1, 0), (0, 3), (0, 4), (1, 4), (1, 3)];
+        assert_eq!(tracks.collect::<Vec<_>>(), outwards_and_back);
+    }
 }

@@ -177,3 +177,32 @@ impl Motion {
         Nanos(at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::mechanical::parameters::tests_support::small;
+
+    impl Motion {
+        /// The same, with a platter whose first slot begins to pass at time zero.
+        pub(crate) fn at_the_first_slot(mut self) -> Motion {
+            self.phase_ns = 0;
+            self
+        }
+    }
+
+    /// The tenth last sector of a track begins to pass at 9 ms. The switch to the other surface
+    /// takes 1 ms, so that the first sector there is missed and comes round 10 ms later.
+    #[test]
+    fn reading_on_waits_for_a_switch_at_the_end_of_a_track() {
+        let motion = Motion::new(&small(), 1).at_the_first_slot();
+        let reads_until = |until| {
+            let mut head = Head { cylinder: 0, head: 0, next_lba: 90 };
+            let (start, until) = (Nanos::from_millis(9), Nanos::from_millis(until));
+            let at = motion.read_on(&mut head, 20, start, until);
+            (at, head.next_lba, head.head)
+        };
+        assert_eq!(reads_until(15), (Nanos::from_millis(10), 100, 0));
+        assert_eq!(reads_until(30), (Nanos::from_millis(21), 110, 1));
+    }
+}

@@ -2,6 +2,11 @@
 //! ascend, that exactly one form of seek curve is given, that the platter holds the
 //! capacity.
 
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(super) mod tests_support;
+
 use serde::Deserialize;
 use units::{Bytes, Nanos};
 

@@ -144,6 +144,22 @@ mod tests {
         assert!(curve.time(150) > curve.time(100), "the last slope goes on");
     }
 
+    /// Of pairs among ten cylinders, one in ten is a cylinder with itself.
+    #[test]
+    fn staying_on_a_cylinder_counts_in_the_mean() {
+        let flat = SeekCurve::Measured(vec![(1.0, 1e6), (9.0, 1e6)]);
+        assert!((flat.mean_ns(10.0) - 900_000.0).abs() < 0.01, "{}", flat.mean_ns(10.0));
+    }
+
+    /// Where a seek takes as long as it is far, the mean is that of the distances. Over distances
+    /// `d` from 1 to 9 the integral of `(10 - d)·d` is 472/3 and that of `10 - d` is 40.
+    #[test]
+    fn the_mean_is_over_the_distances_from_the_next_cylinder_to_the_farthest() {
+        let line = SeekCurve::Measured(vec![(1.0, 1.0), (10.0, 10.0)]);
+        let mean = 472.0 / 3.0 / 40.0 * 0.9;
+        assert!((line.mean_ns(10.0) - mean).abs() < 0.001, "{} {mean}", line.mean_ns(10.0));
+    }
+
     proptest::proptest! {
         #[test]
         fn farther_never_takes_less(a in 0u32..60_000, b in 0u32..60_000) {

@@ -72,3 +72,30 @@ impl ReadSegments {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_again_is_replaced_later() {
+        let mut segments = ReadSegments::new(2, 100);
+        assert_eq!(segments.replace(0, 10), Some(0));
+        assert_eq!(segments.replace(20, 30), Some(1));
+        assert_eq!(segments.covering(0, 10), Some(0));
+        assert_eq!(segments.replace(40, 50), Some(1));
+        assert_eq!(segments.covering(20, 30), None);
+        assert_eq!(segments.covering(0, 10), Some(0));
+    }
+
+    #[test]
+    fn what_only_adjoins_is_not_forgotten() {
+        let mut segments = ReadSegments::new(1, 100);
+        assert_eq!(segments.replace(10, 20), Some(0));
+        segments.forget(0, 10);
+        segments.forget(20, 30);
+        assert_eq!(segments.covering(10, 20), Some(0));
+        segments.forget(19, 30);
+        assert_eq!(segments.covering(10, 20), None);
+    }
+}

@@ -4,6 +4,8 @@
 mod memory;
 mod reading;
 mod rebuild;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 use std::cmp::Reverse;

@@ -37,8 +37,8 @@ pub(crate) struct StripeWrite {
     pub(crate) writes: Vec<Piece>,
 }
 
-/// Plans the write of `sectors` from `lba`, all in one stripe. What lies in the gap is neither
-/// read nor written; only the parity then knows it.
+/// Plans the write of `sectors`, at least one, from `lba`, all in one stripe. What lies in the gap
+/// is neither read nor written; only the parity then knows it.
 pub(crate) fn stripe_write(
     striping: &Striping,
     lba: u64,
@@ -58,10 +58,9 @@ pub(crate) fn stripe_write(
     }
     let unit = striping.unit;
     let stripe = lba / striping.stripe_sectors();
-    let base = stripe * unit;
     // The parity that changes: between the lowest and the highest place written in a unit.
-    let from = pieces.iter().map(|piece| piece.lba).min().unwrap_or(base);
-    let to = pieces.iter().map(|piece| piece.lba + piece.sectors).max().unwrap_or(base);
+    let from = pieces.iter().map(|piece| piece.lba).min().unwrap_or(0);
+    let to = pieces.iter().map(|piece| piece.lba + piece.sectors).max().unwrap_or(0);
     let parity = Piece { member: striping.parity(stripe), lba: from, sectors: to - from };
     if !there(&parity) {
         return StripeWrite { reads: Vec::new(), writes: pieces };
@@ -72,8 +71,7 @@ pub(crate) fn stripe_write(
         .map(range);
     let (untouched, rewritten): (Vec<Piece>, Vec<Piece>) =
         data.partition(|range| !pieces.contains(range));
-    let whole = sectors == striping.stripe_sectors();
-    let reads = if whole || untouched.is_empty() {
+    let reads = if untouched.is_empty() {
         Vec::new()
     } else if let Some(lost) = pieces.iter().find(|piece| !there(piece)) {
         if rewritten.contains(&range(*lost)) {

@@ -95,3 +95,78 @@ impl ControllerParameters {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> ControllerParameters {
+        ControllerParameters {
+            member: "any".to_owned(),
+            members: 4,
+            level: Level::Raid5,
+            stripe_unit: Bytes::from_kib(64),
+            member_write_cache: false,
+            write_memory: Bytes::from_kib(256),
+            battery: true,
+            command: Nanos::from_micros(50),
+            link_mb_per_s: 800.0,
+            parity_mb_per_s: 400.0,
+            member_queue_depth: 8,
+            rebuild_share: 0.2,
+        }
+    }
+
+    #[test]
+    fn the_limits_themselves_are_accepted() {
+        let (stripe_unit, write_memory) = (Bytes::from_mib(16), Bytes::from_mib(64));
+        for accepted in [
+            good(),
+            ControllerParameters { members: 3, ..good() },
+            ControllerParameters { members: 32, write_memory, ..good() },
+            ControllerParameters { stripe_unit: Bytes::from_kib(4), ..good() },
+            ControllerParameters { stripe_unit, write_memory, ..good() },
+            ControllerParameters { member_queue_depth: 1, ..good() },
+            ControllerParameters { member_queue_depth: 256, ..good() },
+            ControllerParameters { rebuild_share: 0.01, ..good() },
+            ControllerParameters { rebuild_share: 1.0, ..good() },
+            ControllerParameters { battery: false, write_memory: Bytes::ZERO, ..good() },
+        ] {
+            assert_eq!(accepted.check(), Ok(()), "{accepted:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_a_limit_is_refused_by_its_name() {
+        let refused = |bad: ControllerParameters, key: &'static str, problem: &str| {
+            assert_eq!(bad.check(), Err((key, problem.to_owned())), "{bad:?}");
+        };
+        for members in [2, 33] {
+            let bad = ControllerParameters { members, ..good() };
+            refused(bad, "members", "must be between 3 and 32 for this level");
+        }
+        let odd = ControllerParameters { level: Level::Raid10, members: 5, ..good() };
+        refused(odd, "members", "must be even: pairs are mirrored");
+        for kib in [2, 12, 32 * 1024] {
+            let bad = ControllerParameters { stripe_unit: Bytes::from_kib(kib), ..good() };
+            refused(bad, "stripe_unit", "must be a power of two from 4K to 16M");
+        }
+        for rate in [0.01, 1e6, f64::NAN] {
+            let problem = "must be above 0.01 and below 1000000";
+            let link = ControllerParameters { link_mb_per_s: rate, ..good() };
+            refused(link, "link_mb_per_s", problem);
+            let parity = ControllerParameters { parity_mb_per_s: rate, ..good() };
+            refused(parity, "parity_mb_per_s", problem);
+        }
+        for member_queue_depth in [0, 257] {
+            let bad = ControllerParameters { member_queue_depth, ..good() };
+            refused(bad, "member_queue_depth", "must be between 1 and 256");
+        }
+        for rebuild_share in [0.0, 0.0099, 1.001, f64::NAN] {
+            let bad = ControllerParameters { rebuild_share, ..good() };
+            refused(bad, "rebuild_share", "must be between 0.01 and 1");
+        }
+        let little = ControllerParameters { write_memory: Bytes(256 * 1024 - 1), ..good() };
+        refused(little, "write_memory", "must hold at least one whole stripe");
+    }
+}

@@ -108,3 +108,82 @@ impl Controller {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::{Bytes, SECTOR_BYTES};
+
+    use super::*;
+    use crate::models::raid::controller::tests::{completed, controller, parameters, request};
+    use crate::models::raid::{ArrayState, ControllerParameters, Level};
+    use crate::{Model, Operation};
+
+    /// A controller with stripes of 24 sectors, and room for so many.
+    fn with_room(sectors: u64) -> Controller {
+        let parameters = ControllerParameters {
+            battery: true,
+            write_memory: Bytes(sectors * SECTOR_BYTES),
+            ..parameters(Level::Raid5, 4)
+        };
+        controller(&parameters, ArrayState::Clean).0
+    }
+
+    #[test]
+    fn a_stripe_larger_than_the_memory_is_taken_in_only_when_that_is_empty() {
+        let mut small = with_room(16);
+        assert_eq!(small.end_of_room(28, 40), Some(40), "it fits");
+        assert_eq!(small.end_of_room(28, 100), Some(48), "as far as its stripe goes");
+        assert_eq!(small.end_of_room(28, 46), Some(46), "the stripe goes further");
+        small.dirty.insert(0, 1);
+        assert_eq!(small.end_of_room(28, 43), Some(43), "it fits beside the other");
+        assert_eq!(small.end_of_room(28, 100), None);
+    }
+
+    #[test]
+    fn the_memory_holds_what_arrives_what_is_dirty_and_what_is_on_its_way_out() {
+        let mut memory = with_room(64);
+        memory.dirty.insert(0, 10);
+        memory.arriving_sectors = 5;
+        memory.destaging.push(Extent { start: 100, end: 107 });
+        assert_eq!(memory.held_sectors(), 22);
+        assert_eq!(memory.end_of_room(200, 242), Some(242));
+        assert_eq!(memory.end_of_room(200, 243), Some(240), "whole stripes");
+    }
+
+    #[test]
+    fn nothing_is_held_of_what_the_members_have() {
+        let mut memory = with_room(64);
+        memory.submit(Nanos::ZERO, request(Operation::Write, 0, 8));
+        assert_eq!(memory.held_sectors(), 8);
+        // The command, and the link; the members get it later.
+        assert_eq!(completed(&mut memory), [Nanos(104_000)]);
+        assert_eq!(memory.held_sectors(), 0);
+    }
+
+    /// Whether part of a stripe goes to the members although the rest may still come.
+    fn is_hurried(memory: &mut Controller) -> bool {
+        memory.destage(Nanos::ZERO);
+        !memory.destaging.is_empty()
+    }
+
+    #[test]
+    fn parts_of_stripes_wait_until_three_quarters_of_the_memory_are_taken() {
+        let mut memory = with_room(64);
+        memory.dirty.insert(0, 8);
+        memory.arriving_sectors = 40;
+        assert!(!is_hurried(&mut memory), "48 of 64");
+        memory.arriving_sectors = 41;
+        assert!(is_hurried(&mut memory), "49 of 64");
+    }
+
+    #[test]
+    fn parts_of_stripes_wait_until_three_quarters_of_the_extents_are_taken() {
+        let mut memory = with_room(1 << 20);
+        for nth in 0..12_288 {
+            memory.dirty.insert(nth * 24, nth * 24 + 1);
+        }
+        assert!(!is_hurried(&mut memory), "12288 of 16384");
+        memory.dirty.insert(12_288 * 24, 12_288 * 24 + 1);
+        assert!(is_hurried(&mut memory), "one more");
+    }
+}
