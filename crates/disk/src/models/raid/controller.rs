@@ -15,7 +15,7 @@ use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
 use super::jobs::{Gap, reconstruction};
 use super::parameters::ControllerParameters;
-use super::striping::{Piece, Striping};
+use super::striping::{Level, Piece, Striping};
 use crate::models::dirty::{DirtyExtents, Extent};
 use crate::models::outbox::Outbox;
 use crate::options::Options;
@@ -272,7 +272,9 @@ impl Controller {
                         self.reads -= 1;
                         self.link(request.sectors, ready)
                     }
-                    Operation::Write => ready + parity(request.sectors),
+                    Operation::Write if self.striping.level == Level::Raid5 => {
+                        ready + parity(request.sectors)
+                    }
                     _ => ready,
                 };
                 self.finish_at(index, at);

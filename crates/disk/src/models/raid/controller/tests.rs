@@ -119,6 +119,16 @@ fn a_small_write_takes_two_steps_of_the_members_and_its_parity() {
     assert_eq!(sorted(&notes, Operation::Write), [(0, 0, 8), (3, 0, 8)]);
 }
 
+/// A millisecond and the command's 100 µs.
+#[test]
+fn a_write_without_parity_takes_no_time_for_it() {
+    for (level, members) in [(Level::Raid0, 3), (Level::Raid1, 2), (Level::Raid10, 4)] {
+        let (mut controller, _) = controller(&parameters(level, members), ArrayState::Clean);
+        controller.submit(Nanos::ZERO, request(Operation::Write, 0, 8));
+        assert_eq!(completed(&mut controller), [Nanos(1_100_000)], "{level:?}");
+    }
+}
+
 /// The second stripe's first unit is on member 3, which is missing.
 #[test]
 fn a_read_takes_longer_by_what_must_be_computed() {
