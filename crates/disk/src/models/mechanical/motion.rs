@@ -157,11 +157,15 @@ impl Motion {
                 break;
             }
             let from = self.angle(place.slot, place.slots);
-            // The last slot whose end lies at or before `until`. A track at most, so that
-            // the product stays in 64 bits after an hour's idleness.
-            let time = (until.0 - reached).min(self.revolution_ns);
-            let passed = ((from + time) * u64::from(place.slots) / self.revolution_ns)
-                .saturating_sub(u64::from(place.slot));
+            // The last slot whose end lies at or before `until`. In a revolution all of them pass,
+            // even those that rounding would leave out.
+            let time = until.0 - reached;
+            let slots = u64::from(place.slots);
+            let passed = if time < self.revolution_ns {
+                ((from + time) * slots / self.revolution_ns).saturating_sub(u64::from(place.slot))
+            } else {
+                slots
+            };
             let here = passed.min(left).min(u64::from(place.left));
             if here == 0 {
                 break;
@@ -181,6 +185,7 @@ impl Motion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models::mechanical::parameters::DriveParameters;
     use crate::models::mechanical::parameters::tests_support::small;
 
     impl Motion {
@@ -204,5 +209,16 @@ mod tests {
         };
         assert_eq!(reads_until(15), (Nanos::from_millis(10), 100, 0));
         assert_eq!(reads_until(30), (Nanos::from_millis(21), 110, 1));
+    }
+
+    /// A revolution of 8,333,333 ns is no whole number of nanoseconds a sector, and no track begins
+    /// at the first slot but the first one.
+    #[test]
+    fn in_an_hour_all_is_read_on_whatever_rounding_says() {
+        let drive = DriveParameters { rpm: 7200, skew: Some(0.37), ..small() };
+        let motion = Motion::new(&drive, 1);
+        let mut head = Head { cylinder: 0, head: 0, next_lba: 0 };
+        motion.read_on(&mut head, 1500, Nanos::ZERO, Nanos::from_secs(3600));
+        assert_eq!(head.next_lba, 1500);
     }
 }
