@@ -189,6 +189,48 @@ mod tests {
         assert_eq!(measured(filling(0.0, 1.0)).0, 1.0 - 16.0 / 512.0, "one block, again and again");
     }
 
+    /// A page is a duplicate when its hash, as a fraction of 2^64, is below the share. The hashes
+    /// are what SplitMix64 is published to give: four numbers from each of two states.
+    #[test]
+    fn the_same_pages_are_duplicates_for_ever() {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let zero = [
+            0xe220_a839_7b1d_cdaf_u64,
+            0x6e78_9e6a_a1b9_65f4,
+            0x06c4_5d18_8009_454f,
+            0xf88b_b8a8_724c_81ec,
+        ];
+        let other: [u64; 4] = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+        ];
+        for (state, hashes) in [(0_u64, zero), (1_234_567, other)] {
+            for (number, hash) in (0_u64..).zip(hashes) {
+                let place = state.wrapping_add(STEP.wrapping_mul(number));
+                let share = hash as f64 / 2f64.powi(64);
+                assert!(!filling(0.0, share).is_duplicate(place), "{place}");
+                assert!(filling(0.0, share + f64::EPSILON).is_duplicate(place), "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_piece_from_anywhere_is_what_whole_blocks_have_there() {
+        let mut contents = Contents::new(Seed(1), "f", 8192, filling(0.25, 0.5));
+        let mut whole = Vec::new();
+        for block in 0..4u64 {
+            whole.extend_from_slice(contents.at(block * 8192, 8192));
+        }
+        // Within a block, from one to its end, and over parts of four.
+        for (offset, length) in [(100_usize, 50), (8000, 192), (5000, 20_000), (8192, 24_576)] {
+            let mut piece = vec![0; length];
+            contents.copy(offset as u64, &mut piece);
+            assert!(piece == whole[offset..offset + length], "{length} bytes at {offset}");
+        }
+    }
+
     #[test]
     fn what_a_thread_writes_is_new_each_time() {
         let mut marker = Marker::new(Seed(1), "thread 0", filling(0.0, 0.0));

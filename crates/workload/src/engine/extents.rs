@@ -27,6 +27,13 @@ struct Extent {
     reserved_too: [u32; 3],
 }
 
+impl Request {
+    /// The extents that the kernel has filled in.
+    fn told(&self) -> &[Extent] {
+        &self.extents[..(self.mapped as usize).min(EXTENTS)]
+    }
+}
+
 const EXTENTS: usize = 64;
 /// `_IOWR('f', 11, struct fiemap)`.
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
@@ -65,11 +72,16 @@ const FIBMAP: libc::c_ulong = 1;
 /// call, or the file has no blocks.
 pub(crate) fn first_place(file: BorrowedFd<'_>) -> Option<u64> {
     if let Ok(request) = ask(file, 0) {
-        return (request.mapped > 0).then_some(request.extents[0].physical);
+        return request.told().first().map(|extent| extent.physical);
     }
     let block = place_of(file, 0).ok()?;
-    let size = u64::try_from(rustix::fs::fstat(file).ok()?.st_blksize).ok()?;
-    (block > 0).then_some(u64::from(block) * size)
+    // Not `st_blksize`: on FAT that is a cluster, and blocks are sectors.
+    byte_of(block, ask_number(file, FIGETBSZ, 0).ok()?)
+}
+
+/// The byte at which a block of this size lies; `None` for nowhere.
+fn byte_of(block: u32, size: u32) -> Option<u64> {
+    (block > 0).then_some(u64::from(block) * u64::from(size))
 }
 
 /// `FIGETBSZ` of linux/fs.h: `_IO(0x00, 2)`.
@@ -112,9 +124,17 @@ fn by_blocks(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     rustix::fs::fsync(file)?;
     let block = u64::from(ask_number(file, FIGETBSZ, 0)?.max(1));
     let blocks = u32::try_from(size.div_ceil(block)).map_err(|_| Errno::RANGE)?;
+    runs_of_blocks(blocks, |number| place_of(file, number))
+}
+
+/// The runs of a file of this many blocks, each of which `ask` places.
+fn runs_of_blocks(
+    blocks: u32,
+    mut ask: impl FnMut(u32) -> Result<u32, Errno>,
+) -> Result<u64, Errno> {
     let (mut runs, mut before) = (0, None);
     for number in 0..blocks {
-        let place = place_of(file, number)?;
+        let place = ask(number)?;
         if place == 0 {
             break;
         }
@@ -125,13 +145,17 @@ fn by_blocks(file: BorrowedFd<'_>) -> Result<u64, Errno> {
 }
 
 fn by_extents(file: BorrowedFd<'_>) -> Result<u64, Errno> {
+    runs_of_extents(|start| ask(file, start))
+}
+
+/// The runs of a file whose extents from a byte on are told by `ask`, some at a time.
+fn runs_of_extents(mut ask: impl FnMut(u64) -> Result<Request, Errno>) -> Result<u64, Errno> {
     let mut runs = 0;
     // Where the next block would lie, in the file and on the device.
     let mut expected = (0, None);
     loop {
-        let request = ask(file, expected.0)?;
-        let mapped = (request.mapped as usize).min(EXTENTS);
-        for extent in &request.extents[..mapped] {
+        let request = ask(expected.0)?;
+        for extent in request.told() {
             if extent.logical > expected.0 {
                 return Ok(runs);
             }
@@ -144,8 +168,121 @@ fn by_extents(file: BorrowedFd<'_>) -> Result<u64, Errno> {
                 return Ok(runs);
             }
         }
-        if mapped == 0 {
+        if request.told().is_empty() {
             return Ok(runs);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    /// Runs of a file of these extents: place in the file, place on the device, length. They are
+    /// told as the kernel does: those that end after `start`, no more than 64 at a time.
+    fn runs(extents: &[(u64, u64, u64)]) -> u64 {
+        let mut asked = 0;
+        let told = |start: u64| {
+            asked += 1;
+            assert!(asked < 10, "asked again and again");
+            let extents_told = [NO_EXTENT; EXTENTS];
+            let (flags, mapped, room, reserved) = (0, 0, EXTENTS as u32, 0);
+            let length = u64::MAX - start;
+            let mut request =
+                Request { start, length, flags, mapped, room, reserved, extents: extents_told };
+            let after = extents.iter().filter(|(logical, _, length)| logical + length > start);
+            for (extent, place) in after.zip(&mut request.extents) {
+                let (logical, physical, length) = *extent;
+                let flags = u32::from(extents.last() == Some(extent));
+                *place = Extent { logical, physical, length, flags, ..NO_EXTENT };
+                request.mapped += 1;
+            }
+            Ok(request)
+        };
+        runs_of_extents(told).unwrap()
+    }
+
+    #[test]
+    fn extents_that_follow_one_another_are_one_run() {
+        const MIB: u64 = 1 << 20;
+        assert_eq!(runs(&[(0, 8 * MIB, 4096), (4096, 8 * MIB + 4096, 8192)]), 1);
+        let back = [(0, 8 * MIB, 4096), (4096, 5 * MIB, 4096), (8192, 5 * MIB + 4096, 4096)];
+        assert_eq!(runs(&back), 2);
+        // More than the kernel tells at a time, from the end of the device to its beginning.
+        let many: Vec<_> = (0..70_u64).map(|at| (at * 4096, (1000 - at) * 4096, 4096)).collect();
+        assert_eq!(runs(&many), 70);
+    }
+
+    #[test]
+    fn runs_are_counted_up_to_the_first_hole() {
+        assert_eq!(runs(&[(0, 1 << 20, 8192), (16384, 1 << 22, 4096)]), 1);
+        assert_eq!(runs(&[(4096, 1 << 20, 4096)]), 0);
+        assert_eq!(runs(&[]), 0);
+        let blocks = |places: &[u32]| {
+            runs_of_blocks(places.len() as u32, |number| Ok(places[number as usize]))
+        };
+        assert_eq!(blocks(&[100, 101, 102, 200, 201, 0, 300]), Ok(2));
+        assert_eq!(blocks(&[7, 6, 5]), Ok(3));
+        assert_eq!(blocks(&[0, 5]), Ok(0));
+        assert_eq!(runs_of_blocks(2, |_| Err(Errno::PERM)), Err(Errno::PERM));
+    }
+
+    #[test]
+    fn a_block_is_counted_in_the_size_of_blocks() {
+        assert_eq!(byte_of(3, 512), Some(1536));
+        assert_eq!(byte_of(u32::MAX, 4096), Some(17_592_186_040_320));
+        assert_eq!(byte_of(0, 512), None);
+    }
+
+    #[test]
+    fn a_file_begins_where_the_filesystem_says() {
+        let home = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: usize| {
+            std::fs::write(home.path().join(name), vec![7; bytes]).unwrap();
+            File::open(home.path().join(name)).unwrap()
+        };
+        let (one, other, empty) = (file("one", 1 << 16), file("other", 1 << 16), file("empty", 0));
+        assert_eq!(first_place(empty.as_fd()), None);
+        assert_eq!(first_place(File::open("/dev/null").unwrap().as_fd()), None);
+        // The directory for temporary files may lie on a filesystem that does not say.
+        if ask(one.as_fd(), 0).is_ok() {
+            let places = [first_place(one.as_fd()), first_place(other.as_fd())];
+            assert!(places.iter().all(|place| place.is_some_and(|at| at >= 512)), "{places:?}");
+            assert_ne!(places[0], places[1]);
+        }
+    }
+
+    #[test]
+    fn blocks_and_extents_are_the_same_runs() {
+        let home = tempfile::tempdir().unwrap();
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        let file = options.open(home.path().join("file")).unwrap();
+        file.write_all_at(&[7; 8192], 0).unwrap();
+        file.write_all_at(&[7; 8192], 1 << 20).unwrap();
+        // Either may be refused, by the filesystem or to who is not root.
+        if let (Ok(extents), Ok(blocks)) = (by_extents(file.as_fd()), by_blocks(file.as_fd())) {
+            assert_eq!(extents, blocks);
+            assert!(blocks >= 1, "what is before the hole");
+        }
+        if let Ok(request) = ask(file.as_fd(), 4096) {
+            let end = request.told().last().map_or(0, |extent| extent.logical + extent.length);
+            assert!(end >= (1 << 20) + 8192, "all up to the end is told: {end}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_asked_for_is_told_or_refused() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("ten"), "0123456789").unwrap();
+        let file = File::open(home.path().join("ten")).unwrap();
+        assert_eq!(ask_number(file.as_fd(), libc::FIONREAD as _, 0), Ok(10));
+        let null = File::open("/dev/null").unwrap();
+        assert_eq!(ask_number(null.as_fd(), FIBMAP, 7), Err(Errno::NOTTY));
+        assert_eq!(ask_number(file.as_fd(), FIBMAP, u32::MAX), Err(Errno::RANGE));
     }
 }

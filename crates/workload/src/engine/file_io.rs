@@ -79,3 +79,90 @@ pub(crate) fn holds(directory: impl AsFd, path: &CStr, expected: &[u8]) -> Resul
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     Ok(found == expected)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::path::PathBuf;
+    use std::thread;
+
+    use rustix::fs::FileType;
+
+    use super::*;
+
+    /// A directory for a test, by the name that the kernel has for it.
+    fn home() -> (tempfile::TempDir, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        (home, path)
+    }
+
+    /// The flags of this process's descriptors of what is at `path`, by the kernel's account.
+    fn flags_of(path: &Path) -> Vec<OFlags> {
+        let process = Path::new("/proc/self");
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(process.join("fd")).unwrap() {
+            let number = entry.unwrap().file_name();
+            // Other tests open and close files meanwhile.
+            let Ok(link) = std::fs::read_link(process.join("fd").join(&number)) else { continue };
+            if link == path {
+                let text = std::fs::read_to_string(process.join("fdinfo").join(&number)).unwrap();
+                let flags = text.lines().find_map(|line| line.strip_prefix("flags:")).unwrap();
+                let flags = u32::from_str_radix(flags.trim(), 8).unwrap();
+                found.push(OFlags::from_bits_retain(flags));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_target_is_a_directory_that_programs_do_not_inherit() {
+        let (_home, place) = home();
+        let _target = open_target(&place).unwrap();
+        let flags = flags_of(&place);
+        assert_eq!(flags.len(), 1);
+        assert!(flags[0].contains(OFlags::DIRECTORY | OFlags::CLOEXEC), "{flags:?}");
+        std::fs::write(place.join("file"), "").unwrap();
+        let refused = open_target(&place.join("file"));
+        assert!(matches!(&refused, Err(Failure::Op { error, .. }) if error.op == "open"));
+    }
+
+    #[test]
+    fn a_directory_is_listed_with_the_flags_of_glibc() {
+        let (_home, place) = home();
+        std::fs::create_dir(place.join("listed")).unwrap();
+        std::fs::write(place.join("listed/one"), "").unwrap();
+        let target = open_target(&place).unwrap();
+        let mut flags = Vec::new();
+        let count = list(&target, c"listed", |name| {
+            assert_eq!(name, c"one");
+            flags = flags_of(&place.join("listed"));
+        });
+        assert_eq!(count, Ok(1));
+        assert_eq!(flags.len(), 1);
+        let wanted = OFlags::NONBLOCK | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        assert!(flags[0].contains(wanted), "{flags:?}");
+        assert_eq!(flags[0] & OFlags::ACCMODE, OFlags::RDONLY);
+    }
+
+    #[test]
+    fn what_is_verified_is_not_inherited_by_programs() {
+        let (_home, place) = home();
+        let target = open_target(&place).unwrap();
+        let owner = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mknodat(&target, c"pipe", FileType::Fifo, owner, 0).unwrap();
+        // More than a pipe has room for: when it is written, the reader has a descriptor.
+        let sent = vec![7; (1 << 20) + 1];
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| holds(&target, c"pipe", &sent));
+            let mut writer = File::options().write(true).open(place.join("pipe")).unwrap();
+            writer.write_all(&sent).unwrap();
+            let mut flags = flags_of(&place.join("pipe"));
+            drop(writer);
+            assert_eq!(reader.join().unwrap(), Ok(true));
+            flags.retain(|flags| *flags & OFlags::ACCMODE == OFlags::RDONLY);
+            assert_eq!(flags.len(), 1);
+            assert!(flags[0].contains(OFlags::CLOEXEC), "{flags:?}");
+        });
+    }
+}

@@ -197,3 +197,103 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
         done
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use measure::DeviceId;
+    use rustix::io::Errno;
+
+    use super::*;
+    use crate::{Cache, Host, Inputs, Parameters, PhaseEvent, Seed};
+
+    struct Quiet;
+
+    impl Host for Quiet {
+        fn make_cold(&self) -> Cache {
+            Cache::Warm { why: "not asked for".to_owned() }
+        }
+
+        fn check_target(&self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn devices(&self) -> Vec<DeviceId> {
+            Vec::new()
+        }
+
+        fn emit(&self, _event: PhaseEvent) {}
+    }
+
+    #[test]
+    fn when_one_thread_fails_the_others_end() {
+        let group = ThreadGroup::default();
+        assert!(!group.is_stopped());
+        group.stop();
+        assert!(group.is_stopped());
+
+        let description = crate::find("bigfile").unwrap().describe();
+        let parameters = Parameters::resolve(description, &BTreeMap::new(), 1.0).unwrap();
+        let (inputs, target) = (Inputs::default(), PathBuf::new());
+        let mut context =
+            Context::new(&Quiet, description, target, parameters, &inputs, Seed(1), false);
+        let failed = phase_with_threads(
+            &mut context,
+            description.phases[0],
+            0,
+            vec![true, false],
+            |waits, group, _| {
+                while waits && !group.is_stopped() {
+                    thread::yield_now();
+                }
+                if waits { Ok(()) } else { Err(OpError::new("write", "a file", Errno::IO)) }
+            },
+            |_| Ok(()),
+            |_, _| {},
+        );
+        assert!(matches!(&failed, Err(Failure::Op { error, .. }) if error.op == "write"));
+    }
+
+    // In the next two, what does not wait is nearly always too early in one of the rounds.
+
+    #[test]
+    fn the_gate_stays_shut_until_all_have_arrived() {
+        for _ in 0..20 {
+            let (gate, arrived) = (Gate::default(), AtomicU64::new(0));
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        thread::yield_now();
+                        arrived.fetch_add(1, Ordering::Relaxed);
+                        gate.pass()
+                    });
+                }
+                gate.wait_for(4);
+                let seen = arrived.load(Ordering::Relaxed);
+                // Before anything can fail: who waits for ever is waited for by the scope.
+                gate.open(true);
+                assert_eq!(seen, 4);
+            });
+        }
+    }
+
+    #[test]
+    fn all_have_ended_when_their_end_was_waited_for() {
+        for _ in 0..20 {
+            let (ended, done) = (Ended::default(), AtomicU64::new(0));
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let _ending = Ending(&ended);
+                        thread::yield_now();
+                        done.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+                ended.wait_for(4, || {});
+                assert_eq!(done.load(Ordering::Relaxed), 4);
+            });
+        }
+    }
+}

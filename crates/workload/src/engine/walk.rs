@@ -126,3 +126,44 @@ pub(crate) fn remove(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::engine::file_io::open_target;
+
+    /// What is removed must not depend on a link that someone has put in a directory's place, and
+    /// a pipe that is opened would block.
+    #[test]
+    fn only_a_directory_is_opened_and_no_link_to_one() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("directory")).unwrap();
+        std::fs::write(home.path().join("directory/in"), "").unwrap();
+        std::fs::write(home.path().join("file"), "").unwrap();
+        std::os::unix::fs::symlink("directory", home.path().join("link")).unwrap();
+        let target = open_target(home.path()).unwrap();
+        let walk = |name: &str| {
+            let (mut path, mut seen) = (PathBuffer::new(), Vec::new());
+            path.text(name);
+            let walked = Walker::new().walk(target.as_fd(), &mut path, &mut |step, path| {
+                seen.push((step, path.to_string()));
+                Ok(())
+            });
+            (walked.map_err(|error| error.op), seen)
+        };
+        let (walked, seen) = walk("directory");
+        assert_eq!(walked, Ok(()));
+        assert_eq!(
+            seen,
+            [
+                (Step::Directory, "directory".to_owned()),
+                (Step::File(FileType::RegularFile), "directory/in".to_owned()),
+                (Step::Left, "directory".to_owned()),
+            ]
+        );
+        assert_eq!(walk("file").0, Err("open"));
+        assert_eq!(walk("link").0, Err("open"));
+    }
+}

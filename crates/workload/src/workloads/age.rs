@@ -212,15 +212,6 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     };
     rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
         .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
-    let state = |aging: &Aging<'_>, result: &mut PhaseResult| {
-        result.figures.insert("files".to_owned(), aging.files.len() as f64);
-        if let Ok((size, used)) = fill_state(aging.target) {
-            result.figures.insert("fullness".to_owned(), used as f64 / size.max(1) as f64);
-        }
-        if aging.in_vain > 0 {
-            result.notes.push(format!("{} files did not fit and were left out", aging.in_vain));
-        }
-    };
     let planned = goal / aging.law.mean() as u64;
     let aging = context.phase_with(
         &FILL,
@@ -230,7 +221,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             aging.sync()?;
             Ok(aging)
         },
-        state,
+        note_state,
     )?;
     let to_write = aging.held.saturating_mul(overwrites);
     let files = aging.files.len() as u64;
@@ -243,9 +234,20 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             aging.sync()?;
             Ok(aging)
         },
-        state,
+        note_state,
     )?;
     score(context, &aging)
+}
+
+/// Adds how many files there are, how full they make the filesystem, and how many did not fit.
+fn note_state(aging: &Aging<'_>, result: &mut PhaseResult) {
+    result.figures.insert("files".to_owned(), aging.files.len() as f64);
+    if let Ok((size, used)) = fill_state(aging.target) {
+        result.figures.insert("fullness".to_owned(), used as f64 / size.max(1) as f64);
+    }
+    if aging.in_vain > 0 {
+        result.notes.push(format!("{} files did not fit and were left out", aging.in_vain));
+    }
 }
 
 /// Bytes the filesystem has, and has in use.
@@ -433,24 +435,4 @@ fn score(context: &mut Context<'_>, aging: &Aging<'_>) -> Result<(), Failure> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Seed;
-
-    #[test]
-    fn sizes_follow_the_law() {
-        for (profile, median, mean) in
-            [("agrawal", 13_095, 268_000), ("meyer", 4000, 318_000), ("mail", 2700, 7194)]
-        {
-            let law = law(profile);
-            assert!((law.mean() / f64::from(mean) - 1.0).abs() < 0.01, "{profile} {}", law.mean());
-            let mut draw = Seed(1).stream("x");
-            let mut sizes: Vec<u64> = (0..20_001).map(|_| law.draw(&mut draw, 1 << 40)).collect();
-            sizes.sort_unstable();
-            let found = sizes[10_000] as f64 / f64::from(median);
-            assert!((0.94..1.06).contains(&found), "{profile}: {found}");
-        }
-        let mut draw = Seed(1).stream("x");
-        assert!((0..1000).all(|_| law("meyer").draw(&mut draw, 5000) <= 5000));
-    }
-}
+mod tests;

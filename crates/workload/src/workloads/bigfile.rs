@@ -1,5 +1,8 @@
 //! Large files: written, read, both at once, deleted.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -1,5 +1,8 @@
 //! A database's log: records appended, each made durable before the next.
 
+#[cfg(test)]
+mod tests;
+
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
@@ -118,6 +121,9 @@ its sync alone; the write before it has a row of its own.",
 };
 
 const DIRECTORY: &str = "fsync-append";
+const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o755);
+/// Where a failure is that comes before any phase.
+const BEFORE: &str = "before the first";
 
 impl Workload for FsyncAppend {
     fn describe(&self) -> &'static Description {
@@ -134,7 +140,13 @@ impl Workload for FsyncAppend {
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let target = open_target(context.target())?;
-        let done = run(context, &target);
+        let job = Job::of(context.parameters(), &target)?;
+        // Before anything is removed at the end: what another left there is not ours.
+        let mut path = PathBuffer::new();
+        path.text(DIRECTORY);
+        rustix::fs::mkdirat(&target, path.c_str(), DIRECTORY_MODE)
+            .map_err(|error| Failure::Op { phase: BEFORE, error: path.failed("mkdir")(error) })?;
+        let done = run(context, job);
         walk::remove(rustix::fd::AsFd::as_fd(&target), DIRECTORY, || ())
             .map_err(|error| Failure::Op { phase: "after the last", error })?;
         done.inspect_err(|_| context.skip_rest("a phase before it failed"))
@@ -167,7 +179,33 @@ struct Job<'a> {
     room: Room,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn of(parameters: &Parameters, target: &'a OwnedFd) -> Result<Job<'a>, Failure> {
+        let (record, segment) = (parameters.get(&RECORD).0, parameters.get(&SEGMENT_PARAMETER).0);
+        if record == 0 || record > 64 << 20 || segment == 0 || !segment.is_multiple_of(record) {
+            return Err(Failure::Input(format!(
+                "segment={segment} is not a multiple of record={record} (up to 64 MiB)"
+            )));
+        }
+        Ok(Job {
+            target: rustix::fd::AsFd::as_fd(target),
+            records: parameters.get(&RECORDS),
+            record,
+            segment,
+            sync: match parameters.get(&SYNC) {
+                "fsync" => Sync::Fsync,
+                "fdatasync" => Sync::Fdatasync,
+                "dsync" => Sync::Dsync,
+                _ => Sync::None,
+            },
+            room: match parameters.get(&ROOM) {
+                "fallocate" => Room::Fallocate,
+                "zeros" => Room::Zeros,
+                _ => Room::None,
+            },
+        })
+    }
+
     fn segments(&self) -> u64 {
         (self.records * self.record).div_ceil(self.segment)
     }
@@ -181,41 +219,13 @@ impl Job<'_> {
     }
 }
 
-fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
-    let parameters = context.parameters();
-    let (record, segment) = (parameters.get(&RECORD).0, parameters.get(&SEGMENT_PARAMETER).0);
-    if record == 0 || record > 64 << 20 || segment == 0 || !segment.is_multiple_of(record) {
-        return Err(Failure::Input(format!(
-            "segment={segment} is not a multiple of record={record} (up to 64 MiB)"
-        )));
-    }
-    let job = Job {
-        target: rustix::fd::AsFd::as_fd(target),
-        records: parameters.get(&RECORDS),
-        record,
-        segment,
-        sync: match parameters.get(&SYNC) {
-            "fsync" => Sync::Fsync,
-            "fdatasync" => Sync::Fdatasync,
-            "dsync" => Sync::Dsync,
-            _ => Sync::None,
-        },
-        room: match parameters.get(&ROOM) {
-            "fallocate" => Room::Fallocate,
-            "zeros" => Room::Zeros,
-            _ => Room::None,
-        },
-    };
-    let writers = parameters.get(&WRITERS);
-    let outside = |error| Failure::Op { phase: "before the first", error };
+fn run(context: &mut Context<'_>, job: Job<'_>) -> Result<(), Failure> {
+    let writers = context.parameters().get(&WRITERS);
+    let outside = |error| Failure::Op { phase: BEFORE, error };
     let mut path = PathBuffer::new();
-    path.text(DIRECTORY);
-    let mode = Mode::from_raw_mode(0o755);
-    rustix::fs::mkdirat(job.target, path.c_str(), mode)
-        .map_err(|error| outside(path.failed("mkdir")(error)))?;
     for writer in 0..writers {
         Job::directory(writer, &mut path);
-        rustix::fs::mkdirat(job.target, path.c_str(), mode)
+        rustix::fs::mkdirat(job.target, path.c_str(), DIRECTORY_MODE)
             .map_err(|error| outside(path.failed("mkdir")(error)))?;
     }
     if job.room == Room::None {
@@ -234,7 +244,7 @@ fn run(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
     let seed = context.seed();
     let filling = Filling::compressible(context.parameters());
     let workers: Vec<(u64, Vec<u8>)> =
-        (0..writers).map(|writer| (writer, contents(seed, writer, record, filling))).collect();
+        (0..writers).map(|writer| (writer, contents(seed, writer, job.record, filling))).collect();
     phase_with_threads(
         context,
         &APPEND,

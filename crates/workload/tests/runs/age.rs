@@ -1,8 +1,11 @@
 //! The workload `age`, run for real.
 
+use std::process::Command;
+
+use serde_json::Value;
 use workload::{Inputs, PhaseStatus};
 
-use crate::support::{run, scratch};
+use crate::support::{corpus, program, run, scratch};
 
 #[test]
 fn files_are_replaced_and_the_fullness_stays() {
@@ -48,4 +51,106 @@ fn a_seed_is_a_history() {
     };
     assert_eq!(digests(1), digests(1));
     assert_ne!(digests(1), digests(2));
+}
+
+fn events(output: &[u8]) -> Vec<Value> {
+    let lines = String::from_utf8_lossy(output);
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs a workload in a process of its own under strace: its events, and its calls of these kinds
+/// without process ids.
+pub(crate) fn traced(calls: &str, workload: &str, settings: &str) -> (Vec<Value>, Vec<String>) {
+    let home = scratch();
+    let (target, log) = (home.path().join("target"), home.path().join("strace"));
+    std::fs::create_dir(&target).unwrap();
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-s", "40", "-e", calls, "-o"]).arg(&log).arg(program());
+    strace.arg(workload).arg(&target).arg(corpus(home.path()).path());
+    let output = strace.args(settings.split_whitespace()).output().expect("strace is installed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let log = std::fs::read_to_string(log).unwrap();
+    let made =
+        log.lines().filter_map(|line| line.split_once(' ')).map(|(_, call)| call.trim_start());
+    (events(&output.stdout), made.map(str::to_owned).collect())
+}
+
+/// The event of this kind that a phase has.
+pub(crate) fn event<'e>(events: &'e [Value], kind: &str, phase: &str) -> &'e Value {
+    let is_it = |event: &&Value| event["event"] == kind && event["phase"] == phase;
+    events.iter().find(is_it).expect("the phase has such an event")
+}
+
+#[test]
+fn a_phase_ends_with_a_sync_and_plans_its_ops_by_the_mean_size() {
+    let settings = "capacity=256K fullness=1 overwrites=3 profile=mail";
+    let (events, calls) = traced("trace=openat,write,syncfs", "age", settings);
+    let below = |call: &&String| call.starts_with("openat(") && call.contains("\"age/");
+    let mut seen: Vec<&str> = calls
+        .iter()
+        .filter_map(|call| match call {
+            call if call.starts_with("syncfs(") => Some("sync"),
+            call if call.starts_with("write(1, ") && call.contains("finished") => Some("end"),
+            call if below(&call) && call.contains("O_CREAT") => Some("create"),
+            _ => None,
+        })
+        .collect();
+    // Many files, and the score's end right after the churn's.
+    seen.dedup();
+    assert_eq!(seen, ["create", "sync", "end", "create", "sync", "end"]);
+    // Files of which a child would inherit none; those that are mapped are only read.
+    let opened: Vec<&String> = calls.iter().filter(below).collect();
+    assert!(opened.iter().any(|call| call.contains("O_RDONLY")));
+    assert!(opened.iter().all(|call| call.contains("O_CLOEXEC")), "{opened:#?}");
+
+    // 262144 bytes in files of 7193.
+    assert_eq!(event(&events, "started", "fill")["ops_planned"], 36);
+    let files = event(&events, "finished", "fill")["figures"]["files"].as_f64().unwrap();
+    assert!(files > 0.0);
+    // Each file is deleted and made three times.
+    let planned = event(&events, "started", "churn")["ops_planned"].as_f64().unwrap();
+    assert_eq!(planned, 6.0 * files);
+}
+
+/// Ages a filesystem of 4 MiB in which this many bytes are in use: the events, and the error.
+fn age_all(used: u64, settings: &str) -> (Vec<Value>, String) {
+    let home = tempfile::tempdir().unwrap();
+    let mount = home.path().join("mnt");
+    std::fs::create_dir(&mount).unwrap();
+    let script = format!(
+        "mount -t tmpfs -o size=4m none {mount} && head -c {used} /dev/zero > {mount}/used && \
+         exec {program} age {mount} {pack} {settings}",
+        mount = mount.display(),
+        program = program().display(),
+        pack = corpus(home.path()).path().display(),
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--map-root-user", "sh", "-c", &script])
+        .output()
+        .expect("unshare (util-linux) is installed");
+    (events(&output.stdout), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_filesystem_that_is_half_full_is_filled_as_far_as_asked_for() {
+    let (events, error) = age_all(2 << 20, "fullness=0.75 overwrites=1 profile=mail");
+    assert_eq!(error, "");
+    let (fill, churn) = (event(&events, "finished", "fill"), event(&events, "finished", "churn"));
+    // On a tmpfs files take just their pages.
+    assert_eq!(fill["figures"]["fullness"], 0.75);
+    let left = churn["figures"]["fullness"].as_f64().unwrap();
+    assert!((0.6..=0.75).contains(&left), "{left}");
+    for phase in [fill, churn] {
+        assert_eq!(phase["status"]["status"], "completed");
+        assert_eq!(phase["notes"], serde_json::json!([]), "everything did fit");
+        assert_eq!(phase["digest"], 0, "what is done depends on the filesystem, not only the seed");
+    }
+}
+
+#[test]
+fn a_filesystem_that_is_more_than_half_full_is_not_touched() {
+    let (events, error) = age_all(3 << 20, "profile=mail");
+    assert!(error.starts_with("the filesystem is in use, 3 MiB of 4 MiB: "), "{error}");
+    assert!(error.contains("give capacity=SIZE"), "{error}");
+    assert!(events.iter().all(|event| event["status"]["status"] == "skipped"), "{events:?}");
 }

@@ -1,8 +1,9 @@
 //! The workload `bigfile`, run for real with verification.
 
-use workload::{Cache, Inputs, PhaseStatus};
+use workload::{Cache, InputFacts, Inputs, PhaseStatus};
 
-use crate::support::run;
+use crate::fsync_append::{planned, room};
+use crate::support::{run, scratch};
 
 #[test]
 fn every_stream_moves_every_byte() {
@@ -55,4 +56,41 @@ fn the_file_of_zeros_is_waited_for_where_that_is_asked_for() {
         let fsyncs = ran.phase("dd").latencies.get("fsync").map_or(0, |l| l.count());
         assert_eq!(fsyncs, expected, "{settings}");
     }
+}
+
+#[test]
+fn a_stream_is_rated_over_its_own_time() {
+    let target = scratch();
+    let settings = "dd_size=0 size=100000 block=4K";
+    let ran = run("bigfile", target.path(), &Inputs::default(), 1, settings);
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    for (phase, names) in [
+        ("write", &["write_mib_per_s"][..]),
+        ("read", &["read_mib_per_s"][..]),
+        ("read-write", &["read_mib_per_s", "write_mib_per_s"][..]),
+        ("delete", &["delete_mib_per_s"][..]),
+    ] {
+        let result = ran.phase(phase);
+        assert!(result.figures.keys().eq(names), "{phase}: {:?}", result.figures);
+        for (name, rate) in &result.figures {
+            // A stream lasts no longer than its phase, so it is not slower.
+            let moved = rate * result.wall.as_secs_f64() * 1_048_576.0;
+            assert!(moved > 99_999.9, "{phase}: {name} is {rate} in {:?}", result.wall);
+        }
+    }
+}
+
+#[test]
+fn the_ops_announced_are_those_of_both_streams() {
+    let target = scratch();
+    // 100,000 bytes are 24 blocks of 4 KiB and a bit.
+    let planned = planned("bigfile", target.path(), "dd_size=3M size=100000 block=4K");
+    let expected = [("dd", 3), ("write", 25), ("read", 25), ("read-write", 50), ("delete", 1)];
+    assert_eq!(planned, expected.map(|(phase, ops)| (phase.to_owned(), ops)));
+}
+
+#[test]
+fn all_three_files_need_room() {
+    let needed = room("bigfile", "dd_size=5M size=3M", &InputFacts::default());
+    assert_eq!(needed, (11 << 20, 3));
 }

@@ -1,8 +1,121 @@
 //! The workload `fsync-append`, run for real with verification.
 
-use workload::{Inputs, PhaseStatus};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::support::{run, scratch};
+use measure::DeviceId;
+use workload::{
+    Cache, Context, Failure, Host, InputFacts, Inputs, Parameters, PhaseEvent, PhaseStatus, Seed,
+    find,
+};
+
+use crate::support::{corpus, program, run, scratch};
+
+/// Shows every event to a test when it happens.
+struct Watcher<'a>(&'a dyn Fn(&PhaseEvent));
+
+impl Host for Watcher<'_> {
+    fn make_cold(&self) -> Cache {
+        Cache::Cold { how: "pretended".to_owned() }
+    }
+
+    fn check_target(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn devices(&self) -> Vec<DeviceId> {
+        Vec::new()
+    }
+
+    fn emit(&self, event: PhaseEvent) {
+        (self.0)(&event);
+    }
+}
+
+fn parameters(name: &str, settings: &str) -> Parameters {
+    let given: BTreeMap<String, String> = settings
+        .split_whitespace()
+        .map(|setting| setting.split_once('=').expect("NAME=VALUE"))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let workload = find(name).expect("a workload of this name");
+    Parameters::resolve(workload.describe(), &given, 1.0).unwrap()
+}
+
+/// Runs a workload in `target`, with or without verification, and calls `look` at each event.
+/// A panic of `look` when a phase with threads starts would leave them waiting.
+pub(crate) fn watched(
+    name: &str,
+    target: &Path,
+    inputs: &Inputs,
+    settings: &str,
+    verify: bool,
+    look: &dyn Fn(&PhaseEvent),
+) -> Result<(), Failure> {
+    let workload = find(name).expect("a workload of this name");
+    let host = Watcher(look);
+    let mut context = Context::new(
+        &host,
+        workload.describe(),
+        target.to_owned(),
+        parameters(name, settings),
+        inputs,
+        Seed(1),
+        verify,
+    );
+    workload.run(&mut context)
+}
+
+/// The name of each phase that begins and the ops that it will do.
+pub(crate) fn planned(name: &str, target: &Path, settings: &str) -> Vec<(String, u64)> {
+    let planned = RefCell::new(Vec::new());
+    let look = |event: &PhaseEvent| {
+        if let PhaseEvent::Started { phase, ops_planned, .. } = event {
+            planned.borrow_mut().push((phase.clone(), *ops_planned));
+        }
+    };
+    watched(name, target, &Inputs::default(), settings, true, &look).unwrap();
+    planned.into_inner()
+}
+
+/// The room that a workload says it needs: bytes and inodes.
+pub(crate) fn room(name: &str, settings: &str, inputs: &InputFacts) -> (u64, u64) {
+    let workload = find(name).expect("a workload of this name");
+    let space = workload.space(&parameters(name, settings), inputs);
+    (space.bytes.0, space.inodes)
+}
+
+/// Path and flags of what a run opens, in order, seen by strace.
+pub(crate) fn opens(
+    name: &str,
+    target: &Path,
+    pack: &Path,
+    settings: &str,
+) -> Vec<(String, String)> {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("strace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-e", "trace=openat", "-o"]).arg(&log).arg(program());
+    strace.arg(name).arg(target).arg(pack).args(settings.split_whitespace());
+    let status = strace.stdout(Stdio::null()).status().expect("strace is installed");
+    assert!(status.success(), "the traced program failed");
+    let log = fs::read_to_string(log).unwrap();
+    log.lines()
+        .filter(|line| line.contains("openat("))
+        .filter_map(|line| {
+            let mut parts = line.split('"').skip(1);
+            let (path, rest) = (parts.next()?, parts.next()?);
+            let flags = rest.split([',', ')', '<']).nth(1)?.trim();
+            // Sorted: their order is strace's. O_LARGEFILE means nothing where files are large anyway.
+            let mut flags: Vec<_> = flags.split('|').filter(|it| *it != "O_LARGEFILE").collect();
+            flags.sort_unstable();
+            Some((path.to_owned(), flags.join("|")))
+        })
+        .collect()
+}
 
 #[test]
 fn every_record_is_there_however_it_was_made_durable() {
@@ -31,4 +144,143 @@ fn a_segment_holds_whole_records() {
     let ran = run("fsync-append", target.path(), &Inputs::default(), 1, "record=3000");
     let message = ran.ended.unwrap_err().to_string();
     assert!(message.contains("not a multiple of record=3000"), "{message}");
+}
+
+#[test]
+fn room_is_reserved_or_written_as_it_was_asked_for() {
+    for (reserved, wrote, probed) in [("fallocate", 0, true), ("zeros", 80_000, false)] {
+        let target = scratch();
+        let logs = target.path().join("fsync-append");
+        let seen = RefCell::new(0);
+        let look = |event: &PhaseEvent| match event {
+            PhaseEvent::Started { phase, .. } if phase == "prepare" => {
+                // Whether blocks can be reserved is tried out before the clock starts.
+                assert_eq!(logs.join("probe").exists(), probed, "{reserved}");
+                *seen.borrow_mut() += 1;
+            }
+            PhaseEvent::Finished(result) if result.phase == "prepare" => {
+                // 35,000 bytes of each of two writers in segments of 10,000.
+                assert_eq!((result.ops, result.write_bytes.0), (8, wrote), "{reserved}");
+                for segment in 0..8 {
+                    let (writer, segment) = (segment / 4, segment % 4);
+                    let bytes = fs::read(logs.join(format!("{writer}/{segment:08}"))).unwrap();
+                    assert!(bytes == [0; 10_000], "{reserved}: segment {segment}");
+                    *seen.borrow_mut() += 1;
+                }
+            }
+            _ => {}
+        };
+        let settings = format!("records=70 record=500 segment=10000 writers=2 room={reserved}");
+        let inputs = Inputs::default();
+        watched("fsync-append", target.path(), &inputs, &settings, true, &look).unwrap();
+        assert_eq!(seen.into_inner(), 9, "{reserved}");
+    }
+}
+
+#[test]
+fn the_ops_announced_are_those_of_all_writers() {
+    let target = scratch();
+    let settings = "records=70 record=500 segment=10000 writers=2 room=zeros sync=none";
+    let planned = planned("fsync-append", target.path(), settings);
+    assert_eq!(planned, [("prepare".to_owned(), 8), ("append".to_owned(), 140)]);
+}
+
+#[test]
+fn a_log_holds_each_record_once_and_in_order() {
+    for (reserved, end) in [("none", 35_000), ("zeros", 40_000)] {
+        let target = scratch();
+        let seen = RefCell::new(Vec::new());
+        let look = |event: &PhaseEvent| {
+            let PhaseEvent::Finished(result) = event else { return };
+            if result.phase != "append" {
+                return;
+            }
+            for writer in 0..2 {
+                let log = target.path().join(format!("fsync-append/{writer}"));
+                let segments = (0..4).map(|segment| log.join(format!("{segment:08}")));
+                let bytes: Vec<u8> = segments.flat_map(|path| fs::read(path).unwrap()).collect();
+                seen.borrow_mut().push(bytes);
+            }
+        };
+        let settings = format!("records=70 record=500 segment=10000 writers=2 room={reserved}");
+        let inputs = Inputs::default();
+        watched("fsync-append", target.path(), &inputs, &settings, false, &look).unwrap();
+        let logs = seen.into_inner();
+        assert_eq!(logs.len(), 2);
+        for log in &logs {
+            assert_eq!(log.len(), end, "{reserved}");
+            let (records, rest) = log.split_at(35_000);
+            assert!(rest.iter().all(|byte| *byte == 0));
+            for (number, record) in records.chunks(500).enumerate() {
+                assert_eq!(record[..8], (number as u64).to_le_bytes(), "{reserved}");
+                assert_eq!(record[8..], records[8..500], "{reserved}");
+            }
+            let values: HashSet<u8> = records[8..500].iter().copied().collect();
+            assert!(values.len() > 150, "random bytes: {} values", values.len());
+        }
+        assert_ne!(logs[0], logs[1], "each writer has its own contents");
+    }
+}
+
+#[test]
+fn a_record_has_at_most_64_mib_and_a_segment_at_least_one_record() {
+    let message = |settings: &str| {
+        let target = scratch();
+        // In the way of settings that are taken, before anything is written.
+        fs::write(target.path().join("fsync-append"), "").unwrap();
+        let ran = run("fsync-append", target.path(), &Inputs::default(), 1, settings);
+        ran.ended.unwrap_err().to_string()
+    };
+    for settings in ["record=65M segment=130M", "record=500 segment=0", "record=0 segment=500"] {
+        let message = message(settings);
+        assert!(message.contains("is not a multiple of record="), "{settings}: {message}");
+    }
+    let message = message("record=64M segment=128M");
+    assert!(message.contains("mkdir fsync-append: File exists"), "{message}");
+}
+
+#[test]
+fn what_another_left_under_the_name_of_its_directory_stays() {
+    let target = scratch();
+    let theirs = target.path().join("fsync-append/kept");
+    fs::create_dir(target.path().join("fsync-append")).unwrap();
+    fs::write(&theirs, "precious").unwrap();
+    let ran = run("fsync-append", target.path(), &Inputs::default(), 1, "records=2 writers=1");
+    assert!(ran.ended.unwrap_err().to_string().contains("File exists"));
+    assert_eq!(fs::read(&theirs).unwrap(), b"precious");
+}
+
+#[test]
+fn whole_segments_of_all_writers_need_room() {
+    let settings = "records=7 record=1000 segment=3000 writers=2";
+    // 7000 bytes take three segments; each writer has a directory, in one of all.
+    let expected = (2 * 3 * 3_000, 2 * (3 + 1) + 1);
+    assert_eq!(room("fsync-append", settings, &InputFacts::default()), expected);
+}
+
+#[test]
+fn segments_are_made_or_found_and_the_name_of_a_new_one_is_made_durable() {
+    let home = tempfile::tempdir().unwrap();
+    let pack = corpus(home.path());
+    let seen = |settings: &str| -> Vec<(String, String)> {
+        let target = scratch();
+        let settings = format!("records=3 record=500 segment=1000 sync=fdatasync {settings}");
+        opens("fsync-append", target.path(), pack.path(), &settings)
+            .into_iter()
+            .filter(|(path, _)| path.starts_with("fsync-append/"))
+            // Only removing the logs at the end opens them in this way.
+            .filter(|(_, flags)| !flags.contains("O_NOFOLLOW"))
+            .collect()
+    };
+    let listed = |opens: &[(&str, &str)]| -> Vec<(String, String)> {
+        opens.iter().map(|(path, flags)| ((*path).to_owned(), (*flags).to_owned())).collect()
+    };
+    let (first, second) = ("fsync-append/0/00000000", "fsync-append/0/00000001");
+    let made = "O_CLOEXEC|O_CREAT|O_EXCL|O_WRONLY";
+    let directory = ("fsync-append/0", "O_CLOEXEC|O_DIRECTORY|O_RDONLY");
+    let expected = listed(&[(first, made), directory, (second, made), directory]);
+    assert_eq!(seen("room=none"), expected);
+    let found = "O_CLOEXEC|O_WRONLY";
+    let expected = listed(&[(first, made), (second, made), (first, found), (second, found)]);
+    assert_eq!(seen("room=zeros"), expected);
 }

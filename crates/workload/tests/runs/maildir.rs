@@ -1,13 +1,17 @@
 //! The Maildir workloads and `unpack`, run for real in temporary directories. Every run
 //! verifies: each mail is there, once, byte by byte.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
+use crate::fsync_append::{opens, room, watched};
 use crate::support::{Ran, corpus, run, scratch};
-use workload::{Cache, Inputs, PhaseStatus};
+use units::Bytes;
+use workload::{Cache, InputFacts, Inputs, PhaseEvent, PhaseResult, PhaseStatus};
 
 const SMALL: &str = "mails=60 read_mails=20 maildirs=24 maildirs_per_base=10 ops=300";
+const FEW: &str = "mails=6 read_mails=4 maildirs=5 maildirs_per_base=3 ops=20";
 
 fn inputs(directory: &Path) -> Inputs {
     Inputs { mail: Some(corpus(directory)), ..Inputs::default() }
@@ -162,4 +166,107 @@ fn a_trial_without_mail_says_so() {
     let target = tempfile::tempdir().unwrap();
     let ran = run("unpack", target.path(), &Inputs::default(), 1, "mails=3");
     assert_eq!(ran.ended.unwrap_err().to_string(), "the trial carries no mail corpus");
+}
+
+/// Runs without reading anything back, and checks that everything went well.
+fn run_unverified(name: &str, target: &Path, inputs: &Inputs, settings: &str) -> Ran {
+    let phases = RefCell::new(Vec::new());
+    let look = |event: &PhaseEvent| {
+        if let PhaseEvent::Finished(result) = event {
+            phases.borrow_mut().push(PhaseResult::clone(result));
+        }
+    };
+    let ended = watched(name, target, inputs, settings, false, &look);
+    assert!(ended.is_ok(), "{name} {settings}: {ended:?}");
+    Ran { ended, phases: phases.into_inner() }
+}
+
+#[test]
+fn mails_of_an_earlier_workload_are_read_whether_or_not_they_are_verified() {
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
+    let (inputs, target) = (inputs(home.path()), target.path());
+    let done = |settings: &str| {
+        let settings = format!("{FEW} pool=maildirs {settings}");
+        let ran = run_unverified("maildir-write", target, &inputs, &settings);
+        let figures = &ran.phase("io").figures;
+        (figures["writes"], figures["reads"])
+    };
+    assert_eq!(done("write_share=1"), (20.0, 0.0));
+    // With nothing to read, the first op would become a delivery.
+    assert_eq!(done("write_share=0"), (0.0, 20.0));
+}
+
+#[test]
+fn maildirs_that_no_op_reads_from_are_not_listed() {
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
+    let (inputs, target) = (inputs(home.path()), target.path());
+    run_unverified("maildir-write", target, &inputs, FEW);
+    // The second time, there are mails: listing them would bring the maildirs into the cache.
+    let pack = inputs.mail.as_ref().unwrap().path();
+    let opened = opens("maildir-write", target, pack, FEW);
+    let below: Vec<_> = opened.iter().filter(|(path, _)| path.starts_with("maildirs/")).collect();
+    assert!(!below.is_empty(), "mails are delivered");
+    assert!(below.iter().all(|(_, flags)| flags.contains("O_CREAT")), "{below:?}");
+}
+
+#[test]
+fn what_was_read_is_compared_only_where_that_is_asked_for() {
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
+    let (inputs, target) = (inputs(home.path()), target.path());
+    run_unverified("maildir-read", target, &inputs, FEW);
+    let mail = fs::read_dir(target.join("write_src"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| fs::metadata(path).unwrap().len() > 0)
+        .unwrap();
+    let mut bytes = fs::read(&mail).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&mail, bytes).unwrap();
+
+    run_unverified("maildir-read", target, &inputs, FEW);
+    let ran = run("maildir-read", target, &inputs, 1, FEW);
+    let message = ran.ended.unwrap_err().to_string();
+    assert!(message.contains("has other contents than written"), "{message}");
+}
+
+#[test]
+fn empty_maildirs_of_an_earlier_workload_are_populated() {
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
+    let (inputs, target) = (inputs(home.path()), target.path());
+    let written = run_unverified("maildir-write", target, &inputs, &format!("{FEW} write_share=0"));
+    assert_eq!(written.phase("io").figures["writes"], 0.0);
+
+    let settings = format!("{FEW} pool=maildirs populate=7");
+    let read = run("maildir-read", target, &inputs, 1, &settings);
+    assert!(read.ended.is_ok(), "{:?}", read.ended);
+    assert_eq!(read.phase("setup").notes, ["maildirs of an earlier workload were kept"]);
+    assert!(read.completed("populate"));
+    assert_eq!((read.phase("populate").ops, files_below(&target.join("maildirs"))), (7, 7));
+    assert_eq!(read.phase("io").latencies["read"].count(), 20);
+}
+
+#[test]
+fn where_nothing_is_read_no_mails_to_read_are_unpacked() {
+    let ran = run_fresh("maildir-write", 1, &format!("{FEW} write_share=1"));
+    assert_eq!(ran.phase("unpack").ops, 6);
+    let ran = run_fresh("maildir-write", 1, &format!("{FEW} write_share=0.5"));
+    assert_eq!(ran.phase("unpack").ops, 6 + 4);
+}
+
+/// A mail of 1000 bytes is taken to fill 3048 (half a block is lost), a directory 4096.
+#[test]
+fn mails_and_directories_need_room() {
+    let facts = InputFacts { mean_mail: Bytes(1_000), ..InputFacts::default() };
+    let needed = |name: &str, settings: &str| room(name, &format!("{SMALL} {settings}"), &facts);
+    let of =
+        |files: u64, directories: u64| (3_048 * files + 4_096 * directories, files + directories);
+    // `maildirs`, 3 base directories and 24 maildirs with 3 parts each.
+    let maildirs = 1 + 3 + 24 * 4;
+    // Every op may be a delivery; `write_src` and `read_src`.
+    assert_eq!(needed("maildir-write", ""), of(60 + 20 + 300, maildirs + 2));
+    assert_eq!(needed("maildir-write", "write_share=1"), of(60 + 300, maildirs + 1));
+    assert_eq!(needed("maildir-write", "copy_from=memory"), of(20 + 300, maildirs + 1));
+    assert_eq!(needed("maildir-read", ""), of(60, maildirs + 1));
+    assert_eq!(needed("maildir-read", "pool=read_src"), of(20, maildirs + 1));
+    assert_eq!(needed("maildir-read", "pool=maildirs populate=50"), of(50, maildirs + 1));
 }

@@ -1,8 +1,13 @@
 //! PostMark, run for real with verification.
 
-use workload::{Inputs, PhaseStatus};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
 
-use crate::support::run;
+use measure::DeviceId;
+use workload::{Cache, Context, Host, Inputs, Parameters, PhaseEvent, PhaseStatus, Seed, find};
+
+use crate::support::{FakeHost, run};
 
 #[test]
 fn counts_bytes_and_figures_of_a_run() {
@@ -61,4 +66,92 @@ fn sizes_that_make_no_sense_are_refused() {
     };
     assert_eq!(message("size_low=10K size_high=9K"), "size_low is above size_high");
     assert!(message("size_low=0").contains("size_low=0 B is not between"));
+}
+
+#[test]
+fn files_may_all_be_of_one_size() {
+    let target = tempfile::tempdir().unwrap();
+    let settings =
+        "number=3 transactions=2 size_low=1000 size_high=1000 bias_read=10 bias_create=10";
+    let ran = run("postmark", target.path(), &Inputs::default(), 1, settings);
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    let counts = |phase: &str| {
+        let result = ran.phase(phase);
+        (result.ops, result.read_bytes.0, result.write_bytes.0)
+    };
+    assert_eq!(counts("create"), (3, 0, 3000));
+    // Each transaction reads a file and creates one.
+    assert_eq!(counts("transactions"), (4, 2000, 2000));
+    assert_eq!(counts("delete"), (5, 0, 0));
+}
+
+#[test]
+fn the_originals_rates_are_of_all_bytes_read_and_written() {
+    let target = tempfile::tempdir().unwrap();
+    let settings = "number=40 transactions=90";
+    let ran = run("postmark", target.path(), &Inputs::default(), 1, settings);
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    let figures = &ran.phase("delete").figures;
+    // However many seconds it took.
+    let bytes =
+        |rate: &str| (figures[rate] * figures["original_total_s"] * 1_048_576.0).round() as u64;
+    let (create, transactions) = (ran.phase("create"), ran.phase("transactions"));
+    // No file is below 500 bytes.
+    assert!(transactions.read_bytes.0 >= 500 && create.write_bytes.0 >= 40 * 500);
+    assert_eq!(bytes("original_read_mb_per_s"), transactions.read_bytes.0);
+    let written = create.write_bytes.0 + transactions.write_bytes.0;
+    assert_eq!(bytes("original_write_mb_per_s"), written);
+}
+
+/// Changes a byte of a file when the transactions are over.
+struct Meddler {
+    host: FakeHost,
+    files: PathBuf,
+}
+
+impl Host for Meddler {
+    fn make_cold(&self) -> Cache {
+        self.host.make_cold()
+    }
+
+    fn check_target(&self) -> Result<(), String> {
+        self.host.check_target()
+    }
+
+    fn devices(&self) -> Vec<DeviceId> {
+        self.host.devices()
+    }
+
+    fn emit(&self, event: PhaseEvent) {
+        if let PhaseEvent::Finished(result) = &event
+            && result.phase == "transactions"
+        {
+            let file = fs::read_dir(&self.files).unwrap().next().unwrap().unwrap().path();
+            let mut contents = fs::read(&file).unwrap();
+            contents[0] ^= 1;
+            fs::write(&file, contents).unwrap();
+        }
+        self.host.emit(event);
+    }
+}
+
+#[test]
+fn what_is_left_is_read_back_where_that_is_asked_for() {
+    let postmark = find("postmark").unwrap();
+    let ended = |verify: bool| {
+        let target = tempfile::tempdir().unwrap();
+        let host = Meddler { host: FakeHost::default(), files: target.path().join("postmark") };
+        let given = [("number", "5"), ("transactions", "1")];
+        let given = BTreeMap::from(given.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let parameters = Parameters::resolve(postmark.describe(), &given, 1.0).unwrap();
+        let (directory, inputs) = (target.path().to_owned(), Inputs::default());
+        let description = postmark.describe();
+        let mut context =
+            Context::new(&host, description, directory, parameters, &inputs, Seed(1), verify);
+        postmark.run(&mut context)
+    };
+    assert!(ended(false).is_ok());
+    let message = ended(true).unwrap_err().to_string();
+    assert!(message.starts_with("verification: "), "{message}");
+    assert!(message.ends_with(" has other contents than written"), "{message}");
 }

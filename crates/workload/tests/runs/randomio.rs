@@ -1,8 +1,11 @@
 //! The workload `randomio`, run for real with verification.
 
-use workload::{Inputs, PhaseStatus};
+use std::fs;
 
-use crate::support::run;
+use workload::{InputFacts, Inputs, PhaseStatus};
+
+use crate::fsync_append::{room, watched};
+use crate::support::{run, scratch};
 
 #[test]
 fn ios_of_all_threads_are_those_of_the_sequence() {
@@ -71,4 +74,40 @@ fn sizes_that_make_no_sense_are_refused() {
     };
     assert!(message("io_size=1000").contains("no multiple of 512"));
     assert!(message("size=2K io_size=2K").contains("no room for two"));
+}
+
+#[test]
+fn an_io_has_at_most_64_mib_and_the_file_room_for_two() {
+    let target = scratch();
+    // Without contents, as if `bigfile` had left it.
+    let file = fs::File::create(target.path().join("bigfile")).unwrap();
+    let said = |size: u64, io: &str| {
+        file.set_len(size).unwrap();
+        let settings = format!("io_size={io} ops=3 threads=1 direct=off");
+        let ran = run("randomio", target.path(), &Inputs::default(), 1, &settings);
+        ran.ended.map_or_else(|failure| failure.to_string(), |()| "done".to_owned())
+    };
+    assert!(said(1 << 20, "64M").contains("has no room for two I/Os"));
+    // 64 MiB and 512 bytes.
+    assert!(said(1 << 20, "67109376").contains("is no multiple of 512 up to 64 MiB"));
+    assert!(said(4_095, "2048").contains("has no room for two I/Os"));
+    assert_eq!(said(4_096, "2048"), "done");
+}
+
+#[test]
+fn the_file_is_read_back_only_where_that_is_asked_for() {
+    let found = "verification: bigfile: other contents than written at byte 0";
+    for (verify, expected) in [(true, found), (false, "done")] {
+        let target = scratch();
+        fs::write(target.path().join("bigfile"), [1u8; 8_192]).unwrap();
+        let (inputs, settings) = (Inputs::default(), "io_size=2048 ops=3 direct=off write_share=0");
+        let ended = watched("randomio", target.path(), &inputs, settings, verify, &|_| {});
+        let said = ended.map_or_else(|failure| failure.to_string(), |()| "done".to_owned());
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn its_own_file_needs_room() {
+    assert_eq!(room("randomio", "size=3M", &InputFacts::default()), (3 << 20, 1));
 }

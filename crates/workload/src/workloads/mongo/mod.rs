@@ -590,3 +590,6 @@ fn verify(target: BorrowedFd<'_>, plan: &Plan, trees: u64, copied: bool) -> Resu
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

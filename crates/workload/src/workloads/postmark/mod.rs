@@ -4,6 +4,9 @@ mod plan;
 mod totals;
 mod twister;
 
+#[cfg(test)]
+mod tests;
+
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use measure::now;
@@ -268,18 +271,9 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             })
         },
         |(), result| {
-            // Reading back lies between and is left out.
-            let end = transactions_end + (now() - delete_start);
-            let seconds = |from: Nanos, to: Nanos| (whole_seconds(to) - whole_seconds(from)).max(1);
-            let total = seconds(start, end) as f64;
-            let rate = |bytes: u64| bytes as f64 / 1_048_576.0 / total;
-            let mut figure = |name: &str, value: f64| {
-                result.figures.insert(name.to_owned(), value);
-            };
-            figure("original_total_s", total);
-            figure("original_transactions_s", seconds(transactions_start, transactions_end) as f64);
-            figure("original_read_mb_per_s", rate(totals.0));
-            figure("original_write_mb_per_s", rate(totals.1));
+            let end = now();
+            let times = Times { start, transactions_start, transactions_end, delete_start, end };
+            result.figures.extend(times.figures(totals));
             Totals::of(&plan).figures(&mut result.figures);
         },
     )?;
@@ -296,6 +290,34 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
 /// `time(2)` as a difference sees it.
 fn whole_seconds(time: Nanos) -> u64 {
     time.0 / 1_000_000_000
+}
+
+/// When the parts of a run began and ended.
+struct Times {
+    start: Nanos,
+    transactions_start: Nanos,
+    transactions_end: Nanos,
+    delete_start: Nanos,
+    end: Nanos,
+}
+
+impl Times {
+    /// The original's figures of a run that has read and written so many bytes.
+    fn figures(&self, (read, written): (u64, u64)) -> [(String, f64); 4] {
+        // Reading back lies between and is left out.
+        let end = self.transactions_end + (self.end - self.delete_start);
+        let seconds = |from: Nanos, to: Nanos| (whole_seconds(to) - whole_seconds(from)).max(1);
+        let total = seconds(self.start, end) as f64;
+        let transactions = seconds(self.transactions_start, self.transactions_end) as f64;
+        let rate = |bytes: u64| bytes as f64 / 1_048_576.0 / total;
+        let figures = [
+            ("original_total_s", total),
+            ("original_transactions_s", transactions),
+            ("original_read_mb_per_s", rate(read)),
+            ("original_write_mb_per_s", rate(written)),
+        ];
+        figures.map(|(name, value)| (name.to_owned(), value))
+    }
 }
 
 /// Performs steps.
