@@ -1,3 +1,5 @@
+//! Filling and churning, by pieces.
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;

@@ -1,3 +1,5 @@
+//! The trees and what is done to them, by pieces.
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};

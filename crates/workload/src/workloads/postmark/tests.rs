@@ -1,3 +1,5 @@
+//! Room, the figures of the original, and calls, by pieces.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;

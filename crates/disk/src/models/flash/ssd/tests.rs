@@ -1,3 +1,5 @@
+//! A small SSD, each command by itself.
+
 use super::*;
 use crate::models::flash::parameters::tests_support::small;
 use crate::{Asked, Replay};

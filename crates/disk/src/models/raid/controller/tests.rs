@@ -1,3 +1,5 @@
+//! What a controller asks of its members, and when: they are stand-ins that note it.
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
