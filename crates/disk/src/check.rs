@@ -2,6 +2,9 @@
 //! figures. Each measurement uses a new model, just as a drive is left to rest between two
 //! measurements.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use units::{Nanos, SECTOR_BYTES};

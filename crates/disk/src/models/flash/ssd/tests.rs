@@ -52,3 +52,26 @@ fn collecting_garbage_is_counted_as_work_of_the_medium() {
     };
     assert_eq!(serve(vec![write(56, 4)]), after);
 }
+
+/// Both are in the buffer from 13 µs and 16 µs on. The page that they do not fill waits for 10 ms;
+/// then it takes 16 µs on its channel and 400 µs to be programmed.
+#[test]
+fn what_leaves_the_buffer_is_told_with_its_place_when_it_is_on_the_flash() {
+    let parameters = SsdParameters { channel_mb_per_s: 1024.0, ..small(4096) };
+    let options = Options { record_destaging: true, ..Options::default() };
+    let mut ssd = Ssd::new(&parameters, &options);
+    for lba in [40, 72] {
+        let (id, operation) = (RequestId(lba), Operation::Write);
+        ssd.submit(Nanos::ZERO, Request { id, operation, lba: Lba(lba), sectors: 8, fua: false });
+    }
+    let mut told_at = |now| {
+        let mut destaged = Vec::new();
+        ssd.advance(now, &mut Vec::new());
+        ssd.take_destaged(&mut destaged);
+        destaged
+    };
+    let (started, finished) = (Nanos::from_micros(10_013), Nanos::from_micros(10_429));
+    assert!(told_at(finished - Nanos(1)).is_empty());
+    let moved = |lba| Destaged { lba: Lba(lba), sectors: 8, started, finished };
+    assert_eq!(told_at(finished), [40, 72].map(moved));
+}

@@ -21,6 +21,11 @@ fn with_16_sectors() -> DriveParameters {
     DriveParameters { write_buffer: Bytes(8192), ..small() }
 }
 
+fn named(id: u64, asked: Asked) -> Request {
+    let Asked { operation, lba, sectors, fua } = asked;
+    Request { id: RequestId(id), operation, lba, sectors, fua }
+}
+
 /// What is asked at these times, in the order in which it completes, and when; in µs.
 fn served(drive: &mut Drive, asked: &[(u64, Asked)]) -> Vec<(Asked, u64)> {
     let mut served = Vec::new();
@@ -40,6 +45,20 @@ fn a_flush_without_anything_to_write_leaves_the_arm_to_the_next() {
     let first = Asked::read(10, 8);
     let served = served(&mut drive(&parameters), &[(0, first), (0, Asked::FLUSH), (0, READ)]);
     assert_eq!(served, [(READ, 6124), (first, 9192), (Asked::FLUSH, 50_000)]);
+}
+
+/// As above, but the host looks only at 9 ms: what was done until then is the same.
+#[test]
+fn the_arm_goes_on_whether_or_not_the_host_looks() {
+    let mut parameters = DriveParameters { link_mb_per_s: 0.5, ..small() };
+    parameters.overhead.write_hit = Nanos::from_millis(50);
+    let mut drive = drive(&parameters);
+    for (id, asked) in (0..).zip([Asked::read(10, 8), Asked::FLUSH, READ]) {
+        drive.submit(Nanos::ZERO, named(id, asked));
+    }
+    let mut completed = Vec::new();
+    drive.advance(Nanos::from_millis(9), &mut completed);
+    assert_eq!(completed, [Completion { id: RequestId(2), at: Nanos::from_micros(6124) }]);
 }
 
 /// Without a cache, or where the cache survives, a flush does not wait for the arm.
@@ -89,10 +108,41 @@ fn all_that_have_room_are_taken_in_at_once() {
     assert_eq!(served, [(writes[0], 112), (writes[1], 11_310), (writes[2], 11_315)]);
 }
 
+/// When the first is written, at 10.6 ms, there is room for the last, but not yet for the one
+/// before it: both wait for the second, which is written at 15.8 ms.
+#[test]
+fn a_write_that_waits_for_room_is_not_overtaken_by_a_smaller_one_that_waits() {
+    let writes =
+        [Asked::write(0, 6), Asked::write(50, 8), Asked::write(200, 12), Asked::write(300, 4)];
+    let served = served(&mut drive(&with_16_sectors()), &writes.map(|write| (0, write)));
+    let at = [106, 114, 15_912, 15_916];
+    let expected: Vec<(Asked, u64)> = writes.into_iter().zip(at).collect();
+    assert_eq!(served, expected);
+}
+
+/// It tracks 1024, and every command under way may need one.
+#[test]
+fn a_write_needs_an_extent_that_is_not_used() {
+    let has_room = |extents: u64, under_way: u64| {
+        let mut drive = drive(&small());
+        for id in 0..under_way {
+            drive.submit(Nanos::ZERO, named(id, READ));
+        }
+        for extent in 0..extents {
+            drive.dirty.insert(extent * 2, extent * 2 + 1);
+        }
+        let write = named(under_way, Asked::write(1, 1));
+        drive.take_in(&write, Nanos::ZERO) != Stage::Room
+    };
+    assert!(has_room(1023, 0));
+    assert!(!has_room(1024, 0));
+    assert!(has_room(1021, 2));
+    assert!(!has_room(1022, 2));
+}
+
 /// Sectors that the drive has begun to write from its cache when a read comes.
 fn written_before_a_read(mut drive: Drive) -> u64 {
-    let Asked { operation, lba, sectors, fua } = READ;
-    drive.submit(Nanos::ZERO, Request { id: RequestId(0), operation, lba, sectors, fua });
+    drive.submit(Nanos::ZERO, named(0, READ));
     drive.activity().media_written_sectors
 }
 

@@ -10,7 +10,8 @@ use crate::models::raid::{ArrayState, Level};
 type Notes = Arc<Mutex<Vec<(u32, Nanos, Request)>>>;
 
 /// A member of 5000 sectors that takes a millisecond for whatever it is asked, however much it has
-/// to do, and notes it. Its sectors 8 to 15 are never durable.
+/// to do, and notes it. Of the first member, sectors 8 to 15 are never durable; of the second, 16
+/// to 23, and so on.
 struct Probe {
     index: u32,
     notes: Notes,
@@ -37,7 +38,8 @@ impl Model for Probe {
     }
 
     fn is_durable(&self, lba: Lba, sectors: u64) -> bool {
-        lba.0 + sectors <= 8 || lba.0 >= 16
+        let never = 8 * (u64::from(self.index) + 1);
+        lba.0 + sectors <= never || lba.0 >= never + 8
     }
 
     fn take_destaged(&mut self, _destaged: &mut Vec<Destaged>) {}
@@ -75,7 +77,7 @@ pub(super) fn controller(
     for index in 0..parameters.members {
         members.push(Box::new(Probe { index, notes: Arc::clone(&notes), due: Vec::new() }));
     }
-    let options = Options { array_state, ..Options::default() };
+    let options = Options { array_state, record_destaging: true, ..Options::default() };
     (Controller::new(parameters, members, &options), notes)
 }
 
@@ -109,6 +111,58 @@ fn no_two_requests_under_way_at_a_member_have_one_name() {
     let notes = notes.lock().unwrap();
     let names: BTreeSet<RequestId> = notes.iter().map(|(.., request)| request.id).collect();
     assert_eq!((notes.len(), names.len()), (4, 4));
+}
+
+#[test]
+fn a_member_has_no_more_to_do_at_a_time_than_its_queue_takes() {
+    let (mut controller, notes) = controller(&parameters(Level::Raid0, 2), ArrayState::Clean);
+    for stripe in 0..6 {
+        controller.submit(Nanos::ZERO, request(Operation::Read, stripe * 16, 8));
+    }
+    completed(&mut controller);
+    let seen: Vec<(u32, u64)> =
+        notes.lock().unwrap().iter().map(|(member, at, _)| (*member, at.0 / 1_000_000)).collect();
+    assert_eq!(seen, [(0, 0), (0, 0), (0, 0), (0, 0), (0, 1), (0, 1)]);
+}
+
+/// The third takes the place of the second, which was freed last; the fourth that of the first.
+#[test]
+fn commands_that_are_done_at_once_complete_in_order_of_arrival() {
+    let (mut controller, _) = controller(&parameters(Level::Raid0, 2), ArrayState::Clean);
+    let mut completed = Vec::new();
+    for (millis, names) in [(0, [1, 2]), (1, [3, 4])] {
+        for id in names.map(RequestId) {
+            let flush = Request { id, ..request(Operation::Flush, 0, 0) };
+            controller.submit(Nanos::from_millis(millis), flush);
+        }
+        controller.advance(Nanos::from_millis(millis + 1), &mut completed);
+    }
+    let names: Vec<u64> = completed.iter().map(|completion| completion.id.0).collect();
+    assert_eq!(names, [1, 2, 3, 4]);
+}
+
+#[test]
+fn what_the_host_asked_for_is_counted() {
+    for battery in [true, false] {
+        let parameters = ControllerParameters { battery, ..parameters(Level::Raid0, 2) };
+        let (mut controller, _) = controller(&parameters, ArrayState::Clean);
+        for (operation, lba, sectors) in [
+            (Operation::Read, 800, 8),
+            (Operation::Write, 0, 8),
+            (Operation::Write, 32, 24),
+            (Operation::Flush, 0, 0),
+        ] {
+            controller.submit(Nanos::ZERO, request(operation, lba, sectors));
+        }
+        assert_eq!(completed(&mut controller).len(), 4);
+        let expected = Activity {
+            host_read_sectors: 8,
+            host_written_sectors: 32,
+            flushes: 1,
+            ..Activity::default()
+        };
+        assert_eq!(controller.activity(), expected);
+    }
 }
 
 #[test]
@@ -214,6 +268,68 @@ fn without_a_battery_only_what_the_members_made_durable_is() {
         // The first member's sectors 8 to 15.
         assert_eq!(controller.is_durable(Lba(16), 8), battery);
     }
+}
+
+/// Stripe unit by stripe unit, of 8 sectors: one is durable if all its copies are; if it is on no
+/// member, all that it is computed from must be.
+#[test]
+fn without_a_battery_a_unit_is_as_durable_as_the_least_of_its_copies() {
+    let (clean, degraded) = (ArrayState::Clean, ArrayState::Degraded);
+    for (level, members, array_state, expected) in [
+        (Level::Raid0, 2, clean, "++-++-"),
+        (Level::Raid1, 2, clean, "+--+"),
+        (Level::Raid1, 2, degraded, "+-++"),
+        (Level::Raid10, 4, clean, "++-+-++-+-"),
+        (Level::Raid10, 4, degraded, "++-+-++-++"),
+        (Level::Raid5, 4, clean, "++++-++++"),
+        (Level::Raid5, 4, degraded, "+++--++-+"),
+    ] {
+        let (controller, _) = controller(&parameters(level, members), array_state);
+        let durable = |unit: usize| controller.is_durable(Lba(unit as u64 * 8), 8);
+        let units = 0..expected.len();
+        let found: String = units.map(|unit| if durable(unit) { '+' } else { '-' }).collect();
+        assert_eq!(found, expected, "{level:?} {array_state:?}");
+    }
+}
+
+/// A whole stripe is in the memory at 108 µs, and the member has read what was asked at 1 ms.
+#[test]
+fn what_the_memory_holds_goes_to_the_members_once_no_read_is_under_way() {
+    let parameters = ControllerParameters { battery: true, ..parameters(Level::Raid0, 2) };
+    let (mut controller, notes) = controller(&parameters, ArrayState::Clean);
+    controller.submit(Nanos::ZERO, request(Operation::Write, 0, 16));
+    controller.submit(Nanos::ZERO, request(Operation::Read, 160, 8));
+    assert_eq!(completed(&mut controller), [Nanos(108_000), Nanos(1_104_000)]);
+    let seen: Vec<(u32, Nanos, Operation)> =
+        notes.lock().unwrap().iter().map(|(member, at, of)| (*member, *at, of.operation)).collect();
+    let (read, write) = (Operation::Read, Operation::Write);
+    let then = Nanos::from_millis(1);
+    assert_eq!(seen, [(0, Nanos::ZERO, read), (0, then, write), (1, then, write)]);
+}
+
+/// It is in the memory at 108 µs, and on its members a millisecond later.
+#[test]
+fn what_went_from_the_memory_to_the_members_is_told_once() {
+    let parameters = ControllerParameters { battery: true, ..parameters(Level::Raid0, 2) };
+    let (mut controller, _) = controller(&parameters, ArrayState::Clean);
+    controller.submit(Nanos::ZERO, request(Operation::Write, 0, 16));
+    completed(&mut controller);
+    let mut destaged = Vec::new();
+    controller.take_destaged(&mut destaged);
+    controller.take_destaged(&mut destaged);
+    let (started, finished) = (Nanos::from_micros(108), Nanos::from_micros(1108));
+    assert_eq!(destaged, [Destaged { lba: Lba(0), sectors: 16, started, finished }]);
+}
+
+#[test]
+fn a_copy_reads_on_where_its_last_read_ended() {
+    let (mut controller, notes) = controller(&parameters(Level::Raid1, 2), ArrayState::Clean);
+    // The third is elsewhere, so the copy that has less to do reads it.
+    for lba in [800, 808, 1600, 1608, 816] {
+        controller.submit(Nanos::ZERO, request(Operation::Read, lba, 8));
+    }
+    let expected = [(0, 800, 8), (0, 808, 8), (0, 816, 8), (1, 1600, 8), (1, 1608, 8)];
+    assert_eq!(sorted(&notes, Operation::Read), expected);
 }
 
 #[test]
