@@ -2,8 +2,8 @@
 
 use workload::{Cache, InputFacts, Inputs, PhaseStatus};
 
-use crate::fsync_append::{planned, room};
 use crate::support::{run, scratch};
+use crate::watching::{planned, room};
 
 #[test]
 fn every_stream_moves_every_byte() {

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
-use crate::fsync_append::{opens, room, watched};
 use crate::support::{Ran, corpus, run, scratch};
+use crate::watching::{opens, room, watched};
 use units::Bytes;
 use workload::{Cache, InputFacts, Inputs, PhaseEvent, PhaseResult, PhaseStatus};
 

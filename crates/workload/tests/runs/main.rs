@@ -24,3 +24,4 @@ mod trace;
 mod tree;
 mod upkeep;
 mod video;
+mod watching;

@@ -2,8 +2,8 @@
 
 use workload::Inputs;
 
-use crate::age::{event, traced};
 use crate::support::{run, scratch};
+use crate::watching::{event, traced};
 
 #[test]
 fn every_phase_touches_every_file_of_its_trees() {

@@ -4,8 +4,8 @@ use std::fs;
 
 use workload::{InputFacts, Inputs, PhaseStatus};
 
-use crate::fsync_append::{room, watched};
 use crate::support::{run, scratch};
+use crate::watching::{room, watched};
 
 #[test]
 fn ios_of_all_threads_are_those_of_the_sequence() {
