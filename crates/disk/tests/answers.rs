@@ -19,7 +19,7 @@ fn find(name: &str) -> DiskDescription {
     DiskDescription::find(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Numbers without a pattern, always the same ones (a multiplicative generator).
+/// Numbers without a pattern, always the same ones (a linear congruential generator).
 struct Places(u64);
 
 impl Places {

@@ -275,15 +275,16 @@ pub(crate) fn digits(value: f64) -> String {
 }
 
 /// A share of the published size in words: `3 %`, `the published size`.
-pub fn percent(size: f64) -> String {
+pub(crate) fn percent(size: f64) -> String {
     match size {
         size if (size - 1.0).abs() < 1e-9 => "the published size".to_owned(),
         size => format!("{} %", digits(size * 100.0)),
     }
 }
 
-/// As [`percent`]; size 1 by the study's own word for it where it has one.
-pub(crate) fn size_of(study: &Study, size: f64) -> String {
+/// A share of the published size in words: `3 %`, `the published size`, or the study's own word for
+/// size 1 where it has one.
+pub fn size_in_words(study: &Study, size: f64) -> String {
     let full = (size - 1.0).abs() < 1e-9 && !study.full_size.is_empty();
     if full { study.full_size.clone() } else { percent(size) }
 }

@@ -44,7 +44,7 @@ mod verdict;
 mod verdict_tests;
 
 pub use assemble::results;
-pub use atom::percent;
+pub use atom::size_in_words;
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
 pub use execution::{

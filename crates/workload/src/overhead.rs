@@ -245,7 +245,7 @@ fn run_engine(step: &Step, directory: BorrowedFd<'_>, path: &Path) -> Result<Nan
 }
 
 /// A host that ignores all events: the engine is measured, not its listener.
-struct Quiet;
+pub(crate) struct Quiet;
 
 impl Host for Quiet {
     fn make_cold(&self) -> Cache {

@@ -68,7 +68,7 @@ fn size(results: &Results) -> String {
     let turned = results.claims.iter().filter(|it| it.measured.depends_on().contains(&"size"));
     let turned: Vec<&str> = turned.map(|claim| claim.claim.id.as_str()).collect();
     let shown: Vec<String> =
-        sizes.iter().map(|size| atom::size_of(&results.study, *size)).collect();
+        sizes.iter().map(|size| atom::size_in_words(&results.study, *size)).collect();
     match (sizes.last(), &shown[..]) {
         (None, _) | (_, []) => "nothing was run yet.".to_owned(),
         (Some(largest), shown) => {

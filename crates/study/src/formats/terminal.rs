@@ -151,7 +151,7 @@ fn claim(study: &Study, claim: &ClaimResults, width: usize, paint: &Paint) -> St
         let sizes = claim
             .sizes
             .iter()
-            .map(|it| format!("{} at {}", it.verdict, atom::size_of(study, it.size)));
+            .map(|it| format!("{} at {}", it.verdict, atom::size_in_words(study, it.size)));
         let sizes = sizes.collect::<Vec<_>>().join("; ");
         text += &folded("       by size   ", &sizes, width);
     }

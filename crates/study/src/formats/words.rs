@@ -190,7 +190,7 @@ pub(super) fn verdict(study: &Study, claim: &ClaimResults) -> String {
         (Verdict::NotRun | Verdict::NotTestable | Verdict::Depends, _) | (_, None) => {
             return claim.measured.to_string();
         }
-        (_, Some(size)) => atom::size_of(study, size),
+        (_, Some(size)) => atom::size_in_words(study, size),
     };
     format!("{} at {size}", claim.measured)
 }

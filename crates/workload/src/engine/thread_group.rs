@@ -203,29 +203,11 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
-    use measure::DeviceId;
     use rustix::io::Errno;
 
     use super::*;
-    use crate::{Cache, Host, Inputs, Parameters, PhaseEvent, Seed};
-
-    struct Quiet;
-
-    impl Host for Quiet {
-        fn make_cold(&self) -> Cache {
-            Cache::Warm { why: "not asked for".to_owned() }
-        }
-
-        fn check_target(&self) -> Result<(), String> {
-            Ok(())
-        }
-
-        fn devices(&self) -> Vec<DeviceId> {
-            Vec::new()
-        }
-
-        fn emit(&self, _event: PhaseEvent) {}
-    }
+    use crate::overhead::Quiet;
+    use crate::{Inputs, Parameters, Seed};
 
     #[test]
     fn when_one_thread_fails_the_others_end() {

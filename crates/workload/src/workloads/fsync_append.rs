@@ -140,16 +140,8 @@ impl Workload for FsyncAppend {
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let target = open_target(context.target())?;
-        let job = Job::of(context.parameters(), &target)?;
-        // Before anything is removed at the end: what another left there is not ours.
-        let mut path = PathBuffer::new();
-        path.text(DIRECTORY);
-        rustix::fs::mkdirat(&target, path.c_str(), DIRECTORY_MODE)
-            .map_err(|error| Failure::Op { phase: BEFORE, error: path.failed("mkdir")(error) })?;
-        let done = run(context, job);
-        walk::remove(rustix::fd::AsFd::as_fd(&target), DIRECTORY, || ())
-            .map_err(|error| Failure::Op { phase: "after the last", error })?;
-        done.inspect_err(|_| context.skip_rest("a phase before it failed"))
+        in_own_directory(context, &target)
+            .inspect_err(|_| context.skip_rest("a phase before it failed"))
     }
 }
 
@@ -217,6 +209,20 @@ impl<'a> Job<'a> {
     fn directory(writer: u64, path: &mut PathBuffer) {
         path.clear().text(DIRECTORY).text("/").number(writer, 1);
     }
+}
+
+/// Makes the directory, runs in it and removes it: only what it made, since what another left under
+/// that name is not ours.
+fn in_own_directory(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
+    let job = Job::of(context.parameters(), target)?;
+    let mut path = PathBuffer::new();
+    path.text(DIRECTORY);
+    rustix::fs::mkdirat(job.target, path.c_str(), DIRECTORY_MODE)
+        .map_err(|error| Failure::Op { phase: BEFORE, error: path.failed("mkdir")(error) })?;
+    let done = run(context, job);
+    walk::remove(job.target, DIRECTORY, || ())
+        .map_err(|error| Failure::Op { phase: "after the last", error })?;
+    done
 }
 
 fn run(context: &mut Context<'_>, job: Job<'_>) -> Result<(), Failure> {

@@ -1,13 +1,11 @@
 //! PostMark, run for real with verification.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 
-use measure::DeviceId;
-use workload::{Cache, Context, Host, Inputs, Parameters, PhaseEvent, PhaseStatus, Seed, find};
+use workload::{Inputs, PhaseEvent, PhaseStatus};
 
-use crate::support::{FakeHost, run};
+use crate::support::{run, scratch};
+use crate::watching::watched;
 
 #[test]
 fn counts_bytes_and_figures_of_a_run() {
@@ -103,52 +101,24 @@ fn the_originals_rates_are_of_all_bytes_read_and_written() {
     assert_eq!(bytes("original_write_mb_per_s"), written);
 }
 
-/// Changes a byte of a file when the transactions are over.
-struct Meddler {
-    host: FakeHost,
-    files: PathBuf,
-}
-
-impl Host for Meddler {
-    fn make_cold(&self) -> Cache {
-        self.host.make_cold()
-    }
-
-    fn check_target(&self) -> Result<(), String> {
-        self.host.check_target()
-    }
-
-    fn devices(&self) -> Vec<DeviceId> {
-        self.host.devices()
-    }
-
-    fn emit(&self, event: PhaseEvent) {
-        if let PhaseEvent::Finished(result) = &event
-            && result.phase == "transactions"
-        {
-            let file = fs::read_dir(&self.files).unwrap().next().unwrap().unwrap().path();
-            let mut contents = fs::read(&file).unwrap();
-            contents[0] ^= 1;
-            fs::write(&file, contents).unwrap();
-        }
-        self.host.emit(event);
-    }
-}
-
 #[test]
 fn what_is_left_is_read_back_where_that_is_asked_for() {
-    let postmark = find("postmark").unwrap();
     let ended = |verify: bool| {
-        let target = tempfile::tempdir().unwrap();
-        let host = Meddler { host: FakeHost::default(), files: target.path().join("postmark") };
-        let given = [("number", "5"), ("transactions", "1")];
-        let given = BTreeMap::from(given.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        let parameters = Parameters::resolve(postmark.describe(), &given, 1.0).unwrap();
-        let (directory, inputs) = (target.path().to_owned(), Inputs::default());
-        let description = postmark.describe();
-        let mut context =
-            Context::new(&host, description, directory, parameters, &inputs, Seed(1), verify);
-        postmark.run(&mut context)
+        let target = scratch();
+        let files = target.path().join("postmark");
+        // Changes a byte of a file when the transactions are over.
+        let meddle = |event: &PhaseEvent| {
+            if let PhaseEvent::Finished(result) = event
+                && result.phase == "transactions"
+            {
+                let file = fs::read_dir(&files).unwrap().next().unwrap().unwrap().path();
+                let mut contents = fs::read(&file).unwrap();
+                contents[0] ^= 1;
+                fs::write(&file, contents).unwrap();
+            }
+        };
+        let settings = "number=5 transactions=1";
+        watched("postmark", target.path(), &Inputs::default(), settings, verify, &meddle)
     };
     assert!(ended(false).is_ok());
     let message = ended(true).unwrap_err().to_string();

@@ -11,13 +11,14 @@ use workload::{
     find,
 };
 
-/// Keeps every event; claims that caches can be dropped.
+/// Keeps every event, and shows it to a test when it happens; claims that caches can be dropped.
 #[derive(Default)]
-pub(crate) struct FakeHost {
+pub(crate) struct FakeHost<'a> {
     pub(crate) events: RefCell<Vec<PhaseEvent>>,
+    pub(crate) look: Option<&'a dyn Fn(&PhaseEvent)>,
 }
 
-impl Host for FakeHost {
+impl Host for FakeHost<'_> {
     fn make_cold(&self) -> Cache {
         Cache::Cold { how: "pretended".to_owned() }
     }
@@ -31,6 +32,9 @@ impl Host for FakeHost {
     }
 
     fn emit(&self, event: PhaseEvent) {
+        if let Some(look) = self.look {
+            look(&event);
+        }
         self.events.borrow_mut().push(event);
     }
 }

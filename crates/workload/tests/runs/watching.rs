@@ -6,34 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use measure::DeviceId;
 use serde_json::Value;
-use workload::{
-    Cache, Context, Failure, Host, InputFacts, Inputs, Parameters, PhaseEvent, Seed, find,
-};
+use workload::{Context, Failure, InputFacts, Inputs, Parameters, PhaseEvent, Seed, find};
 
-use crate::support::{corpus, program, scratch};
-
-/// Shows every event to a test when it happens.
-struct Watcher<'a>(&'a dyn Fn(&PhaseEvent));
-
-impl Host for Watcher<'_> {
-    fn make_cold(&self) -> Cache {
-        Cache::Cold { how: "pretended".to_owned() }
-    }
-
-    fn check_target(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn devices(&self) -> Vec<DeviceId> {
-        Vec::new()
-    }
-
-    fn emit(&self, event: PhaseEvent) {
-        (self.0)(&event);
-    }
-}
+use crate::support::{FakeHost, corpus, program, scratch};
 
 fn parameters(name: &str, settings: &str) -> Parameters {
     let given: BTreeMap<String, String> = settings
@@ -56,7 +32,7 @@ pub(crate) fn watched(
     look: &dyn Fn(&PhaseEvent),
 ) -> Result<(), Failure> {
     let workload = find(name).expect("a workload of this name");
-    let host = Watcher(look);
+    let host = FakeHost { look: Some(look), ..FakeHost::default() };
     let mut context = Context::new(
         &host,
         workload.describe(),

@@ -54,10 +54,11 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
         let (lab, lacking) = asked.lacking(&planned)?;
         crate::labs::complete(lab.as_deref(), &lacking)?;
         let execution = asked.execution();
-        execution.create(&mut session, &planned, &mut Shown::new(arguments.quiet).observer())?;
+        let mut shown = Shown::new(&asked.study, arguments.quiet);
+        execution.create(&mut session, &planned, &mut shown.observer())?;
     }
     let mut execution = asked.execution();
-    let mut shown = Shown::new(arguments.quiet);
+    let mut shown = Shown::new(&asked.study, arguments.quiet);
     let ended = execution.execute(&mut session, &mut shown.observer())?;
     asked.finish(&session.store, &documents, ended)
 }
@@ -84,14 +85,15 @@ fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
 }
 
 /// Progress shown while the study runs.
-struct Shown {
+struct Shown<'a> {
+    study: &'a Study,
     quiet: bool,
     watch: Watch,
 }
 
-impl Shown {
-    fn new(quiet: bool) -> Shown {
-        Shown { quiet, watch: Watch::new(quiet) }
+impl Shown<'_> {
+    fn new(study: &Study, quiet: bool) -> Shown<'_> {
+        Shown { study, quiet, watch: Watch::new(quiet) }
     }
 
     fn observer(&mut self) -> impl FnMut(Told<'_>) + Send {
@@ -100,11 +102,13 @@ impl Shown {
             Told::Begins(request) => {
                 self.watch = Watch::new(self.quiet);
                 if !self.quiet {
-                    say!("{}", title(request));
+                    say!("{}", title(self.study, request));
                 }
             }
             Told::Ends => self.watch.finish(),
-            Told::LeftOut(request, error) => say!("left out: {}: {error}", title(request)),
+            Told::LeftOut(request, error) => {
+                say!("left out: {}: {error}", title(self.study, request))
+            }
             Told::Added(trials, why) if !self.quiet => {
                 let trials = report::counted(trials, "more trial");
                 let why = match why {
@@ -208,7 +212,7 @@ impl Asked<'_> {
             let time = estimate.map_or("unknown".to_owned(), span);
             text += &format!(
                 "{}\n    {} trials, {} refused; scale {}; disks of {}; time: {time}\n",
-                title(&prepared.request),
+                title(&self.study, &prepared.request),
                 prepared.trials.len(),
                 prepared.refused.len(),
                 prepared.request.scale,
@@ -275,9 +279,9 @@ impl Asked<'_> {
 }
 
 /// `part single at 3 % under slow-cpu`
-fn title(request: &Request) -> String {
+fn title(study: &Study, request: &Request) -> String {
     let Some(tag) = &request.study else { return String::new() };
-    let size = tag.size.map_or(String::new(), |size| format!(" at {}", study::percent(size)));
+    let size = tag.size.map(|size| format!(" at {}", study::size_in_words(study, size)));
     let under = tag.assumption.as_ref().map_or(String::new(), |it| format!(" under {it}"));
-    format!("part {}{size}{under}", tag.part)
+    format!("part {}{}{under}", tag.part, size.unwrap_or_default())
 }

@@ -248,7 +248,9 @@ fn claim(study: &Study, claim: &ClaimResults) -> Claim {
             .then(|| claim.sizes.iter())
             .into_iter()
             .flatten()
-            .map(|it| (atom::size_of(study, it.size), class(it.verdict), it.verdict.to_string()))
+            .map(|it| {
+                (atom::size_in_words(study, it.size), class(it.verdict), it.verdict.to_string())
+            })
             .collect(),
         panels: panel::of_sizes(claim).iter().map(drawing).collect(),
         remark: claim.claim.remark.clone(),

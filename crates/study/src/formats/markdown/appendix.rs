@@ -116,7 +116,7 @@ fn claim(study: &Study, claim: &ClaimResults) -> String {
         let sizes = claim
             .sizes
             .iter()
-            .map(|it| format!("{} at {}", it.verdict, atom::size_of(study, it.size)));
+            .map(|it| format!("{} at {}", it.verdict, atom::size_in_words(study, it.size)));
         text += &format!("\nBy size: {}.\n", sizes.collect::<Vec<_>>().join("; "));
     }
     for revision in &claim.claim.revised {
