@@ -276,7 +276,7 @@ pub fn serve(model: &DiskDescription, seed: u64, plan: &Plan) -> Result<Vec<Time
 /// limited, but a model can give more answers, which describe it more exactly. An SSD's answers
 /// depend on the order of the requests, so the order stays the same. A drive's answers in one order
 /// are as good as those in another, since the slightest difference in its tracks would give each
-/// sector another angle.
+/// sector another angle; `seed` decides which orders.
 ///
 /// # Errors
 /// When the model stalls.
@@ -284,8 +284,8 @@ pub fn answers(model: &DiskDescription, seed: u64, plan: &Plan) -> Result<Vec<Ti
     let mut all = serve(model, seed, plan)?;
     for nth in 1..TIMES_OVER {
         let more = match plan.kind {
-            Kind::Drive => serve(model, seed + nth, &plan.shuffled(nth))?,
-            Kind::Ssd => serve(model, seed + nth, plan)?,
+            Kind::Drive => serve(model, seed, &plan.shuffled(seed.wrapping_add(nth)))?,
+            Kind::Ssd => serve(model, seed.wrapping_add(nth), plan)?,
         };
         all.iter_mut().zip(more).for_each(|(all, more)| all.extend(more));
     }
