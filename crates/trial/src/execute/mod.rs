@@ -2,6 +2,8 @@
 
 mod care;
 mod cold;
+#[cfg(test)]
+mod host_tests;
 mod machine;
 mod mounting;
 mod place;
@@ -375,7 +377,7 @@ impl Execution<'_> {
         let path = mounted.path().to_owned();
         let used_when_new = space::used(&path).ok();
         self.step(Step::Work);
-        let alone = place.kind == DeviceKind::Simulated;
+        let alone = place.is_simulated();
         let cooling = cold::Cooling::Remount { mounted, plan, devices: place.buffered(), alone };
         let host = TrialHost {
             execution: self,
@@ -479,12 +481,14 @@ impl Execution<'_> {
                 }
                 Settle::ReadAhead { thread, file } => {
                     let data = stand.place.layout.map(|layout| layout.data.as_path());
-                    let at_once = stand.place.kind != DeviceKind::Simulated
-                        && machine::read_ahead_at_once(file, data);
-                    at_once || {
-                        let devices = target::block_device_ids(stand.place.disks);
-                        machine::wait_for_thread_end(thread, &devices)
-                    }
+                    machine::read_ahead_ended(
+                        stand.place.is_simulated(),
+                        || machine::read_ahead_at_once(file, data),
+                        || {
+                            let devices = target::block_device_ids(stand.place.disks);
+                            machine::wait_for_thread_end(thread, &devices)
+                        },
+                    )
                 }
                 Settle::CommandSucceeds(command) => {
                     machine::wait_until(|| self.programs.run(command).is_ok())

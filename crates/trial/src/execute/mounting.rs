@@ -153,6 +153,15 @@ impl Mounted {
     }
 }
 
+#[cfg(test)]
+impl Mounted {
+    /// One that was mounted in this time, and is not any more.
+    pub(super) fn formerly(path: &Path, took: Nanos) -> Mounted {
+        let took = Cell::new(took);
+        Mounted { path: path.to_owned(), mounted: Cell::new(false), served: None, took }
+    }
+}
+
 impl Drop for Mounted {
     fn drop(&mut self) {
         if self.mounted.get() {
@@ -198,4 +207,34 @@ fn generic(option: &str) -> Option<MountFlags> {
         "rw" | "defaults" => MountFlags::empty(),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_every_filesystem_are_flags_and_others_are_its_own() {
+        let flags = [
+            ("noatime", MountFlags::NOATIME),
+            ("relatime", MountFlags::RELATIME),
+            ("strictatime", MountFlags::STRICTATIME),
+            ("nodiratime", MountFlags::NODIRATIME),
+            ("sync", MountFlags::SYNCHRONOUS),
+            ("dirsync", MountFlags::DIRSYNC),
+            ("lazytime", MountFlags::LAZYTIME),
+            ("ro", MountFlags::RDONLY),
+            ("noexec", MountFlags::NOEXEC),
+            ("nosuid", MountFlags::NOSUID),
+            ("nodev", MountFlags::NODEV),
+            ("rw", MountFlags::empty()),
+            ("defaults", MountFlags::empty()),
+        ];
+        for (option, flag) in flags {
+            assert_eq!(generic(option), Some(flag), "{option}");
+        }
+        for own in ["data=ordered", "nobarrier", "noatime=1", ""] {
+            assert_eq!(generic(own), None, "{own}");
+        }
+    }
 }

@@ -122,4 +122,33 @@ mod tests {
         let reading = Reading::of(&queue, &ReadAhead::Device, Some(file.path()));
         assert!(reading.set().unwrap_err().contains("no queue"));
     }
+
+    #[test]
+    fn read_ahead_is_written_in_kib_and_read_back() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "128\n").unwrap();
+        let mut reading = Reading { file: Some(file.path().to_owned()), wanted: None };
+        reading.set().unwrap();
+        assert_eq!(reading.figure().as_deref(), Some("128"), "nothing was asked for");
+        reading.wanted = Some(Bytes(64 << 10));
+        reading.set().unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "64");
+        assert_eq!(reading.shown(&[]), [("read-ahead in KiB".to_owned(), "64".to_owned())]);
+    }
+
+    #[test]
+    fn a_value_that_the_kernel_does_not_keep_is_an_error() {
+        // It takes everything and returns nothing.
+        let file = Some(PathBuf::from("/dev/null"));
+        let reading = Reading { file, wanted: Some(Bytes(64 << 10)) };
+        let error = reading.set().unwrap_err();
+        assert_eq!(error, "read_ahead: /dev/null is  after 64 was written");
+    }
+
+    #[test]
+    fn without_a_setting_none_is_shown() {
+        let reading = Reading::default();
+        assert_eq!(reading.figure(), None);
+        assert!(reading.shown(&[PathBuf::from("/nonexistent")]).is_empty());
+    }
 }

@@ -1,0 +1,45 @@
+//! Whole trials on loop devices, in memory and in directories, each in a process and a mount
+//! namespace of its own. Needs root; without it each test says that it was skipped.
+
+mod cold;
+mod disks;
+mod failing;
+mod inner;
+mod outer;
+mod pool;
+mod several;
+mod steps;
+mod upkeep;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(folder) = std::env::var_os(inner::FOLDER) {
+        inner::act(Path::new(&folder));
+        return ExitCode::SUCCESS;
+    }
+    skippable::run(skippable::tests![
+        steps::a_trial_on_a_loop_file_takes_every_step,
+        steps::what_was_made_is_reported_as_it_is,
+        steps::memory_has_no_disks_no_check_and_no_cold_cache,
+        steps::a_directory_is_used_as_it_is,
+        cold::a_cold_cache_is_read_from_the_device,
+        several::two_disks_of_one_filesystem_are_counted_and_forgotten,
+        several::a_block_device_is_trimmed_as_well,
+        several::a_disk_gets_the_scheduler_that_is_asked_for,
+        upkeep::everything_is_done_to_the_filesystem,
+        upkeep::a_guard_with_a_switch_cuts_the_power_around_the_unmount,
+        upkeep::a_repair_that_repairs_nothing_is_a_failure,
+        pool::a_pool_is_served_detached_and_removed,
+        pool::a_service_that_ends_at_once_is_a_failure,
+        failing::a_command_that_the_guard_refuses_is_not_run,
+        failing::an_input_that_is_missing_ends_the_trial_before_anything_is_done,
+        failing::a_busy_filesystem_is_not_taken_for_unmounted,
+        failing::a_covered_target_is_lost,
+        failing::a_panic_leaves_nothing_mounted,
+        failing::an_unknown_mount_option_is_explained,
+        failing::an_unknown_kernel_type_is_explained,
+        failing::damage_found_by_the_check_is_a_failure,
+    ])
+}
