@@ -110,8 +110,8 @@ const PAGE: u64 = 4096;
 const FILES_PER_DIRECTORY: u64 = 10;
 /// Directories in a directory.
 const FAN_OUT: u64 = 32;
-/// Limit of consecutive files that do not fit: after so many, the reason is no longer the size of
-/// a single file.
+/// Limit of a phase's files that do not fit: after so many, the reason is no longer the size of a
+/// single file.
 const IN_VAIN_MAX: u64 = 100;
 
 impl Workload for Age {
@@ -278,7 +278,7 @@ impl Aging<'_> {
         to_write: u64,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), OpError> {
-        self.written = 0;
+        (self.written, self.in_vain) = (0, 0);
         while self.written < to_write && !self.files.is_empty() {
             let size = self.law.draw(&mut self.draw, self.largest.min(goal));
             while self.held + taken(size) > goal && !self.files.is_empty() {

@@ -82,8 +82,10 @@ fn a_churn_writes_as_much_as_it_should_and_no_more() {
     let mut aging = aging(target.as_fd(), 4096);
     aging.fill(4 * 4096, &mut Recorder::new(&FILL)).unwrap();
     let mut recorder = Recorder::new(&CHURN);
+    aging.in_vain = 5;
     aging.churn(4 * 4096, 0, &mut recorder).unwrap();
     assert_eq!((recorder.ops_done(), aging.files.len()), (0, 4));
+    assert_eq!(aging.in_vain, 0, "what did not fit while filling is told by that phase");
     // Two files of 4096 bytes take the places of two others.
     aging.churn(4 * 4096, 8192, &mut recorder).unwrap();
     assert_eq!((recorder.ops_done(), aging.files.len()), (4, 4));

@@ -241,15 +241,17 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         }
     }
     let without = lacking.as_ref();
-    let all = if copied { 2 } else { 1 } * trees * plan.files;
-    phase(context, &READ, trees * all, None, without, &read_all)?;
-    phase(context, &STATS, trees * all, None, without, &stats)?;
+    let copies = if copied { 2 } else { 1 };
+    let links = u64::from(lacking.is_none()) * trees * plan.files;
+    let all = copies * trees * entries + links;
+    phase(context, &READ, trees * copies * trees * plan.files, None, without, &read_all)?;
+    // The directory of the trees is an entry, too.
+    phase(context, &STATS, trees * (all + 1), None, without, &stats)?;
     phase(context, &RENAME, trees * plan.files, None, without, &rename)?;
     if context.verify() {
-        let expected = if copied { 2 } else { 1 } * trees;
-        verify(target, &plan, expected, copied)?;
+        verify(target, &plan, copies * trees, copied)?;
     }
-    phase(context, &DELETE, 2 * trees * entries, None, without, &delete)?;
+    phase(context, &DELETE, all, None, without, &delete)?;
     // Removing what a failed copy left belongs to no phase.
     walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
     sequence.end()
