@@ -81,7 +81,7 @@ pub(crate) fn holds(directory: impl AsFd, path: &CStr, expected: &[u8]) -> Resul
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::Write;
     use std::path::PathBuf;
     use std::thread;
@@ -113,6 +113,35 @@ mod tests {
             }
         }
         found
+    }
+
+    /// More than a pipe has room for: when nearly all is written, the reader has it open.
+    pub(crate) const PIPED: usize = (1 << 20) + 512;
+
+    /// Makes a pipe at `path`, out of which `read` reads [`PIPED`] zeros and no more: what `read`
+    /// returns, and the flags of its descriptors of the pipe.
+    pub(crate) fn watch_reader<R>(path: &Path, read: impl FnOnce() -> R) -> (R, Vec<OFlags>) {
+        let owner = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mknodat(CWD, path, FileType::Fifo, owner, 0).unwrap();
+        let path = path.canonicalize().unwrap();
+        let write = || -> std::io::Result<Vec<OFlags>> {
+            let zeros = vec![0u8; PIPED];
+            let mut writer = File::options().write(true).open(&path)?;
+            writer.write_all(&zeros[1..])?;
+            let mut flags = flags_of(&path);
+            flags.retain(|flags| *flags & OFlags::ACCMODE == OFlags::RDONLY);
+            // The reader waits for this byte and has not closed the pipe before.
+            writer.write_all(&zeros[..1])?;
+            Ok(flags)
+        };
+        thread::scope(|scope| {
+            let writer = scope.spawn(write);
+            let done = read();
+            // Where `read` has not opened the pipe, the writer must not wait for ever.
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            drop(rustix::fs::openat(CWD, path.as_path(), flags, Mode::empty()));
+            (done, writer.join().unwrap().unwrap())
+        })
     }
 
     #[test]
@@ -149,20 +178,10 @@ mod tests {
     fn what_is_verified_is_not_inherited_by_programs() {
         let (_home, place) = home();
         let target = open_target(&place).unwrap();
-        let owner = Mode::RUSR | Mode::WUSR;
-        rustix::fs::mknodat(&target, c"pipe", FileType::Fifo, owner, 0).unwrap();
-        // More than a pipe has room for: when it is written, the reader has a descriptor.
-        let sent = vec![7; (1 << 20) + 1];
-        thread::scope(|scope| {
-            let reader = scope.spawn(|| holds(&target, c"pipe", &sent));
-            let mut writer = File::options().write(true).open(place.join("pipe")).unwrap();
-            writer.write_all(&sent).unwrap();
-            let mut flags = flags_of(&place.join("pipe"));
-            drop(writer);
-            assert_eq!(reader.join().unwrap(), Ok(true));
-            flags.retain(|flags| *flags & OFlags::ACCMODE == OFlags::RDONLY);
-            assert_eq!(flags.len(), 1);
-            assert!(flags[0].contains(OFlags::CLOEXEC), "{flags:?}");
-        });
+        let sent = vec![0; PIPED];
+        let (done, flags) = watch_reader(&place.join("pipe"), || holds(&target, c"pipe", &sent));
+        assert_eq!(done, Ok(true));
+        assert_eq!(flags.len(), 1);
+        assert!(flags[0].contains(OFlags::CLOEXEC), "{flags:?}");
     }
 }

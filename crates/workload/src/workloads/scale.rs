@@ -124,6 +124,14 @@ impl Workload for Scale {
         &DESCRIPTION
     }
 
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        let bytes = parameters.get(&BYTES).0;
+        match bytes > 64 << 20 {
+            true => Err(format!("bytes={bytes} is above 64 MiB")),
+            false => Ok(()),
+        }
+    }
+
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         let entries = parameters.get(&ENTRIES) * parameters.get(&THREADS);
         // A directory takes at least a block.
@@ -133,6 +141,9 @@ impl Workload for Scale {
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let target = open_target(context.target())?;
+        // Where there is one already, it is not this workload's to remove.
+        make(target.as_fd(), DIRECTORY)
+            .inspect_err(|_| context.skip_rest("the directory could not be made"))?;
         let mut sequence = KeepGoing::default();
         let done = run(context, target.as_fd(), &mut sequence);
         walk::remove(target.as_fd(), DIRECTORY, || ())
@@ -153,6 +164,12 @@ struct Worker {
     path: PathBuffer,
 }
 
+fn make(target: BorrowedFd<'_>, directory: &str) -> Result<(), Failure> {
+    rustix::fs::mkdirat(target, directory, Mode::from_raw_mode(0o755)).map_err(|error| {
+        Failure::Op { phase: "before the first", error: OpError::new("mkdir", directory, error) }
+    })
+}
+
 fn run(
     context: &mut Context<'_>,
     target: BorrowedFd<'_>,
@@ -162,24 +179,12 @@ fn run(
     let (threads, entries) = (parameters.get(&THREADS), parameters.get(&ENTRIES));
     let bytes = parameters.get(&BYTES).0;
     let neighbour = parameters.get(&NEIGHBOUR);
-    if bytes > 64 << 20 {
-        return Err(Failure::Input(format!("bytes={bytes} is above 64 MiB")));
-    }
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let crowded = (threads > processors)
         .then(|| format!("{threads} threads on {processors} processors: contention is hidden"));
-    let mut path = PathBuffer::new();
-    let mode = Mode::from_raw_mode(0o755);
-    let make = |path: &PathBuffer| {
-        rustix::fs::mkdirat(target, path.c_str(), mode).map_err(|error| Failure::Op {
-            phase: "before the first",
-            error: path.failed("mkdir")(error),
-        })
-    };
-    make(path.clear().text(DIRECTORY))?;
-    make(path.clear().text(DIRECTORY).text("/shared"))?;
+    make(target, &format!("{DIRECTORY}/shared"))?;
     for thread in 0..threads {
-        make(path.clear().text(DIRECTORY).text("/own").number(thread, 1))?;
+        make(target, &format!("{DIRECTORY}/own{thread}"))?;
     }
     let mut contents = vec![1; bytes as usize];
     let (seed, filling) = (context.seed(), Filling::of(context.parameters()));
@@ -348,3 +353,6 @@ fn verify(target: BorrowedFd<'_>, shared: bool, threads: u64, entries: u64) -> R
     }
     Err(Failure::Verify(format!("{found} entries below {DIRECTORY}, not {}", threads * entries)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{Ran, corpus, run, scratch};
-use crate::watching::{opens, room, watched};
+use crate::watching::{opens, room, traced, watched};
 use units::Bytes;
 use workload::{Cache, InputFacts, Inputs, PhaseEvent, PhaseResult, PhaseStatus};
 
@@ -269,4 +269,42 @@ fn mails_and_directories_need_room() {
     assert_eq!(needed("maildir-read", ""), of(60, maildirs + 1));
     assert_eq!(needed("maildir-read", "pool=read_src"), of(20, maildirs + 1));
     assert_eq!(needed("maildir-read", "pool=maildirs populate=50"), of(50, maildirs + 1));
+}
+
+/// `O_CLOEXEC` keeps programs from inheriting a file, `O_DIRECTORY` a file from being taken for a
+/// directory.
+#[test]
+fn every_file_is_opened_with_the_flags_for_its_use() {
+    let (home, target) = (tempfile::tempdir().unwrap(), scratch());
+    let mails = corpus(home.path());
+    // Of 20 ops, both deliveries and reads of the small directory.
+    let settings = format!("{FEW} write_share=0.5 delivery=classic fsync=file+dir relist=once");
+    let opened = opens("maildir-write", target.path(), mails.path(), &settings);
+    let flags = |begins: &str, ends: &str| {
+        let mut found: Vec<String> = opened
+            .iter()
+            .filter(|(path, _)| path.starts_with(begins) && path.ends_with(ends))
+            .map(|(_, flags)| flags.clone())
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    let unpacked = "O_CLOEXEC|O_CREAT|O_EXCL|O_NOCTTY|O_NONBLOCK|O_WRONLY";
+    let read = "O_CLOEXEC|O_RDONLY";
+    assert_eq!(flags("write_src/", ".mail"), [unpacked, read]);
+    assert_eq!(flags("read_src/", ".mail"), [unpacked, read]);
+    assert_eq!(flags("maildirs/", ".mail"), ["O_CLOEXEC|O_CREAT|O_EXCL|O_WRONLY"]);
+    assert_eq!(flags("maildirs/", "/new"), ["O_CLOEXEC|O_DIRECTORY|O_RDONLY"]);
+}
+
+#[test]
+fn what_was_prepared_is_made_durable_before_the_ops_unless_that_is_switched_off() {
+    let syncs = |settle: &str| {
+        let settings = format!("{FEW} flush=buffered relist=once settle={settle}");
+        let (_, calls) = traced("trace=syncfs", "maildir-write", &settings);
+        calls.iter().filter(|call| call.starts_with("syncfs(")).count()
+    };
+    // One is phase `sync`.
+    assert_eq!((syncs("on"), syncs("off")), (2, 1));
 }

@@ -99,6 +99,12 @@ fn postmark_that_goes_on_after_errors_has_failed() {
 fn postmark_that_dies_of_an_empty_pool_says_why() {
     let division = with_script("original-postmark", "postmark", "kill -FPE $$", "");
     assert!(message(&division).contains("no file is left"), "{}", message(&division));
+    // A complaint that is read together with the sign of its phase is not the phase before it's.
+    let at_once = "printf 'Creating files...Done\\nPerforming transactions\\nout of files!\\n'";
+    let ran = with_script("original-postmark", "postmark", at_once, "");
+    assert!(message(&ran).contains("no file is left"), "{}", message(&ran));
+    assert!(ran.completed("create"));
+    assert!(matches!(ran.phase("transactions").status, PhaseStatus::Failed { .. }));
     let settings = "number=10 transactions=100 bias_create=0";
     let target = scratch();
     let ran = run("original-postmark", target.path(), &installed(), 1, settings);

@@ -1,11 +1,12 @@
 //! The workload `randomio`, run for real with verification.
 
 use std::fs;
+use std::io::Write;
 
-use workload::{InputFacts, Inputs, PhaseStatus};
+use workload::{InputFacts, Inputs, PhaseEvent, PhaseStatus};
 
 use crate::support::{run, scratch};
-use crate::watching::{room, watched};
+use crate::watching::{planned, refused, room, watched};
 
 #[test]
 fn ios_of_all_threads_are_those_of_the_sequence() {
@@ -66,14 +67,49 @@ fn the_file_is_cold_where_that_is_asked_for() {
 }
 
 #[test]
-fn sizes_that_make_no_sense_are_refused() {
+fn a_file_without_room_for_two_ios_is_refused() {
     let target = tempfile::tempdir().unwrap();
     let message = |settings: &str| {
         let ran = run("randomio", target.path(), &Inputs::default(), 1, settings);
         ran.ended.unwrap_err().to_string()
     };
-    assert!(message("io_size=1000").contains("no multiple of 512"));
     assert!(message("size=2K io_size=2K").contains("no room for two"));
+}
+
+#[test]
+fn an_io_is_of_whole_sectors_up_to_64_mib() {
+    assert_eq!(refused("randomio", "io_size=64M"), None);
+    // 64 MiB and 512 bytes.
+    for size in ["0", "1000", "67109376"] {
+        let said = format!("io_size={size} is no multiple of 512 up to 64 MiB");
+        assert_eq!(refused("randomio", &format!("io_size={size}")), Some(said));
+    }
+}
+
+#[test]
+fn its_own_file_is_removed_however_it_ends() {
+    let target = scratch();
+    let left = || fs::read_dir(target.path()).unwrap().count();
+    let ran = run("randomio", target.path(), &Inputs::default(), 1, "size=2K io_size=2K");
+    assert!(ran.ended.unwrap_err().to_string().contains("no room for two"));
+    assert_eq!(left(), 0);
+    // What is found wrong afterwards, too: a byte more than there should be.
+    let more = |event: &PhaseEvent| {
+        if matches!(event, PhaseEvent::Finished(result) if result.phase == "random") {
+            let file = fs::OpenOptions::new().append(true).open(target.path().join("randomio"));
+            file.unwrap().write_all(b"x").unwrap();
+        }
+    };
+    let settings = "size=64K io_size=4K ops=3 threads=1 direct=off";
+    let ended = watched("randomio", target.path(), &Inputs::default(), settings, true, &more);
+    let said = ended.unwrap_err().to_string();
+    assert_eq!(said, "verification: randomio: is longer than 65536 bytes");
+    assert_eq!(left(), 0);
+    // One that was there is not its own.
+    fs::write(target.path().join("randomio"), "mine").unwrap();
+    let ran = run("randomio", target.path(), &Inputs::default(), 1, "size=64K ops=3");
+    assert!(ran.ended.unwrap_err().to_string().contains("File exists"));
+    assert_eq!(fs::read_to_string(target.path().join("randomio")).unwrap(), "mine");
 }
 
 #[test]
@@ -88,8 +124,6 @@ fn an_io_has_at_most_64_mib_and_the_file_room_for_two() {
         ran.ended.map_or_else(|failure| failure.to_string(), |()| "done".to_owned())
     };
     assert!(said(1 << 20, "64M").contains("has no room for two I/Os"));
-    // 64 MiB and 512 bytes.
-    assert!(said(1 << 20, "67109376").contains("is no multiple of 512 up to 64 MiB"));
     assert!(said(4_095, "2048").contains("has no room for two I/Os"));
     assert_eq!(said(4_096, "2048"), "done");
 }
@@ -110,4 +144,17 @@ fn the_file_is_read_back_only_where_that_is_asked_for() {
 #[test]
 fn its_own_file_needs_room() {
     assert_eq!(room("randomio", "size=3M", &InputFacts::default()), (3 << 20, 1));
+}
+
+#[test]
+fn its_own_file_ends_where_it_should_within_a_mib() {
+    let target = scratch();
+    // A MiB and a half.
+    let settings = "size=1572864 ops=3 threads=1 direct=off";
+    let ran = run("randomio", target.path(), &Inputs::default(), 1, settings);
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    let prepare = ran.phase("prepare");
+    assert_eq!((prepare.ops, prepare.write_bytes.0), (2, 1_572_864));
+    let expected = [("prepare".to_owned(), 2), ("random".to_owned(), 3)];
+    assert_eq!(planned("randomio", target.path(), settings), expected);
 }

@@ -21,6 +21,11 @@ fn parameters(name: &str, settings: &str) -> Parameters {
     Parameters::resolve(workload.describe(), &given, 1.0).unwrap()
 }
 
+/// Why these settings are refused before anything is run, if they are.
+pub(crate) fn refused(name: &str, settings: &str) -> Option<String> {
+    find(name).expect("a workload of this name").check(&parameters(name, settings)).err()
+}
+
 /// Runs a workload in `target`, with or without verification, and calls `look` at each event.
 /// A panic of `look` when a phase with threads starts would leave them waiting.
 pub(crate) fn watched(

@@ -1,5 +1,8 @@
 //! Delivering one mail.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::BufRead;
 use std::os::fd::{BorrowedFd, OwnedFd};
 

@@ -89,6 +89,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_scattered_as_splitmix64_does() {
+        // Its published first outputs for the seeds 0, 1 and 1234567.
+        assert_eq!(scatter(0), 16_294_208_416_658_607_535);
+        assert_eq!(scatter(1), 10_451_216_379_200_822_465);
+        assert_eq!(scatter(1_234_567), 6_457_827_717_110_365_317);
+    }
+
+    #[test]
+    fn a_name_has_time_scattered_number_process_and_number() {
+        // Seven deliveries a second: number 20 is at second 2. 1,234,579 ^ 20 = 1,234,567 (the
+        // lowest five bits: 10011 ^ 10100 = 00111); what it scatters to ends in 365317, as above.
+        let names = Names { key: 1_234_579, process: 4711 };
+        let mut path = PathBuffer::new();
+        names.delivered(20, &mut path);
+        assert_eq!(path.to_string(), "1072915202.M365317P4711Q20.mail");
+    }
+
+    #[test]
     fn maildirs_are_spread_over_base_directories() {
         let tree = Tree { maildirs: 10_100, per_base: 100 };
         assert_eq!(tree.bases(), 101);

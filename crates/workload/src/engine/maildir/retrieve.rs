@@ -1,5 +1,8 @@
 //! Reading one mail.
 
+#[cfg(test)]
+mod tests;
+
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{Mode, OFlags};

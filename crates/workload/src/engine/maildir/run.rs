@@ -1,5 +1,8 @@
 //! The phases that the Maildir workloads have in common, and their op loop.
 
+#[cfg(test)]
+mod tests;
+
 use std::os::fd::BorrowedFd;
 
 use units::Bytes;

@@ -1,5 +1,8 @@
 //! The flat directories of mails that are copied from and read: `write_src`, `read_src`.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::Read;
 use std::os::fd::BorrowedFd;
 

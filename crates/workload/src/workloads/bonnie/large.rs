@@ -1,5 +1,8 @@
 //! Bonnie's large file: by byte, by block, rewritten, at random places.
 
+#[cfg(test)]
+mod tests;
+
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -96,6 +99,11 @@ impl Large {
         self.size / self.chunk as u64
     }
 
+    /// Where a block begins.
+    fn start(self, chunk: u64) -> u64 {
+        chunk * self.chunk as u64
+    }
+
     /// Writes byte by byte: through a stream's buffer, or one system call each.
     pub(super) fn write_chars(
         self,
@@ -144,7 +152,7 @@ impl Large {
         recorder.restart();
         for chunk in 0..self.chunks() {
             self.bump(buffer, chunk);
-            files.at_byte(chunk * self.chunk as u64);
+            files.at_byte(self.start(chunk));
             files.write(buffer)?;
             recorder.wrote(self.chunk as u64);
             recorder.done(Op(0));
@@ -167,7 +175,7 @@ impl Large {
     ) -> Result<(), OpError> {
         recorder.restart();
         for chunk in 0..self.chunks() {
-            let at = chunk * self.chunk as u64;
+            let at = self.start(chunk);
             files.at_byte(at);
             files.read(buffer)?;
             self.bump(buffer, chunk);
@@ -226,7 +234,7 @@ impl Large {
     ) -> Result<(), OpError> {
         recorder.restart();
         for chunk in 0..self.chunks() {
-            files.at_byte(chunk * self.chunk as u64);
+            files.at_byte(self.start(chunk));
             files.read(buffer)?;
             recorder.read(self.chunk as u64);
             recorder.done(Op(0));
@@ -255,8 +263,7 @@ impl Large {
         let (mut expected, mut found) = (vec![0; self.chunk], vec![0; self.chunk]);
         for chunk in 0..self.chunks() {
             self.bump(&mut expected, chunk);
-            let at = chunk * self.chunk as u64;
-            files.at_byte(at);
+            files.at_byte(self.start(chunk));
             files.read(&mut found).map_err(shown)?;
             let mut rewritten = expected.clone();
             self.bump(&mut rewritten, chunk);
@@ -349,7 +356,7 @@ impl Seeks {
             else {
                 break;
             };
-            let at = chunk * large.chunk as u64;
+            let at = large.start(*chunk);
             files.seek(at)?;
             files.read(buffer)?;
             recorder.read(large.chunk as u64);

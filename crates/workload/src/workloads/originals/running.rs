@@ -228,7 +228,7 @@ impl Observer<'_> {
         let at = now();
         let all = ProcessCpu::read_children().since(before);
         self.judge(status)?;
-        self.look_for_complaints()?;
+        self.look_for_complaints([self.said.output.len(), self.said.errors.len()])?;
         if let Some(missing) = self.knowledge.signs.get(self.next) {
             return Err(self.failed(format!(
                 "it ended without printing `{}`: not the version that is known here",
@@ -236,7 +236,8 @@ impl Observer<'_> {
             )));
         }
         if self.running.is_some() {
-            self.end(context, at, all)?;
+            let until = [self.said.output.len(), self.said.errors.len()];
+            self.end(context, at, all, until)?;
         }
         Ok(())
     }
@@ -270,7 +271,10 @@ impl Observer<'_> {
             self.next += 1;
             let cpu = cpu.read().unwrap_or_default();
             if !matches!(sign.meaning, Meaning::Nothing) && self.running.is_some() {
-                self.end(context, at, cpu)?;
+                // What follows the sign, though read with it, is not this phase's.
+                let mut until = texts.map(String::len);
+                until[stream] = place;
+                self.end(context, at, cpu, until)?;
             }
             if let Meaning::Begins(phase, ops) = sign.meaning {
                 self.begin(context, phase, ops, at, cpu)?;
@@ -292,8 +296,15 @@ impl Observer<'_> {
         Ok(())
     }
 
-    fn end(&mut self, context: &Context<'_>, at: Nanos, cpu: CpuTime) -> Result<(), Failure> {
-        self.look_for_complaints()?;
+    /// Ends the phase, which printed what was read of each stream `until` here.
+    fn end(
+        &mut self,
+        context: &Context<'_>,
+        at: Nanos,
+        cpu: CpuTime,
+        until: [usize; 2],
+    ) -> Result<(), Failure> {
+        self.look_for_complaints(until)?;
         if let Ok(room) = rustix::fs::statvfs(context.target())
             && room.f_blocks > 0
             && room.f_bfree < BLOCKS_LEFT
@@ -306,11 +317,11 @@ impl Observer<'_> {
         Ok(())
     }
 
-    fn look_for_complaints(&self) -> Result<(), Failure> {
+    fn look_for_complaints(&self, until: [usize; 2]) -> Result<(), Failure> {
         let from = self.running.as_ref().map_or([0; 2], |running| running.heard);
         let texts = [&self.said.output, &self.said.errors];
-        let complaint =
-            (0..2).find_map(|at| texts[at].get(from[at]..).and_then(self.knowledge.complaint));
+        let complaint = (0..2)
+            .find_map(|at| texts[at].get(from[at]..until[at]).and_then(self.knowledge.complaint));
         complaint.map_or(Ok(()), |complaint| Err(self.failed(complaint)))
     }
 

@@ -154,6 +154,14 @@ impl Workload for RandomIo {
         &DESCRIPTION
     }
 
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        let io = parameters.get(&IO_SIZE).0;
+        match io == 0 || !io.is_multiple_of(512) || io > 64 << 20 {
+            true => Err(format!("io_size={io} is no multiple of 512 up to 64 MiB")),
+            false => Ok(()),
+        }
+    }
+
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         Space { bytes: parameters.get(&SIZE), inodes: 1 }
     }
@@ -164,16 +172,34 @@ impl Workload for RandomIo {
 }
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
-    let parameters = context.parameters();
-    let io = parameters.get(&IO_SIZE).0;
-    if io == 0 || !io.is_multiple_of(512) || io > 64 << 20 {
-        return Err(Failure::Input(format!("io_size={io} is no multiple of 512 up to 64 MiB")));
-    }
     let target = open_target(context.target())?;
     let (path, size) = file(context, target.as_fd())?;
+    let done = on_file(context, target, path, size);
+    if path == OWN {
+        // Opened anew: the target may have been mounted again since.
+        let target = open_target(context.target())?;
+        remove(target.as_fd())?;
+    }
+    done
+}
+
+fn remove(target: BorrowedFd<'_>) -> Result<(), Failure> {
+    rustix::fs::unlinkat(target, OWN, AtFlags::empty()).map_err(|error| Failure::Op {
+        phase: "after the last",
+        error: OpError::new("unlink", OWN, error),
+    })
+}
+
+fn on_file(
+    context: &mut Context<'_>,
+    target: OwnedFd,
+    path: &'static str,
+    size: u64,
+) -> Result<(), Failure> {
     let cold = context.parameters().get(&COLD);
     let target = if cold { reopen_cold(context, target)? } else { target };
     let parameters = context.parameters();
+    let io = parameters.get(&IO_SIZE).0;
     if size < 2 * io {
         return Err(Failure::Input(format!("{path} of {size} bytes has no room for two I/Os")));
     }
@@ -188,17 +214,11 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         "original" => Drand48::default(),
         _ => Drand48::from_state(context.seed().stream("drand48").bits()),
     };
-    let done = random(context, target.as_fd(), path, terms, generator);
-    if done.is_ok() && context.verify() {
+    random(context, target.as_fd(), path, terms, generator)?;
+    if context.verify() {
         verify(context, target.as_fd(), path, terms)?;
     }
-    if path == OWN {
-        rustix::fs::unlinkat(&target, OWN, AtFlags::empty()).map_err(|error| Failure::Op {
-            phase: "after the last",
-            error: OpError::new("unlink", OWN, error),
-        })?;
-    }
-    done
+    Ok(())
 }
 
 /// The file and its size: one that is there, or phase `prepare`.
@@ -220,20 +240,30 @@ fn file(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(&'static s
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(target, OWN, flags, Mode::from_raw_mode(0o644))
             .map_err(|error| OpError::new("create", OWN, error))?;
-        let mut at = 0;
-        while at < size {
-            let piece = contents.at(at, BLOCK.min((size - at) as usize));
-            write_all(&file, piece).map_err(|error| OpError::new("write", OWN, error))?;
-            at += piece.len() as u64;
-            recorder.wrote(piece.len() as u64);
-            recorder.done(Op(0));
-        }
-        rustix::fs::fsync(&file).map_err(|error| OpError::new("fsync", OWN, error))?;
-        recorder.part(Op(1));
-        recorder.digest(size);
-        Ok(())
+        let made = fill(&file, size, &mut contents, recorder);
+        made.inspect_err(|_| _ = rustix::fs::unlinkat(target, OWN, AtFlags::empty()))
     })?;
     Ok((OWN, size))
+}
+
+fn fill(
+    file: &OwnedFd,
+    size: u64,
+    contents: &mut Contents,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
+    let mut at = 0;
+    while at < size {
+        let piece = contents.at(at, BLOCK.min((size - at) as usize));
+        write_all(file, piece).map_err(|error| OpError::new("write", OWN, error))?;
+        at += piece.len() as u64;
+        recorder.wrote(piece.len() as u64);
+        recorder.done(Op(0));
+    }
+    rustix::fs::fsync(file).map_err(|error| OpError::new("fsync", OWN, error))?;
+    recorder.part(Op(1));
+    recorder.digest(size);
+    Ok(())
 }
 
 fn random(
@@ -260,12 +290,11 @@ fn random(
     };
     let threads = parameters.get(&THREADS);
     let time = if terms.ops == 0 { Some(parameters.get(&TIME)) } else { None };
-    let seconds = time.map_or(0, |time| (time.0 / 1_000_000_000) as usize + 2);
     let workers: Vec<Worker> = (0..threads)
         .map(|_| Worker {
             buffer: Aligned::new(terms.io as usize, 0),
             written: Aligned::new(terms.io as usize, FILL),
-            tally: Tally { seconds: vec![0; seconds], ..Tally::default() },
+            tally: Tally::new(time),
         })
         .collect();
     let shared = Shared::new(terms, generator);
@@ -300,6 +329,14 @@ struct Tally {
     write: Sums,
     /// I/Os that ended in each second.
     seconds: Vec<u64>,
+}
+
+impl Tally {
+    /// Without I/Os, and with room for each second of this time and for I/Os that end after it.
+    fn new(time: Option<Nanos>) -> Tally {
+        let seconds = time.map_or(0, |time| (time.0 / 1_000_000_000) as usize + 2);
+        Tally { seconds: vec![0; seconds], ..Tally::default() }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -478,5 +515,12 @@ fn verify(
         }
         at += length as u64;
     }
-    Ok(())
+    match file.read(&mut found) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(wrong(format!("is longer than {} bytes", terms.size))),
+        Err(error) => Err(wrong(error.to_string())),
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,6 +33,12 @@ impl Seen {
         self.sum = self.sum.wrapping_add(super::fnv(path) ^ bytes.wrapping_mul(0x9e37_79b9));
     }
 
+    /// Takes how the making of a link ended. One that is not supported is counted, no failure.
+    fn take_link(&mut self, made: Result<(), Errno>) -> Result<(), Errno> {
+        self.left_out += u64::from(left_out(made)?);
+        Ok(())
+    }
+
     fn into_digest(self, recorder: &mut Recorder<'_>) -> Seen {
         recorder.digest(self.sum);
         self
@@ -41,6 +47,11 @@ impl Seen {
 
 fn is_hard_linked(stat: &Stat) -> bool {
     stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// How much cpio reads next of a file of `size` bytes: no more than lstat reported.
+fn cpio_piece(size: u64, done: u64) -> usize {
+    CPIO_BLOCK.min((size - done) as usize)
 }
 
 /// Places already seen of files with several names.
@@ -99,7 +110,7 @@ pub(super) fn copy(
             FileType::Symlink => {
                 let link = readlink(target, path)?;
                 let made = rustix::fs::symlinkat(link.c_str(), target, copied.c_str());
-                seen.left_out += u64::from(left_out(made).map_err(copied.failed("symlink"))?);
+                seen.take_link(made).map_err(copied.failed("symlink"))?;
             }
             _ => {
                 let place = (stat.st_dev, stat.st_ino);
@@ -112,7 +123,7 @@ pub(super) fn copy(
                         copied.c_str(),
                         AtFlags::empty(),
                     );
-                    seen.left_out += u64::from(left_out(made).map_err(copied.failed("link"))?);
+                    seen.take_link(made).map_err(copied.failed("link"))?;
                 } else {
                     let source = open_to_read(target, path)?;
                     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
@@ -121,7 +132,7 @@ pub(super) fn copy(
                         .map_err(copied.failed("create"))?;
                     // cpio trusts the size that lstat reported and does not look for the end.
                     while bytes < stat.st_size as u64 {
-                        let want = CPIO_BLOCK.min((stat.st_size as u64 - bytes) as usize);
+                        let want = cpio_piece(stat.st_size as u64, bytes);
                         let got =
                             read(&source, &mut buffer[..want]).map_err(path.failed("read"))?;
                         if got == 0 {
@@ -277,7 +288,7 @@ fn ended_early(path: &PathBuffer) -> OpError {
 }
 
 /// A filesystem without owners is no reason to stop: cpio and tar complain and go on.
-fn allowed(done: Result<(), Errno>) -> Result<(), Errno> {
+pub(super) fn allowed(done: Result<(), Errno>) -> Result<(), Errno> {
     left_out(done).map(|_| ())
 }
 
@@ -287,3 +298,6 @@ fn left_out(done: Result<(), Errno>) -> Result<bool, Errno> {
         other => other.map(|()| false),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
 use super::archive::{RECORD, unreadable};
+use super::passes::allowed;
 use crate::corpora::source_tree::is_remark;
 use crate::engine::file_io::write_all;
 use crate::engine::path_buffer::PathBuffer;
@@ -126,10 +127,8 @@ pub(super) fn untar(
                     let ids = (entry.header().uid(), entry.header().gid());
                     let uid = Uid::from_raw(ids.0.map_err(&fail)? as u32);
                     let gid = Gid::from_raw(ids.1.map_err(&fail)? as u32);
-                    match rustix::fs::fchown(&file, Some(uid), Some(gid)) {
-                        Err(error) if is_unsupported(error) => {}
-                        other => other.map_err(path.failed("chown"))?,
-                    }
+                    allowed(rustix::fs::fchown(&file, Some(uid), Some(gid)))
+                        .map_err(path.failed("chown"))?;
                     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
                         .map_err(path.failed("chmod"))?;
                 }
@@ -201,3 +200,6 @@ impl Read for InRecords {
         Ok(took)
     }
 }
+
+#[cfg(test)]
+mod tests;
