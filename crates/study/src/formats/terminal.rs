@@ -46,8 +46,8 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     }
     text += "\n";
     text += &folded("", &words::method(results), width);
-    let marks = "▲ no other is better, ▼ no other is worse; for measured figures only where a difference is \
-                 significant.";
+    let marks = "▲ better than some other and none better than it, ▼ the reverse; for measured figures only where \
+         differences are significant.";
     text += &folded("", marks, width);
     text += &format!("again: {}\n", words::command(results));
     text

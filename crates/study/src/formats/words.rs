@@ -311,14 +311,22 @@ pub(super) fn how(results: &Results) -> Vec<String> {
             .iter()
             .any(|run| study.part(&run.part).is_some_and(|part| run.scale != part.published_scale));
         let what = match (of_another, scaled) {
-            (true, _) => "Not at the study's own scale, for which it says",
-            (false, true) => "Not at full size",
-            (false, false) => "Not the same",
+            (true, true) => Some("Not at the study's own scale, for which it says"),
+            // The reasons for a smaller size say nothing of a run at the published one.
+            (true, false) => None,
+            (false, true) => Some("Not at full size"),
+            (false, false) => Some("Not the same"),
         };
-        said.push(format!("{what}: {}", study.scale_reason));
+        said.extend(what.map(|what| format!("{what}: {}", study.scale_reason)));
     }
     said
 }
+
+/// What a reader has to know before the first verdict.
+pub(super) const READING: &str = "A claim is split into questions, each of which is one comparison. \
+                                  A seed is one repetition, with the same random choices for \
+                                  every filesystem. A verdict counts every size and every machine \
+                                  that was tried; tables of figures show the study's own machine.";
 
 /// How verdicts are reached.
 pub(super) fn method(results: &Results) -> String {

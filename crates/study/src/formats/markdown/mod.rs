@@ -64,8 +64,8 @@ pub(super) fn page(results: &Results, stem: Option<&str>) -> Markdown {
     let moved = moved(&frame, titles, &tables);
     let (mut main, mut rest) = (frame.0, String::new());
     main += "## Published and measured\n\nEach figure as a factor of the best of its row (with a \
-             unit: as it is): *published*, then measured. ▲ no other is shown to be better, ▼ no \
-             other is shown to be worse; both only where the row has a significant difference.\n\n";
+             unit: as it is): *published*, then measured. ▲ shown to be better than some other, \
+             and none is shown to be better than it; ▼ the reverse.\n\n";
     for (at, (table, (figures, chart))) in results.tables.iter().zip(&tables).enumerate() {
         let head = format!("### {}\n\n", plain(&table.title));
         match moved.contains(&at) {
@@ -127,7 +127,7 @@ fn head(results: &Results) -> String {
             plain(&words::verdict(study, claim))
         );
     }
-    text + "\n"
+    format!("{text}\n{}\n\n", words::READING)
 }
 
 /// A table as factors; rows that were not measured are notes.
