@@ -60,3 +60,6 @@ impl Workload for Null {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,3 +54,6 @@ impl Workload for Unpack {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,14 @@
 //! The workload `bonnie`, run for real with verification.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use workload::{Inputs, PhaseStatus};
+use workload::{Context, Inputs, Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed, find};
 
-use crate::support::{corpus, program, run, scratch};
+use crate::support::{FakeHost, corpus, program, run, scratch};
 
 const SMALL: &str = "size=4M files=1 seeks=500";
 
@@ -109,6 +112,125 @@ fn cold_reads_begin_with_an_empty_cache_and_cold_writes_wait() {
     }
     assert!(cold(&ran, "seeks"));
     assert_eq!(fsyncs(&ran, "seeks"), 3, "one of each seeker");
+}
+
+/// Runs it in `target` and lets `look` see every event when it happens; all events.
+fn watched(
+    target: &Path,
+    verify: bool,
+    settings: &str,
+    look: &dyn Fn(&PhaseEvent),
+) -> Vec<PhaseEvent> {
+    let bonnie = find("bonnie").unwrap();
+    let pairs = settings.split_whitespace().map(|setting| setting.split_once('=').unwrap());
+    let given: BTreeMap<String, String> =
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let parameters = Parameters::resolve(bonnie.describe(), &given, 1.0).unwrap();
+    let host = FakeHost { look: Some(look), ..FakeHost::default() };
+    let (inputs, to) = (Inputs::default(), target.to_owned());
+    let mut context =
+        Context::new(&host, bonnie.describe(), to, parameters, &inputs, Seed(1), verify);
+    bonnie.run(&mut context).unwrap();
+    assert_eq!(std::fs::read_dir(target).unwrap().count(), 0, "nothing is left");
+    host.events.into_inner()
+}
+
+#[test]
+fn phases_of_the_large_file_announce_their_ops_and_tell_kib_a_second() {
+    for (cold, expected) in [("off", true), ("on", false)] {
+        let target = scratch();
+        let settings = format!("size=8K chunk=1K files=0 seeks=5 manner=1.03a cold={cold}");
+        let events = watched(target.path(), true, &settings, &|_| {});
+        let planned: Vec<(&str, u64)> = events
+            .iter()
+            .filter_map(|event| match event {
+                PhaseEvent::Started { phase, ops_planned, .. } => Some((&phase[..], *ops_planned)),
+                _ => None,
+            })
+            .collect();
+        // By byte through a buffer of 4 KiB, otherwise in blocks of 1 KiB.
+        assert_eq!(
+            planned,
+            [
+                ("write-char", 2),
+                ("write-block", 8),
+                ("rewrite", 8),
+                ("read-char", 2),
+                ("read-block", 8),
+                ("seeks", 5)
+            ]
+        );
+        let results: Vec<&PhaseResult> = events
+            .iter()
+            .filter_map(|event| match event {
+                PhaseEvent::Finished(result) => Some(&**result),
+                _ => None,
+            })
+            .collect();
+        for result in &results[..5] {
+            let seconds = result.wall.0 as f64 / 1e9;
+            let kib = result.figures["k_per_sec"] * seconds;
+            assert!((kib - 8.0).abs() < 1e-6, "{}: {kib}", result.phase);
+            // No machine has less memory than half of 8 KiB.
+            let note = "the file is smaller than twice the memory: caches matter";
+            assert_eq!(result.notes.iter().any(|it| it == note), expected, "{}", result.phase);
+        }
+    }
+}
+
+#[test]
+fn without_verification_nobody_looks_for_the_file_that_seekers_have_removed() {
+    let target = scratch();
+    watched(target.path(), false, "size=8K chunk=1K fast=on files=0 seeks=5", &|_| {});
+}
+
+#[test]
+fn small_files_are_links_of_the_kind_that_is_asked_for() {
+    // How many files there are apart from their names, and how many symbolic links.
+    for (links, expected) in [("none", (1024, 0)), ("hard", (1, 0)), ("symbolic", (1, 1023))] {
+        let target = scratch();
+        let seen = Cell::new((0, 0));
+        let look = |event: &PhaseEvent| {
+            let PhaseEvent::Finished(result) = event else { return };
+            if result.phase != "create-sequential" {
+                return;
+            }
+            let (mut files, mut symbolic) = (BTreeSet::new(), 0);
+            for entry in std::fs::read_dir(target.path().join("Bonnie")).unwrap() {
+                let entry = entry.unwrap().metadata().unwrap();
+                if entry.is_symlink() {
+                    symbolic += 1;
+                } else {
+                    files.insert(entry.ino());
+                }
+            }
+            seen.set((files.len(), symbolic));
+        };
+        let settings = format!("size=0 files=1 manner=1.03a links={links}");
+        watched(target.path(), true, &settings, &look);
+        assert_eq!(seen.get(), expected, "{links}");
+    }
+}
+
+#[test]
+fn chunks_and_sizes_that_it_cannot_have_are_refused() {
+    let target = scratch();
+    let ended = |settings: &str| {
+        let settings = format!("size=0 files=0 {settings}");
+        let ran = run("bonnie", target.path(), &Inputs::default(), 1, &settings);
+        ran.ended.map_err(|failure| failure.to_string())
+    };
+    for chunk in [128, 3000, 2_097_152] {
+        let reason = format!("chunk={chunk} is not a power of two from 256 bytes to 1 MiB");
+        assert_eq!(ended(&format!("chunk={chunk}")), Err(reason));
+    }
+    for settings in ["min_size=2 max_size=1", "max_size=1073741825"] {
+        let reason = "min_size is above max_size, or that above 1 GiB";
+        assert_eq!(ended(settings), Err(reason.to_owned()), "{settings}");
+    }
+    for settings in ["chunk=256", "chunk=1048576", "min_size=5 max_size=1073741824"] {
+        assert_eq!(ended(settings), Ok(()), "{settings}");
+    }
 }
 
 /// How often each call on the small files is made: creates, reads, writes, stats, unlinks.

@@ -3,6 +3,7 @@
 use workload::{Inputs, PhaseStatus};
 
 use crate::support::{run_with, scratch};
+use crate::watching::{event, traced};
 
 const ALL: &str = r#"
 summary = "every kind of op"
@@ -70,4 +71,16 @@ fn repeat_is_scaled_and_ops_without_a_file_are_counted() {
     let phase = ran.phase("a");
     assert_eq!((phase.ops, &phase.status), (0, &PhaseStatus::Completed));
     assert!(phase.notes[0].contains("25 ops were left out"), "{:?}", phase.notes);
+}
+
+#[test]
+fn a_read_makes_no_call_when_nothing_is_left_to_read() {
+    let read = r#"{do="read",size="1K",block="512"}"#;
+    let script = format!(r#"file=phase=[{{name="a",op=[{{do="create",size="3K"}},{read}]}}]"#);
+    let (events, calls) = traced("trace=read", "custom", &script);
+    assert_eq!(event(&events, "finished", "a")["read_bytes"], 1024);
+    // A call for no bytes would be `read(5, "", 0)`.
+    let full = calls.iter().filter(|call| call.contains(", 512)")).count();
+    assert!(full >= 2, "{calls:#?}");
+    assert!(!calls.iter().any(|call| call.contains(r#", "", 0)"#)), "{calls:#?}");
 }

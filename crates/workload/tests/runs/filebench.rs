@@ -1,8 +1,9 @@
 //! Filebench's personalities, run for real with verification.
 
-use workload::Inputs;
+use workload::{Failure, Inputs, PhaseStatus};
 
 use crate::support::{Ran, run, scratch};
+use crate::watching::planned;
 
 fn fresh(name: &str, seed: u64, settings: &str) -> Ran {
     let target = scratch();
@@ -41,4 +42,31 @@ fn a_set_without_free_files_leaves_ops_out_and_says_so() {
     assert!(notes.iter().any(|note| note.contains("were left out")), "{notes:?}");
     let timed = fresh("webserver", 1, "files=20 threads=2 time=20ms");
     assert!(timed.phase("run").ops > 0 && timed.phase("run").wall.0 >= 20_000_000);
+}
+
+#[test]
+fn an_append_is_at_most_one_write() {
+    let ran = |append: u64| {
+        let target = scratch();
+        let settings =
+            format!("files=4 mean_size=100 io_size=100 append_size={append} threads=1 loops=1");
+        run("varmail", target.path(), &Inputs::default(), 1, &settings)
+    };
+    let equal = ran(100);
+    assert!(equal.ended.is_ok(), "{:?}", equal.ended);
+    let above = ran(101);
+    assert!(matches!(&above.ended, Err(Failure::Input(why)) if why.contains("above io_size")));
+    for phase in ["create", "run"] {
+        let status = &above.phase(phase).status;
+        assert!(matches!(status, PhaseStatus::Skipped { .. }), "{phase}: {status:?}");
+    }
+}
+
+#[test]
+fn the_ops_planned_are_those_of_all_rounds_of_all_threads() {
+    let target = scratch();
+    let settings = "files=10 mean_size=100 preallocated=1 threads=2 loops=3";
+    // A list of varmail has 13 ops; 2 * 3 * 13.
+    let expected = [("create".to_owned(), 10_u64), ("run".to_owned(), 78)];
+    assert_eq!(planned("varmail", target.path(), settings), expected);
 }

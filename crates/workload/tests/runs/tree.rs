@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use workload::{Cache, Inputs, PhaseStatus};
+use workload::{Cache, Context, Inputs, Parameters, PhaseEvent, PhaseStatus, Seed, find};
 
-use crate::support::run;
+use crate::support::{FakeHost, run};
 
 const SMALL: &str = "files=400 bytes=2M";
 
@@ -123,6 +123,41 @@ fn an_archive_is_needed_only_when_asked_for() {
     let ran = run("tree", target.path(), &Inputs::default(), 1, "source=archive");
     let message = ran.ended.unwrap_err().to_string();
     assert!(message.contains("no source tree"), "{message}");
+}
+
+#[test]
+fn a_synthetic_tree_is_drawn_though_the_trial_has_another() {
+    let target = tempfile::tempdir().unwrap();
+    // Whoever reads it fails.
+    let missing = target.path().join("missing.tar");
+    let inputs = Inputs { source_tree: Some(missing), ..Inputs::default() };
+    let settings = "files=16 bytes=10K phases=copy-archive";
+    let ran = run("tree", target.path(), &inputs, 1, settings);
+    assert!(ran.ended.is_err(), "the given one is taken unless another is asked for");
+    let ran = run("tree", target.path(), &inputs, 1, &format!("{settings} source=synthetic"));
+    assert!(ran.ended.is_ok(), "{:?}", ran.ended);
+    assert_eq!(ran.phase("copy-archive").notes, ["the source tree is synthetic"]);
+}
+
+#[test]
+fn a_removal_announces_both_trees_and_both_archives() {
+    let target = tempfile::tempdir().unwrap();
+    fs::create_dir(target.path().join("tree")).unwrap();
+    let tree = find("tree").unwrap();
+    let given = [("files", "40"), ("bytes", "100K"), ("phases", "remove")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let parameters = Parameters::resolve(tree.describe(), &BTreeMap::from(given), 1.0).unwrap();
+    let (host, inputs) = (FakeHost::default(), Inputs::default());
+    let to = target.path().to_owned();
+    let mut context = Context::new(&host, tree.describe(), to, parameters, &inputs, Seed(1), true);
+    tree.run(&mut context).unwrap();
+    let events = host.events.borrow();
+    let Some(PhaseEvent::Started { phase, ops_planned, .. }) = events.first() else {
+        panic!("{events:?}");
+    };
+    // 40 files in 2 directories and the root are 43 entries of each tree, and there are 2 archives.
+    assert_eq!((phase.as_str(), *ops_planned), ("remove", 88));
+    assert!(!target.path().join("tree").exists());
 }
 
 /// How often each call touches what lies below `copied`, by strace.

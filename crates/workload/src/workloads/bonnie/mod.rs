@@ -4,6 +4,8 @@ mod csv;
 mod large;
 pub(super) mod parameters;
 mod small;
+#[cfg(test)]
+mod tests;
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -373,9 +375,19 @@ pub(super) fn figures(result: &mut PhaseResult, name: &str, count: f64) {
 
 /// Twice the machine's memory, in bytes; `None` where the kernel does not report it.
 fn twice_the_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    twice_the_total(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+/// Twice the `MemTotal` of a text like `/proc/meminfo`, which tells it in KiB, in bytes.
+fn twice_the_total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 2048)
+}
+
+/// Whether the file is smaller than `twice` the memory, where that is known, and no phase begins
+/// with an empty cache.
+fn caches_matter(large: Large, twice: Option<u64>) -> bool {
+    !large.cold && twice.is_some_and(|memory| large.size < memory)
 }
 
 /// Ops of a phase that goes byte by byte.
@@ -392,8 +404,7 @@ fn large_file(
     large: Large,
 ) -> Result<(), Failure> {
     let mut buffer = vec![1; large.chunk];
-    let small_for_memory =
-        !large.cold && twice_the_memory().is_some_and(|memory| large.size < memory);
+    let small_for_memory = caches_matter(large, twice_the_memory());
     let mut one = |context: &mut Context<'_>,
                    phase: &'static PhaseDescription,
                    ops: u64,

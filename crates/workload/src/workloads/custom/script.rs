@@ -270,6 +270,8 @@ impl Phase {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::Seed;
 
@@ -297,11 +299,58 @@ mod tests {
         let size = |text: &str| Size::try_from(text.to_owned()).unwrap();
         assert_eq!(size("4K").draw(&mut draw), 4096);
         let uniform = size("uniform 10 12");
-        assert!((0..100).all(|_| (10..=12).contains(&uniform.draw(&mut draw))));
+        let drawn: BTreeSet<u64> = (0..100).map(|_| uniform.draw(&mut draw)).collect();
+        assert_eq!(drawn, BTreeSet::from([10, 11, 12]), "both ends are drawn");
         let lognormal = size("lognormal 8K 1.5 1M");
         let mut drawn: Vec<u64> = (0..10_001).map(|_| lognormal.draw(&mut draw)).collect();
         drawn.sort_unstable();
         assert!((7700..8700).contains(&drawn[5000]), "{}", drawn[5000]);
         assert!(drawn[10_000] <= 1 << 20);
+    }
+
+    #[test]
+    fn a_lognormal_size_is_its_median_times_the_power_drawn() {
+        let mut draw = Seed(1).stream("x");
+        let size = Size::try_from("lognormal 1000000000 1 1000000000000".to_owned()).unwrap();
+        for _ in 0..20 {
+            let normal = draw.clone().normal();
+            let power = (size.draw(&mut draw) as f64 / 1e9).ln();
+            assert!((power - normal).abs() < 1e-6, "{power}, not {normal}");
+        }
+    }
+
+    #[test]
+    fn the_mean_of_a_size_is_that_of_its_law_up_to_the_largest() {
+        let mean = |text: &str| Size::try_from(text.to_owned()).unwrap().mean();
+        assert_eq!(mean("4K"), 4096);
+        assert_eq!(mean("uniform 10 20"), 15);
+        // Half the square of sigma is 4.5; e to that power is 90.0171.
+        assert_eq!(mean("lognormal 1000 3 1M"), 90_017);
+        assert_eq!(mean("lognormal 1000 3 5000"), 5000);
+    }
+
+    #[test]
+    fn limits_are_accepted_and_what_is_beyond_them_is_not() {
+        let size = |text: &str| Size::try_from(text.to_owned());
+        assert_eq!(size("uniform 5 5"), Ok(Size::Uniform(5, 5)));
+        assert_eq!(size("lognormal 8 10 9"), Ok(Size::Lognormal(8, 10.0, 9)));
+        assert_eq!(size("lognormal 8 10.1 9"), Err("sigma is from 0 to 10".to_owned()));
+        assert_eq!(size("lognormal 8 -0.1 9"), Err("sigma is from 0 to 10".to_owned()));
+
+        let block = |text: &str| Block::try_from(text.to_owned());
+        assert_eq!((block("1"), block("64M")), (Ok(Block(1)), Ok(Block(67_108_864))));
+        assert_eq!(block("1K"), Ok(Block(1024)));
+        for beyond in ["0", "67108865"] {
+            assert_eq!(block(beyond), Err("a block is from 1 byte to 64 MiB".to_owned()));
+        }
+
+        let named = |name: &str| {
+            Script::read(&format!("[[phase]]\nname = \"{name}\"\nop = [{{ do = \"list\" }}]\n"))
+        };
+        assert!(named(&"a".repeat(40)).is_ok());
+        for name in [String::new(), "a".repeat(41)] {
+            let refused = named(&name).unwrap_err();
+            assert!(refused.contains("small letters"), "{refused}");
+        }
     }
 }

@@ -309,3 +309,6 @@ fn open(target: BorrowedFd<'_>, path: &PathBuffer, flags: OFlags) -> Result<Owne
     rustix::fs::openat(target, path.c_str(), flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o644))
         .map_err(path.failed(op))
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,3 +115,6 @@ impl<'t> Aging<'t> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,3 +141,6 @@ impl Files {
         (0..count).map(move |step| (first + step) % count)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -307,3 +307,8 @@ fn verify(job: &Job<'_>) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod small_filesystem;
+#[cfg(test)]
+mod tests;

@@ -157,3 +157,6 @@ impl Actor<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

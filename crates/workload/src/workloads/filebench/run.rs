@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use super::actor::Actor;
 use super::set::Set;
@@ -104,9 +104,7 @@ fn phases(
         |mut actor, group, recorder| {
             let start = group.start();
             let mut done = 0;
-            while !group.is_stopped()
-                && if loops == 0 { recorder.lap() - start < time } else { done < loops }
-            {
+            while !group.is_stopped() && goes_on(loops, done, recorder.lap() - start, time) {
                 for action in list {
                     actor.act(*action, recorder, loops != 0)?;
                 }
@@ -123,6 +121,11 @@ fn phases(
         verify(target, &set, &log_path, logged)?;
     }
     Ok(())
+}
+
+/// Whether a thread begins another round: `loops` of them, or for 0 until the time is over.
+fn goes_on(loops: u64, done: u64, spent: Nanos, time: Nanos) -> bool {
+    if loops == 0 { spent < time } else { done < loops }
 }
 
 fn create(
@@ -194,3 +197,6 @@ fn verify(target: BorrowedFd<'_>, set: &Set, log: &PathBuffer, logged: u64) -> R
     }
     expect(log, Some(logged))
 }
+
+#[cfg(test)]
+mod tests;

@@ -177,6 +177,26 @@ mod tests {
     }
 
     #[test]
+    fn the_law_is_that_of_its_table_with_straight_lines_between() {
+        for (share, value) in GAMMA {
+            assert_eq!(gamma_at(share), value, "{share}");
+        }
+        // In the middle from 0.25 to 0.5: (0.6063 + 1.1830) / 2.
+        assert!((gamma_at(0.375) - 0.894_65).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_path_has_the_digits_of_its_leaf_and_the_number_of_its_place() {
+        // Ten leaves of three files each take three digits to base 3. Leaf 7 is 021, 9 is 100.
+        let set = Set::draw(Seed(1), 30, 100, 0.5, 3, "r");
+        let mut path = PathBuffer::new();
+        for (number, expected) in [(23, "r/00/02/01/00000023"), (29, "r/01/00/00/00000029")] {
+            set.path(number, &mut path);
+            assert_eq!(path.to_string(), expected);
+        }
+    }
+
+    #[test]
     fn directories_hold_as_many_entries_as_asked_for() {
         for (count, width, expected) in
             [(1000, 1_000_000, 1), (1000, 20, 1 + 3 + 50), (7, 3, 1 + 3)]

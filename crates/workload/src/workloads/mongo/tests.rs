@@ -59,6 +59,38 @@ fn a_copy_has_the_contents_and_the_mode_of_its_source() {
     assert_eq!((ops, read, written), (4, Bytes(5000), Bytes(5000)));
 }
 
+/// The digest of these facts.
+fn digest(facts: &[u64]) -> u64 {
+    let mut recorder = Recorder::new(&CREATE);
+    facts.iter().for_each(|fact| recorder.digest(*fact));
+    recorder.totals().3
+}
+
+#[test]
+fn each_phase_puts_what_it_made_or_found_into_its_digest() {
+    let (_home, target) = target();
+    // A tree is a directory with files of 83 and 136 bytes, which are called 0 and 1.
+    let plan = Plan::draw(2, 100);
+    let worker = worker(target.as_fd(), &plan);
+    let phases: [(&PhaseDescription, Work<'_>, &[u64]); 7] = [
+        // 2^32 for the number 1.
+        (&CREATE, &create, &[83, 4_294_967_296 + 136]),
+        (&COPY, &copy, &[219]),
+        (&SYMLINKS, &symlinks, &[2]),
+        (&READ, &read_all, &[2 * 219]),
+        // Beside the four files there are three directories and two links.
+        (&STATS, &stats, &[4]),
+        (&RENAME, &rename, &[2]),
+        // Each tree with its own directory; the copy has no links.
+        (&DELETE, &delete, &[5, 3]),
+    ];
+    for (phase, work, facts) in phases {
+        let mut recorder = Recorder::new(phase);
+        work(&worker, &ThreadGroup::default(), &mut recorder).unwrap();
+        assert_eq!(recorder.totals().3, digest(facts), "{}", phase.name);
+    }
+}
+
 #[test]
 fn only_files_above_16_kib_of_the_named_trees_count_for_fragments() {
     // The directory for temporary files may lie on a filesystem that does not tell.

@@ -116,3 +116,6 @@ impl Archive {
 pub(super) fn unreadable(path: &Path) -> impl Fn(std::io::Error) -> OpError + '_ {
     move |error| OpError::new("read the archive", path, error)
 }
+
+#[cfg(test)]
+mod tests;

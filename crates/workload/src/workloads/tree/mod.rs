@@ -3,6 +3,8 @@
 mod archive;
 mod passes;
 mod plan;
+#[cfg(test)]
+mod tests;
 mod untar;
 mod verify;
 
@@ -180,7 +182,8 @@ impl Workload for Tree {
             (asked("untar") + asked("copy"), asked("copy-archive") + asked("tar"));
         Space {
             bytes: Bytes(trees * a_tree + archives * an_archive),
-            inodes: trees * tree.entries + archives + 1,
+            // A directory for each tree, and that of them all.
+            inodes: trees * (tree.entries + 1) + archives + 1,
         }
     }
 

@@ -278,7 +278,10 @@ fn readlink(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<PathBuffer, OpE
     Ok(link)
 }
 
-fn open_to_read(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<rustix::fd::OwnedFd, OpError> {
+pub(super) fn open_to_read(
+    target: BorrowedFd<'_>,
+    path: &PathBuffer,
+) -> Result<rustix::fd::OwnedFd, OpError> {
     rustix::fs::openat(target, path.c_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .map_err(path.failed("open"))
 }

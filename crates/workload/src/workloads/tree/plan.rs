@@ -207,4 +207,63 @@ mod tests {
         });
         assert_eq!((done, seen), (Ok(()), 3 << 20));
     }
+
+    #[test]
+    fn a_name_is_a_word_the_running_number_and_an_ending() {
+        let directories = vec!["linux".to_owned(), "linux/fs1".to_owned()];
+        let plan = Plan { directories, files: Vec::new(), text: Vec::new() };
+        let name = |directory, number| {
+            let mut path = "what was there before".to_owned();
+            plan.path(&File { directory, number, bytes: 0, offset: 0 }, &mut path);
+            path
+        };
+        // Two of five are C. The others have the first, second or third other ending by what is
+        // left of their number divided by three.
+        let names: Vec<String> = (0..10).map(|number| name(0, number)).collect();
+        assert_eq!(
+            names,
+            [
+                "linux/arch_0.c",
+                "linux/block_1.c",
+                "linux/crypto_2.txt",
+                "linux/drivers_3.h",
+                "linux/fs_4.S",
+                "linux/include_5.c",
+                "linux/init_6.c",
+                "linux/ipc_7.S",
+                "linux/kernel_8.txt",
+                "linux/lib_9.h",
+            ]
+        );
+        // There are 32 words.
+        assert_eq!(name(1, 33), "linux/fs1/block_33.h");
+    }
+
+    #[test]
+    fn the_first_twenty_directories_are_directly_below_the_root() {
+        // The parent of another is drawn, and for one seed may be the root by chance.
+        for seed in 1..=8 {
+            let made = directories(Seed(seed), 22);
+            assert_eq!((made.len(), made[0].as_str()), (22, "linux"));
+            for path in &made[1..=20] {
+                assert_eq!(path.matches('/').count(), 1, "{seed}: {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_lie_on_straight_lines_between_the_shares() {
+        // Half of the way to 100 bytes, a quarter of that from 100 to 700, half of that from 5000
+        // to 12,300, and the end.
+        let expected = [(0.01, 50.0), (0.04, 250.0), (0.625, 8650.0), (1.0, 1_000_000.0)];
+        for (quantile, bytes) in expected {
+            let found = size_at(quantile);
+            assert!((found - bytes).abs() < 1e-6, "{quantile}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_text_is_a_mib() {
+        assert_eq!(text(&mut Seed(1).stream("tree text")).len(), 1_048_576);
+    }
 }

@@ -6,9 +6,10 @@ use std::io::Read;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::FileType;
 
 use super::fnv;
+use super::passes::open_to_read;
 use crate::Failure;
 use crate::corpora::source_tree::is_remark;
 use crate::engine::path_buffer::PathBuffer;
@@ -63,9 +64,7 @@ fn of_tree(target: BorrowedFd<'_>, root: &str) -> Result<Contents, Failure> {
                     .map_err(path.failed("read the link"))?;
                 fnv(link.to_bytes())
             } else {
-                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                let opened = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
-                    .map_err(path.failed("open"))?;
+                let opened = open_to_read(target, path)?;
                 let mut bytes = Vec::new();
                 File::from(opened).read_to_end(&mut bytes).map_err(path.failed("read"))?;
                 fnv(&bytes)
@@ -109,3 +108,6 @@ pub(super) fn verify(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

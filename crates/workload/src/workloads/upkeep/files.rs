@@ -66,12 +66,26 @@ impl Files {
         create: Op,
     ) -> Result<(), OpError> {
         self.make_directory(target, None)?;
+        self.fill_below(target, goal, recorder, create)
+    }
+
+    /// As [`Files::fill`], in the directory that is there.
+    fn fill_below(
+        &mut self,
+        target: BorrowedFd<'_>,
+        goal: u64,
+        recorder: &mut Recorder<'_>,
+        create: Op,
+    ) -> Result<(), OpError> {
         let mut held = 0;
         while held < goal {
             let number = self.count();
             if number.is_multiple_of(FILES_PER_DIRECTORY) {
                 match self.make_directory(target, Some(number)) {
-                    Err(error) if error.is_out_of_space() => break,
+                    Err(error) if error.is_out_of_space() => {
+                        self.no_room += 1;
+                        break;
+                    }
                     other => other?,
                 }
             }
@@ -81,10 +95,12 @@ impl Files {
             let path = self.path.clone();
             match self.write(target, &path, file) {
                 Err(error) if error.is_out_of_space() => {
-                    rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
-                        .map_err(path.failed("unlink"))?;
                     self.no_room += 1;
-                    break;
+                    match rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty()) {
+                        // Without an inode left there is no file to remove.
+                        Ok(()) | Err(Errno::NOENT) => break,
+                        Err(error) => return Err(path.failed("unlink")(error)),
+                    }
                 }
                 other => other?,
             }
@@ -252,3 +268,6 @@ impl Files {
 fn place(file: Held, done: u64) -> u64 {
     file.number.wrapping_mul(1 << 40).wrapping_add(file.version.wrapping_mul(1 << 32) + done)
 }
+
+#[cfg(test)]
+pub(super) mod tests;

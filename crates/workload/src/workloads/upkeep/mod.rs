@@ -319,3 +319,8 @@ fn sync(target: BorrowedFd<'_>) -> Result<(), OpError> {
 fn outside(error: OpError) -> Failure {
     Failure::Op { phase: "outside the phases", error }
 }
+
+#[cfg(test)]
+mod alone_tests;
+#[cfg(test)]
+mod tests;
