@@ -322,12 +322,6 @@ pub(super) fn how(results: &Results) -> Vec<String> {
     said
 }
 
-/// What a reader has to know before the first verdict.
-pub(super) const READING: &str = "A claim is split into questions, each of which is one comparison. \
-                                  A seed is one repetition, with the same random choices for \
-                                  every filesystem. A verdict counts every size and every machine \
-                                  that was tried; tables of figures show the study's own machine.";
-
 /// How verdicts are reached.
 pub(super) fn method(results: &Results) -> String {
     let mut under = results.claims.iter().flat_map(|claim| &claim.under);

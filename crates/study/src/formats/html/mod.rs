@@ -9,7 +9,7 @@ use minijinja::value::Serde;
 use report::{PhaseAnalysis, WorkloadAnalysis, phases_as_html};
 use serde::Serialize;
 
-use super::believe::believe;
+use super::believe::{READING, believe};
 use super::{panel, words};
 use crate::verdict::{Judged, Verdict};
 use crate::{ClaimResults, Measured, Results, RowResults, Study, TableResults, atom};
@@ -156,7 +156,7 @@ fn page(results: &Results) -> Page {
             ("Done now".to_owned(), words::how(results)),
         ],
         notes: results.notes.clone(),
-        reading: words::READING,
+        reading: READING,
         claims: results.claims.iter().map(|it| claim(study, it)).collect(),
         tables: results.tables.iter().map(table).collect(),
         charts_left_out: !fits,

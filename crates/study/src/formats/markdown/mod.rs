@@ -5,7 +5,7 @@ mod appendix;
 
 use ::text::markdown as plain;
 
-use super::believe::believe;
+use super::believe::{READING, believe};
 use super::{drawing, panel, words};
 use crate::{ClaimResults, Direction, Results, RowResults, Study, TableResults};
 
@@ -127,7 +127,7 @@ fn head(results: &Results) -> String {
             plain(&words::verdict(study, claim))
         );
     }
-    format!("{text}\n{}\n\n", words::READING)
+    format!("{text}\n{}\n\n", READING)
 }
 
 /// A table as factors; rows that were not measured are notes.
