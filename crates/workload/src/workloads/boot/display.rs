@@ -142,13 +142,4 @@ fn class_of(value: &[u8]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_class_is_the_second_name() {
-        assert_eq!(class_of(b"navigator\0Firefox-esr\0").as_deref(), Some("firefox-esr"));
-        assert_eq!(class_of(b"only\0"), None);
-        assert_eq!(class_of(b""), None);
-    }
-}
+mod tests;

@@ -2,6 +2,8 @@
 //! a desktop whose programs have all mapped their windows.
 
 mod display;
+#[cfg(test)]
+mod fake_display;
 mod install;
 mod machine;
 mod opened;

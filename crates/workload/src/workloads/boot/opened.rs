@@ -95,3 +95,6 @@ impl Opened {
         Some(path.as_os_str().as_bytes().to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ use super::opened::Opened;
 use super::preload::{LISTS, lines};
 use super::unpack::{pack, unpack};
 use super::variant::{DESKTOP_LIST, LOGIN_LIST, Variant};
-use super::watch::{What, watch};
+use super::watch::{System, What};
 
 /// The script in the tree that configures it; it is not kept.
 const CONFIGURE: &str = "configure";
@@ -96,7 +96,8 @@ fn record(root: &Path, variant: Variant) -> io::Result<()> {
     let mut opened = Opened::listen(root)?;
     let mut until_login = Ok(Vec::new());
     let machine = Machine::start(root)?;
-    let seen = watch(&machine, &programs, now() + LIMIT, &mut |seen, what| match what {
+    let limit = now() + LIMIT;
+    let seen = System::of(&machine).watch(&programs, limit, &mut |seen, what| match what {
         What::Login => until_login = opened.take(),
         What::Window(class) => {
             if programs.contains(&class.as_str()) {

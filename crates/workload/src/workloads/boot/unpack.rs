@@ -195,3 +195,6 @@ pub(super) fn pack(root: &Path, to: &mut dyn io::Write) -> io::Result<()> {
     }
     builder.finish()
 }
+
+#[cfg(test)]
+mod tests;

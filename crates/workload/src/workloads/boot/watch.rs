@@ -2,8 +2,9 @@
 //! display's own events.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use measure::now;
@@ -44,7 +45,21 @@ pub(super) fn boot(
     let fail = |error| OpError::new("boot", root, error);
     let start = now();
     let machine = Machine::start(root).map_err(fail)?;
-    let ready = watch(&machine, programs, start + limit, &mut |seen, what| {
+    let times = (start, limit);
+    let ready = until_ready(&System::of(&machine), programs, times, recorder, (login, window));
+    machine.end();
+    ready.map_err(fail)
+}
+
+/// Watches a system that was started at `start`, and records what was waited for.
+fn until_ready(
+    system: &System<'_>,
+    programs: &[&str],
+    (start, limit): (Nanos, Nanos),
+    recorder: &mut Recorder<'_>,
+    (login, window): (Op, Op),
+) -> io::Result<Seen> {
+    system.watch(programs, start + limit, &mut |seen, what| {
         let at = now() - start;
         match what {
             What::Login => {
@@ -58,9 +73,7 @@ pub(super) fn boot(
                 }
             }
         }
-    });
-    machine.end();
-    ready.map_err(fail)
+    })
 }
 
 /// Something that was waited for.
@@ -69,71 +82,93 @@ pub(super) enum What {
     Window(String),
 }
 
-/// Watches until login was reached and all windows are there.
-///
-/// # Errors
-/// As [`boot`].
-pub(super) fn watch(
-    machine: &Machine,
-    programs: &[&str],
-    end: Nanos,
-    told: &mut dyn FnMut(&mut Seen, What),
-) -> io::Result<Seen> {
-    let mut seen = Seen::default();
-    let mut display: Option<Display> = None;
-    let mut logged_in = false;
-    loop {
-        let missing: Vec<_> =
-            programs.iter().filter(|program| !seen.windows.contains_key(**program)).collect();
-        if logged_in && missing.is_empty() {
-            return Ok(seen);
-        }
-        let left = end.saturating_sub(now());
-        let timeout = Timespec {
-            tv_sec: (left.0 / 1_000_000_000).cast_signed(),
-            tv_nsec: (left.0 % 1_000_000_000).cast_signed(),
-        };
-        let (ended, events) = (machine.ended(), machine.events().as_fd());
-        let mut files =
-            vec![PollFd::new(&ended, PollFlags::IN), PollFd::new(&events, PollFlags::IN)];
-        let news = display.as_ref().map(Display::news);
-        files.extend(news.as_ref().map(|news| PollFd::new(news, PollFlags::IN)));
-        match poll(&mut files, Some(&timeout)) {
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(error.into()),
-            Ok(0) => {
-                let state = match (logged_in, &display) {
-                    (false, _) => "the login target was not reached".to_owned(),
-                    (true, None) => "the display did not come up".to_owned(),
-                    (true, Some(display)) => without_windows(&missing, &display.windows()),
-                };
-                return Err(io::Error::new(io::ErrorKind::TimedOut, state));
+/// A system as it is seen from outside.
+pub(super) struct System<'a> {
+    /// Readable once its first process has ended.
+    ended: BorrowedFd<'a>,
+    /// Its words. Reading never waits.
+    events: &'a File,
+    /// The display that it opens.
+    display: &'a str,
+}
+
+impl System<'_> {
+    /// What runs in a machine.
+    pub(super) fn of(machine: &Machine) -> System<'_> {
+        System { ended: machine.ended(), events: machine.events(), display: DISPLAY }
+    }
+
+    /// Watches until login was reached and all windows are there.
+    ///
+    /// # Errors
+    /// As [`boot`].
+    pub(super) fn watch(
+        &self,
+        programs: &[&str],
+        end: Nanos,
+        told: &mut dyn FnMut(&mut Seen, What),
+    ) -> io::Result<Seen> {
+        let mut seen = Seen::default();
+        let mut display: Option<Display> = None;
+        let mut logged_in = false;
+        loop {
+            let missing: Vec<_> =
+                programs.iter().filter(|program| !seen.windows.contains_key(**program)).collect();
+            if logged_in && missing.is_empty() {
+                return Ok(seen);
             }
-            Ok(_) => {}
-        }
-        if !files[0].revents().is_empty() {
-            return Err(io::Error::other("the system's first process ended"));
-        }
-        if !files[1].revents().is_empty() {
-            for word in words(machine.events())? {
-                match word.as_str() {
-                    SAYS_LOGIN => {
-                        logged_in = true;
-                        told(&mut seen, What::Login);
+            let left = end.saturating_sub(now());
+            let mut files = vec![
+                PollFd::new(&self.ended, PollFlags::IN),
+                PollFd::new(self.events, PollFlags::IN),
+            ];
+            let news = display.as_ref().map(Display::news);
+            files.extend(news.as_ref().map(|news| PollFd::new(news, PollFlags::IN)));
+            match poll(&mut files, Some(&timespec(left))) {
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+                Ok(0) => {
+                    let state = match (logged_in, &display) {
+                        (false, _) => "the login target was not reached".to_owned(),
+                        (true, None) => "the display did not come up".to_owned(),
+                        (true, Some(display)) => without_windows(&missing, &display.windows()),
+                    };
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, state));
+                }
+                Ok(_) => {}
+            }
+            if !files[0].revents().is_empty() {
+                return Err(io::Error::other("the system's first process ended"));
+            }
+            if !files[1].revents().is_empty() {
+                for word in words(self.events)? {
+                    match word.as_str() {
+                        SAYS_LOGIN => {
+                            logged_in = true;
+                            told(&mut seen, What::Login);
+                        }
+                        SAYS_DISPLAY => {
+                            let (watched, mapped) = Display::watch(self.display)?;
+                            display = Some(watched);
+                            mapped.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
+                        }
+                        _ => {}
                     }
-                    SAYS_DISPLAY => {
-                        let (watched, mapped) = Display::watch(DISPLAY)?;
-                        display = Some(watched);
-                        mapped.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
-                    }
-                    _ => {}
                 }
             }
+            // Checked after anything happened, since replies to requests bring events with them.
+            if let Some(display) = &display {
+                display.mapped()?.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
+            }
         }
-        // Checked after anything happened, since replies to requests bring events with them.
-        if let Some(display) = &display {
-            display.mapped()?.into_iter().for_each(|it| told(&mut seen, What::Window(it)));
-        }
+    }
+}
+
+/// A time as the kernel takes it.
+fn timespec(time: Nanos) -> Timespec {
+    Timespec {
+        tv_sec: (time.0 / 1_000_000_000).cast_signed(),
+        tv_nsec: (time.0 % 1_000_000_000).cast_signed(),
     }
 }
 
@@ -152,8 +187,11 @@ fn without_windows(missing: &[&&str], windows: &[String]) -> String {
 }
 
 /// The words that have arrived; each word is written in one piece.
-fn words(mut events: &std::fs::File) -> io::Result<Vec<String>> {
+fn words(mut events: &File) -> io::Result<Vec<String>> {
     let mut buffer = [0; 4096];
     let got = events.read(&mut buffer)?;
     Ok(String::from_utf8_lossy(&buffer[..got]).split_whitespace().map(str::to_owned).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -241,3 +241,6 @@ fn rewrite_header(
         .map_err(|error| OpError::new("write", path, error))
         .map(drop)
 }
+
+#[cfg(test)]
+mod tests;

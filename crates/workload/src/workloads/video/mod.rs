@@ -322,3 +322,6 @@ impl Cuts {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -154,3 +154,6 @@ impl Maker for Real {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;
