@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
+use std::sync::Once;
 
 use measure::DeviceId;
 use workload::corpora::{Fingerprint, MailCorpus, PackWriter};
@@ -145,7 +147,27 @@ pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_run-workload"))
 }
 
-/// A directory in memory where there is one: hundreds of fsyncs take a disk too long.
+const MEMORY: &str = "/dev/shm";
+/// What the names of directories there begin with, before the number of the process.
+const PREFIX: &str = "fstrial-test-";
+
+/// A directory in memory where there is one: hundreds of fsyncs take a disk too long. Tests that were
+/// killed leave theirs, which would take memory until the next boot, so the next process removes
+/// them.
 pub(crate) fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+    static SWEPT: Once = Once::new();
+    SWEPT.call_once(sweep);
+    let prefix = format!("{PREFIX}{}-", std::process::id());
+    let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(MEMORY);
+    made.or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+fn sweep() {
+    for entry in fs::read_dir(MEMORY).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        if owner.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
