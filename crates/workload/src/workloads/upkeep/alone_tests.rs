@@ -135,8 +135,23 @@ fn a_directory_that_does_not_fit_ends_the_filling() {
     let settings = "full=1 file_size=2K";
     fill(&mut context(&host, &inputs, &mount, settings), &mut files).unwrap();
     assert!(host.completed("fill"));
-    assert_eq!(files.count(), 0);
+    assert_eq!((files.count(), files.no_room), (0, 1));
+    assert_eq!(host.result("fill").notes, [NO_MORE]);
     assert!(mount.join("upkeep").is_dir() && !mount.join("upkeep/00000").exists());
+}
+
+#[test]
+fn a_file_without_an_inode_ends_the_filling() {
+    let test = "a_file_without_an_inode_ends_the_filling";
+    // The third inode is that of the directory for the first files.
+    let Some(mount) = tmpfs(test, "size=1m,nr_inodes=3") else { return };
+    let mut files = one_page_files();
+    let (host, inputs) = (keeper(), Inputs::default());
+    let settings = "full=1 file_size=2K";
+    fill(&mut context(&host, &inputs, &mount, settings), &mut files).unwrap();
+    assert!(host.completed("fill"));
+    assert_eq!((files.count(), files.no_room), (0, 1));
+    assert!(mount.join("upkeep/00000").is_dir());
 }
 
 /// A quarter of 1 MiB in 64 files of a page each.
