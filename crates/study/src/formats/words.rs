@@ -276,12 +276,10 @@ pub(super) fn how(results: &Results) -> Vec<String> {
             said.push(format!("{} was not run.", part.title));
             continue;
         };
-        let mut scales: Vec<String> = Vec::new();
-        for scale in own.iter().map(|run| run.scale.to_string()) {
-            if !scales.contains(&scale) {
-                scales.push(scale);
-            }
-        }
+        let mut scales: Vec<f64> = own.iter().map(|run| run.scale).collect();
+        scales.sort_by(f64::total_cmp);
+        scales.dedup();
+        let scales: Vec<String> = scales.iter().map(f64::to_string).collect();
         let scales = scales.join(", ");
         let fact = |key: &str| first.environment.0.get(key).cloned();
         let machine = match results.simulated {
