@@ -112,19 +112,23 @@ pub(super) fn read_ahead_at_once(file: &str, data: Option<&Path>) -> bool {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::io::Read;
     use std::os::unix::fs::symlink;
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command, Stdio};
 
     use super::*;
 
-    /// A program that the kernel shows under a name no other test has, and that name.
-    fn dd_under_another_name(directory: &Path, letter: char) -> (Command, String) {
+    /// A shell that the kernel shows under a name no other test has, and that name. It runs what it
+    /// has built in, and has said that it runs: only then does the kernel surely show the name.
+    fn shell_under_another_name(directory: &Path, letter: char, script: &str) -> (Child, String) {
         let name = format!("{letter}{}-test", std::process::id());
         let program = directory.join(&name);
-        symlink("/bin/dd", &program).unwrap();
+        symlink("/bin/sh", &program).unwrap();
         let mut command = Command::new(program);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        (command, name)
+        command.args(["-c", &format!("echo; {script}")]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        (child, name)
     }
 
     #[test]
@@ -154,9 +158,7 @@ mod tests {
     #[test]
     fn a_thread_is_there_as_long_as_it_is_not_gone() {
         let directory = tempfile::tempdir().unwrap();
-        let (mut command, name) = dd_under_another_name(directory.path(), 'a');
-        assert!(!thread_exists(&name));
-        let mut child = command.spawn().unwrap();
+        let (mut child, name) = shell_under_another_name(directory.path(), 'a', "read line");
         let found = thread_exists(&name);
         // The end of its input is its end.
         drop(child.stdin.take());
@@ -168,9 +170,8 @@ mod tests {
     #[test]
     fn waiting_for_a_thread_ends_with_the_thread() {
         let directory = tempfile::tempdir().unwrap();
-        let (mut command, name) = dd_under_another_name(directory.path(), 'b');
-        command.args(["if=/dev/zero", "of=/dev/null", "bs=1M", "count=4096"]);
-        let mut child = command.spawn().unwrap();
+        let count = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+        let (mut child, name) = shell_under_another_name(directory.path(), 'b', count);
         std::thread::scope(|scope| {
             scope.spawn(move || child.wait().unwrap());
             assert!(wait_for_thread_end(&name, &[]));
