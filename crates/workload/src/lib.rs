@@ -13,6 +13,8 @@ mod description;
 mod engine;
 mod failure;
 mod inputs;
+#[cfg(test)]
+mod kept;
 pub mod overhead;
 mod parameters;
 mod phase;

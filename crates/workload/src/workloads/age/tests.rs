@@ -1,14 +1,13 @@
 //! Filling and churning, by pieces.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use measure::DeviceId;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Cache, Host, Inputs, PhaseEvent, PhaseStatus, Seed};
+use crate::kept::Kept;
+use crate::{Cache, Inputs, PhaseEvent, PhaseStatus, Seed};
 
 #[test]
 fn sizes_follow_the_law() {
@@ -176,35 +175,13 @@ fn what_did_not_fit_is_told_and_otherwise_nothing() {
     assert_eq!(told(3), ["3 files did not fit and were left out"]);
 }
 
-/// Keeps every event.
-#[derive(Default)]
-struct Told(RefCell<Vec<PhaseEvent>>);
-
-impl Host for Told {
-    fn make_cold(&self) -> Cache {
-        Cache::Warm { why: "not for tests".to_owned() }
-    }
-
-    fn check_target(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn devices(&self) -> Vec<DeviceId> {
-        Vec::new()
-    }
-
-    fn emit(&self, event: PhaseEvent) {
-        self.0.borrow_mut().push(event);
-    }
-}
-
 #[test]
 fn the_layout_score_is_the_share_of_blocks_behind_their_predecessor() {
     // The directory for temporary files may lie on a filesystem that does not tell.
     let (home, target) = target();
     let mut aging = aging(target.as_fd(), 12_288);
     aging.fill(10 * 12_288, &mut Recorder::new(&FILL)).unwrap();
-    let (host, inputs) = (Told::default(), Inputs::default());
+    let (host, inputs) = (Kept::default(), Inputs::default());
     let mut context = Context::new(
         &host,
         &DESCRIPTION,

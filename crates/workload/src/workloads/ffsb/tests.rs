@@ -1,17 +1,17 @@
 //! What is refused and planned, how far ageing goes, figures and verification.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use measure::{CpuTime, DeviceId};
+use measure::CpuTime;
 use rustix::fs::CWD;
 use units::Nanos;
 
 use super::small_filesystem::on_small_filesystem;
 use super::*;
-use crate::{Cache, Host, Inputs, PhaseEvent, PhaseStatus, Seed};
+use crate::kept::Kept;
+use crate::{Cache, Inputs, PhaseEvent, PhaseStatus, Seed};
 
 fn parameters(settings: &str) -> Parameters {
     let given: BTreeMap<String, String> = settings
@@ -20,28 +20,6 @@ fn parameters(settings: &str) -> Parameters {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     Parameters::resolve(&DESCRIPTION, &given, 1.0).unwrap()
-}
-
-/// Keeps every event.
-#[derive(Default)]
-struct Told(RefCell<Vec<PhaseEvent>>);
-
-impl Host for Told {
-    fn make_cold(&self) -> Cache {
-        Cache::Warm { why: "not for tests".to_owned() }
-    }
-
-    fn check_target(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn devices(&self) -> Vec<DeviceId> {
-        Vec::new()
-    }
-
-    fn emit(&self, event: PhaseEvent) {
-        self.0.borrow_mut().push(event);
-    }
 }
 
 /// What a run left.
@@ -74,7 +52,7 @@ impl Ran {
 
 /// Runs it with verification.
 fn ran(target: &Path, settings: &str) -> Ran {
-    let (host, inputs) = (Told::default(), Inputs::default());
+    let (host, inputs) = (Kept::default(), Inputs::default());
     let mut context = Context::new(
         &host,
         &DESCRIPTION,

@@ -125,11 +125,9 @@ fn a_filesystem_that_is_full_too_early_is_told() {
     assert!(!mount.join("upkeep/00001/f0000192").exists());
 }
 
-#[test]
-fn a_directory_that_does_not_fit_ends_the_filling() {
-    let test = "a_directory_that_does_not_fit_ends_the_filling";
-    // Inodes for the root and the directory above all others.
-    let Some(mount) = tmpfs(test, "size=1m,nr_inodes=2") else { return };
+/// Fills a filesystem of this many inodes, one of which is the root's.
+fn fill_with_inodes(test: &str, inodes: u64) -> Option<PathBuf> {
+    let mount = tmpfs(test, &format!("size=1m,nr_inodes={inodes}"))?;
     let mut files = one_page_files();
     let (host, inputs) = (keeper(), Inputs::default());
     let settings = "full=1 file_size=2K";
@@ -137,20 +135,23 @@ fn a_directory_that_does_not_fit_ends_the_filling() {
     assert!(host.completed("fill"));
     assert_eq!((files.count(), files.no_room), (0, 1));
     assert_eq!(host.result("fill").notes, [NO_MORE]);
+    Some(mount)
+}
+
+#[test]
+fn a_directory_that_does_not_fit_ends_the_filling() {
+    // The second inode is that of the directory above all others.
+    let test = "a_directory_that_does_not_fit_ends_the_filling";
+    let Some(mount) = fill_with_inodes(test, 2) else { return };
     assert!(mount.join("upkeep").is_dir() && !mount.join("upkeep/00000").exists());
 }
 
 #[test]
 fn a_file_without_an_inode_ends_the_filling() {
-    let test = "a_file_without_an_inode_ends_the_filling";
     // The third inode is that of the directory for the first files.
-    let Some(mount) = tmpfs(test, "size=1m,nr_inodes=3") else { return };
-    let mut files = one_page_files();
-    let (host, inputs) = (keeper(), Inputs::default());
-    let settings = "full=1 file_size=2K";
-    fill(&mut context(&host, &inputs, &mount, settings), &mut files).unwrap();
-    assert!(host.completed("fill"));
-    assert_eq!((files.count(), files.no_room), (0, 1));
+    let Some(mount) = fill_with_inodes("a_file_without_an_inode_ends_the_filling", 3) else {
+        return;
+    };
     assert!(mount.join("upkeep/00000").is_dir());
 }
 
