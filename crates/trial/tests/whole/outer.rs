@@ -65,7 +65,7 @@ pub(crate) fn execute(order: &Order) -> Told {
     let began = Instant::now();
     // A trial that waits for something forever is a failure.
     let output = Command::new("timeout")
-        .args(["--signal=KILL", "60", "unshare", "--mount", "--propagation", "private"])
+        .args(["--signal=KILL", "300", "unshare", "--mount", "--propagation", "private"])
         .arg(std::env::current_exe().unwrap())
         .env(FOLDER, folder.path())
         .env("PATH", PATH.join(":"))

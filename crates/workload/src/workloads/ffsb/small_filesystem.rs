@@ -30,7 +30,7 @@ pub(super) fn on_small_filesystem(
     let (_, module) = module.split_once("::").unwrap();
     // What goes on forever is a failure.
     let output = Command::new("timeout")
-        .args(["--foreground", "--signal=KILL", "60", "unshare", "--mount", "--map-root-user"])
+        .args(["--foreground", "--signal=KILL", "300", "unshare", "--mount", "--map-root-user"])
         .args(["sh", "-c", SCRIPT, "sh", options])
         .arg(home.path())
         .arg(std::env::current_exe().unwrap())
