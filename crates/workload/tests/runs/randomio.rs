@@ -129,6 +129,24 @@ fn an_io_has_at_most_64_mib_and_the_file_room_for_two() {
 }
 
 #[test]
+fn a_file_of_that_name_in_another_directory_at_its_path_stays() {
+    let home = scratch();
+    let (target, moved) = (home.path().join("target"), home.path().join("moved"));
+    fs::create_dir(&target).unwrap();
+    let exchange = |event: &PhaseEvent| {
+        if matches!(event, PhaseEvent::Finished(result) if result.phase == "random") {
+            fs::rename(&target, &moved).unwrap();
+            fs::create_dir(&target).unwrap();
+            fs::write(target.join("randomio"), "mine").unwrap();
+        }
+    };
+    let settings = "size=64K io_size=4K ops=3 threads=1 direct=off";
+    watched("randomio", &target, &Inputs::default(), settings, true, &exchange).unwrap();
+    assert_eq!(fs::read_to_string(target.join("randomio")).unwrap(), "mine");
+    assert_eq!(fs::read_dir(&moved).unwrap().count(), 0);
+}
+
+#[test]
 fn the_file_is_read_back_only_where_that_is_asked_for() {
     let found = "verification: bigfile: other contents than written at byte 0";
     for (verify, expected) in [(true, found), (false, "done")] {

@@ -127,7 +127,7 @@ fn head(results: &Results) -> String {
             plain(&words::verdict(study, claim))
         );
     }
-    format!("{text}\n{}\n\n", READING)
+    format!("{text}\n{READING}\n\n")
 }
 
 /// A table as factors; rows that were not measured are notes.

@@ -174,11 +174,12 @@ impl Workload for RandomIo {
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let target = open_target(context.target())?;
     let (path, size) = file(context, target.as_fd())?;
-    let done = on_file(context, target, path, size);
+    let cold = context.parameters().get(&COLD);
+    let target = if cold { reopen_cold(context, target)? } else { target };
+    let done = on_file(context, target.as_fd(), path, size);
     if path == OWN {
-        // Opened anew: the target may have been mounted again since.
-        let target = open_target(context.target())?;
-        remove(target.as_fd())?;
+        // By the directory that is open: another may have its path by now.
+        return done.and(remove(target.as_fd()));
     }
     done
 }
@@ -192,12 +193,10 @@ fn remove(target: BorrowedFd<'_>) -> Result<(), Failure> {
 
 fn on_file(
     context: &mut Context<'_>,
-    target: OwnedFd,
+    target: BorrowedFd<'_>,
     path: &'static str,
     size: u64,
 ) -> Result<(), Failure> {
-    let cold = context.parameters().get(&COLD);
-    let target = if cold { reopen_cold(context, target)? } else { target };
     let parameters = context.parameters();
     let io = parameters.get(&IO_SIZE).0;
     if size < 2 * io {
@@ -214,9 +213,9 @@ fn on_file(
         "original" => Drand48::default(),
         _ => Drand48::from_state(context.seed().stream("drand48").bits()),
     };
-    random(context, target.as_fd(), path, terms, generator)?;
+    random(context, target, path, terms, generator)?;
     if context.verify() {
-        verify(context, target.as_fd(), path, terms)?;
+        verify(context, target, path, terms)?;
     }
     Ok(())
 }
