@@ -177,13 +177,13 @@ pub(crate) fn simulated_machine(run: &StoredRun) -> Option<String> {
     parts.extend(fact("lab_ram").map(|ram| format!("{ram} of memory")));
     parts.extend(fact("lab_instruction_ns").map(|ns| format!("{ns} ns an instruction")));
     let layouts = || run.trials.iter().map(|trial| trial.spec.contender.layout.name.as_str());
-    // A controller decides about the caches of the disks behind it.
-    let behind = fact("lab_controller").filter(|_| layouts().all(|name| name.starts_with("hw-")));
+    // A controller, which a layout may choose, decides about the caches of the disks behind it.
+    let behind = layouts().next().is_some() && layouts().all(|name| name.starts_with("hw-"));
     parts.extend(fact("lab_disk").map(|disk| {
         let cache = fact("lab_disk_write_cache").unwrap_or("unknown");
         match behind {
-            Some(controller) => format!("disks {disk} behind the controller {controller}"),
-            None => format!("disk {disk} with its write cache {cache}"),
+            true => format!("disks {disk} behind a RAID controller"),
+            false => format!("disk {disk} with its write cache {cache}"),
         }
     }));
     Some(parts.join(", "))

@@ -197,6 +197,28 @@ fn unequal_durability_caches_kernels_and_work_are_said() {
 }
 
 #[test]
+fn disks_behind_a_controller_have_no_cache_of_their_own_to_tell_of() {
+    let mut run = Synthetic::small().run();
+    let facts = [("lab_profile", "old"), ("lab_disk", "drive"), ("lab_disk_write_cache", "on")];
+    for (key, value) in facts {
+        run.header.environment.0.insert(key.to_owned(), value.to_owned());
+    }
+    let said = |run: &StoredRun, words: &str| {
+        analyse(run).warnings.iter().any(|warning| warning.contains(words))
+    };
+    assert!(said(&run, "machine old, disk drive with its write cache on."));
+    let of_one = run.trials[0].spec.contender.name.clone();
+    for trial in run.trials.iter_mut().filter(|trial| trial.spec.contender.name != of_one) {
+        trial.spec.contender.layout = stack::LayoutChoice::parse("hw-raid5x3").unwrap();
+    }
+    assert!(said(&run, "disk drive with its write cache on."), "one is on the disk itself");
+    for trial in &mut run.trials {
+        trial.spec.contender.layout = stack::LayoutChoice::parse("hw-raid5x3").unwrap();
+    }
+    assert!(said(&run, "machine old, disks drive behind a RAID controller."));
+}
+
+#[test]
 fn caches_emptied_by_different_means_are_no_difference() {
     let mut run = Synthetic::small().run();
     for trial in run.trials.iter_mut().filter(|trial| trial.spec.contender.name == "xfs") {

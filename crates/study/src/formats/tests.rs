@@ -30,6 +30,22 @@ fn a_page_says_first_whether_to_believe_it() {
 }
 
 #[test]
+fn the_reasons_for_a_smaller_size_are_not_given_for_the_published_one() {
+    let mut study = study("lower", "3, 4, 5", "a better than b");
+    study.scale_reason = "It would take days.".to_owned();
+    study.scale = 0.03;
+    let said = |sizes: &[f64]| {
+        let runs: Vec<_> = sizes.iter().map(|size| at(*size, [2.0, 1.0, 9.0])).collect();
+        super::words::how(&results(&study, &runs)).pop().unwrap()
+    };
+    assert_eq!(said(&[0.03]), "Not at full size: It would take days.");
+    let other = "Not at the study's own scale, for which it says: It would take days.";
+    assert_eq!(said(&[1.0, 0.03]), other);
+    let full = said(&[1.0]);
+    assert!(full.contains("scale 1, ") && !full.contains("days"), "{full}");
+}
+
+#[test]
 fn the_command_to_repeat_a_study_names_its_machine() {
     let study = study("lower", "3, 4, 5", "a better than b");
     let mut runs = [at(0.03, [2.0, 1.0, 9.0])];
