@@ -45,6 +45,26 @@ fn the_reasons_for_a_smaller_size_are_not_given_for_the_published_one() {
     assert!(full.contains("scale 1, ") && !full.contains("days"), "{full}");
 }
 
+/// What the page says under "What differs, and why".
+fn differs(study: &Study, runs: &[crate::PartRun]) -> String {
+    let page = render("markdown", &results(study, runs), 100, false).unwrap();
+    let (_, rest) = page.split_once("## What differs, and why").unwrap();
+    rest.split("\n## ").next().unwrap().to_owned()
+}
+
+#[test]
+fn what_the_page_contradicts_itself_is_told_with_what_was_found_here() {
+    // The page's figures are 3, 4 and 5, lower is better: b is not better than a there.
+    let study = study("lower", "3, 4, 5", "b better than a");
+    let said = differs(&study, &[at(1.0, [1.0, 2.0, 9.0])]);
+    let begins = "- **A1** does not hold at the published size: the page's own figures say \
+                  otherwise; here b ÷ a in ";
+    assert!(said.contains(begins) && said.contains("claimed is below 1"), "{said}");
+    // What depends on the size is told by this run alone.
+    let said = differs(&study, &[at(0.03, [2.0, 1.0, 9.0]), at(1.0, [1.0, 2.0, 9.0])]);
+    assert!(said.contains("**A1** depends on size: ") && !said.contains("otherwise"), "{said}");
+}
+
 #[test]
 fn the_command_to_repeat_a_study_names_its_machine() {
     let study = study("lower", "3, 4, 5", "a better than b");

@@ -206,15 +206,14 @@ pub(super) fn with_unit(figure: String, row: &RowResults) -> String {
 }
 
 /// Why a claim does not hold as claimed: the page's own figures contradict it, or the reason
-/// that the study's author found.
+/// that the study's author found. What a verdict depends on is never in the page's figures.
 pub(super) fn because(claim: &ClaimResults) -> Option<String> {
-    let contradicted =
-        matches!(claim.measured.verdict, Verdict::DoesNotHold | Verdict::Partly | Verdict::Depends);
-    if !contradicted {
+    let refuted = matches!(claim.measured.verdict, Verdict::DoesNotHold | Verdict::Partly);
+    if !refuted && claim.measured.verdict != Verdict::Depends {
         return None;
     }
-    let by_page = matches!(claim.published.verdict, Verdict::DoesNotHold | Verdict::Partly)
-        .then(|| "the page's own figures say otherwise".to_owned());
+    let by_page = matches!(claim.published.verdict, Verdict::DoesNotHold | Verdict::Partly);
+    let by_page = (refuted && by_page).then(|| "the page's own figures say otherwise".to_owned());
     let found = claim.claim.because.as_ref().map(|it| format!("{}: {}", it.cause, it.evidence));
     let said: Vec<String> = by_page.into_iter().chain(found).collect();
     (!said.is_empty()).then(|| said.join("; "))

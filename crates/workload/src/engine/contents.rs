@@ -32,6 +32,9 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
+    /// Neither compresses nor repeats.
+    pub(crate) const RANDOM: Filling = Filling { compressible: 0.0, duplicate: 0.0 };
+
     /// As asked for by a workload that declares [`COMPRESSIBLE`] and [`DUPLICATE`].
     pub(crate) fn of(parameters: &Parameters) -> Filling {
         Filling {

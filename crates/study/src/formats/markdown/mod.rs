@@ -184,7 +184,14 @@ fn why(study: &Study, claim: &ClaimResults) -> Option<String> {
         return None;
     }
     let because = words::because(claim);
-    let reason = because.or_else(|| claim.measured.reason.clone())?;
+    let found = claim.measured.reason.clone();
+    let reason = match (because, found) {
+        // That the page contradicts itself explains nothing of this run, so its finding follows.
+        (Some(because), Some(found)) if claim.claim.because.is_none() => {
+            format!("{because}; here {found}")
+        }
+        (because, found) => because.or(found)?,
+    };
     let id = plain(&claim.claim.id);
     Some(format!("- **{id}** {}: {}\n", plain(&words::verdict(study, claim)), plain(&reason)))
 }

@@ -5,31 +5,46 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use units::Bytes;
+
+use super::beside::Beside;
 use super::preload::LISTS;
 use super::unpack::{Unpacked, unpack};
 use super::variant::LOGIN_LIST;
-use crate::OpError;
+use crate::{OpError, Seed};
 
 /// Where the tree came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Installed {
-    /// Its archive.
-    Unpacked(Unpacked),
+    /// Its archive, with other software beside it.
+    Unpacked { system: Unpacked, beside: Unpacked },
     /// An earlier boot in the same trial.
     Found,
 }
 
-/// Provides the tree at `root`, without what an earlier boot left in its logs and temporary
-/// directories.
+/// Provides the tree at `root`, with other software up to `total` bytes in all, and without what
+/// an earlier boot left in its logs and temporary directories.
 ///
 /// # Errors
 /// When the archive is damaged or the filesystem refuses an operation.
-pub(super) fn install(archive: &Path, root: &Path) -> Result<Installed, OpError> {
+pub(super) fn install(
+    archive: &Path,
+    root: &Path,
+    total: Bytes,
+    seed: Seed,
+) -> Result<Installed, OpError> {
     let list = root.join(LISTS).join(LOGIN_LIST);
     if !list.exists() {
+        let mut beside = Beside::up_to(total, archive, root, seed)?;
+        let mut after = |name: &Path, size| match &mut beside {
+            Some(beside) => beside.after(name, size),
+            None => Ok(()),
+        };
         // An incomplete tree must be removed: a later boot of the trial would reuse it.
-        let unpacked = unpack(archive, root).inspect_err(|_| drop(fs::remove_file(&list)));
-        return unpacked.map(Installed::Unpacked);
+        let system =
+            unpack(archive, root, &mut after).inspect_err(|_| drop(fs::remove_file(&list)))?;
+        let beside = beside.map(|beside| beside.installed()).unwrap_or_default();
+        return Ok(Installed::Unpacked { system, beside });
     }
     sweep(root).map_err(OpError::at("sweep", root))?;
     Ok(Installed::Found)
@@ -63,6 +78,10 @@ fn empty(directory: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn installed(archive: &Path, root: &Path, total: u64) -> Result<Installed, OpError> {
+        install(archive, root, Bytes(total), Seed(1))
+    }
+
     #[test]
     fn a_booted_tree_is_taken_over_without_what_the_boot_left() {
         let root = tempfile::tempdir().unwrap();
@@ -75,14 +94,14 @@ mod tests {
         }
         fs::write(root.join(LISTS).join(LOGIN_LIST), "/sbin/init\n").unwrap();
         let none = Path::new("/there is no archive");
-        assert_eq!(install(none, root).unwrap(), Installed::Found);
+        assert_eq!(installed(none, root, 0).unwrap(), Installed::Found);
         let there = |name: &str| root.join(name).exists();
         assert!(there("home/user/notes") && there("var/log/journal/id") && there("tmp"));
         for gone in ["tmp/.X11-unix", "tmp/.X0-lock", "var/log/syslog", "var/log/journal/id/a"] {
             assert!(!there(gone), "{gone}");
         }
         fs::remove_file(root.join(LISTS).join(LOGIN_LIST)).unwrap();
-        let error = install(none, root).unwrap_err();
+        let error = installed(none, root, 0).unwrap_err();
         assert!(error.to_string().contains("there is no archive"), "{error}");
     }
 
@@ -107,11 +126,17 @@ mod tests {
         // Cut within the last file's contents.
         fs::write(&archive, &whole[..3 * 512 + 100]).unwrap();
         for _ in 0..2 {
-            install(&archive, &root).unwrap_err();
+            installed(&archive, &root, 0).unwrap_err();
         }
         fs::write(&archive, &whole).unwrap();
-        let expected = Unpacked { entries: 2, bytes: 4020 };
-        assert_eq!(install(&archive, &root).unwrap(), Installed::Unpacked(expected));
-        assert_eq!(install(&archive, &root).unwrap_err().op, "sweep", "found, and no tree of ours");
+        let system = Unpacked { entries: 2, bytes: 4020 };
+        let beside = Unpacked::default();
+        let expected = Installed::Unpacked { system, beside };
+        assert_eq!(installed(&archive, &root, 0).unwrap(), expected);
+        assert_eq!(
+            installed(&archive, &root, 0).unwrap_err().op,
+            "sweep",
+            "found, and no tree of ours"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Booting a Debian system from the filesystem under test, up to its login target and on to
 //! a desktop whose programs have all mapped their windows.
 
+mod beside;
 mod display;
 #[cfg(test)]
 mod fake_display;
@@ -22,7 +23,7 @@ use units::{Bytes, Nanos};
 use self::install::{Installed, install};
 use self::variant::Variant;
 use self::watch::Seen;
-use crate::typed::{ChoiceParameter, TimeParameter};
+use crate::typed::{ChoiceParameter, SizeParameter, TimeParameter};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, OpError,
     Parameters, PhaseDescription,
@@ -74,6 +75,16 @@ pub(super) const LIMIT: TimeParameter = TimeParameter::new(
     "30min",
 );
 
+pub(super) const INSTALLED: SizeParameter = SizeParameter::new(
+    "installed",
+    "Size of all that is installed. The files of other software, which a boot does not read, are \
+                   installed between those of the system until both together have this size; 0 \
+                   or less than the system's own size: the system alone. In a sequence that of \
+                   the first boot counts.",
+    "0",
+)
+.scaled();
+
 static DESCRIPTION: Description = Description {
     name: "boot",
     summary: "boot a Debian system to its login and on to a desktop with running programs",
@@ -101,21 +112,29 @@ since it does not read the filesystem.",
     },
     presets: &[],
     inputs: &[InputKind::System],
-    parameters: &[VARIANT.row, LIMIT.row],
+    parameters: &[VARIANT.row, INSTALLED.row, LIMIT.row],
     phases: &[&BOOT],
 };
 
 /// What an unpacked tree takes at most, with what the system writes while it boots.
 const TREE: Bytes = Bytes::from_mib(900);
 const TREE_ENTRIES: u64 = 20_000;
+/// What the system writes beside an installation of a given size.
+const WRITTEN: Bytes = Bytes::from_mib(200);
+/// Files of other software are larger on average.
+const BYTES_PER_FILE: u64 = 16 << 10;
 
 impl Workload for Boot {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
     }
 
-    fn space(&self, _: &Parameters, _: &InputFacts) -> Space {
-        Space { bytes: TREE, inodes: TREE_ENTRIES }
+    fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        let installed = parameters.get(&INSTALLED);
+        Space {
+            bytes: TREE.max(installed + WRITTEN),
+            inodes: TREE_ENTRIES + installed.0 / BYTES_PER_FILE,
+        }
     }
 
     fn only_in_guest(&self) -> Option<&'static str> {
@@ -141,7 +160,9 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let variant = Variant::of(context.parameters());
     let limit = context.parameters().get(&LIMIT);
     let setup = |error| Failure::Op { phase: "before the first", error };
-    let installed = install(context.system()?, &root).map_err(setup)?;
+    let total = context.parameters().get(&INSTALLED);
+    let seed = context.seed();
+    let installed = install(context.system()?, &root, total, seed).map_err(setup)?;
     write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
     let preloaded = variant.apply(&root).map_err(OpError::at("prepare", &root)).map_err(setup)?;
     write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
@@ -165,8 +186,15 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
                 figures.insert("uptime_s".to_owned(), seconds(mount + seen.last()));
             }
             let tree = match installed {
-                Installed::Unpacked(tree) => {
-                    format!("a tree of {} entries, {}", tree.entries, Bytes(tree.bytes))
+                Installed::Unpacked { system, beside } => {
+                    let others = match beside.entries {
+                        0 => String::new(),
+                        files => format!(
+                            "; other software, {files} files, {}, between its files",
+                            Bytes(beside.bytes)
+                        ),
+                    };
+                    format!("a tree of {} entries, {}{others}", system.entries, Bytes(system.bytes))
                 }
                 Installed::Found => "the tree of the boot before".to_owned(),
             };

@@ -38,7 +38,8 @@ pub fn prepare_system(
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
     tell("unpacking");
-    unpack(archive, root).map_err(|error| format!("{error}: {}", error.source))?;
+    unpack(archive, root, &mut |_, _| Ok(()))
+        .map_err(|error| format!("{error}: {}", error.source))?;
     tell("configuring the packages");
     configure(root)?;
     tell("booting it");

@@ -21,11 +21,17 @@ pub(super) struct Unpacked {
     pub(super) bytes: u64,
 }
 
-/// Unpacks `archive`, a plain tar, below `root`.
+/// Unpacks `archive`, a plain tar, below `root`. After each file `after` is called with its name
+/// and size.
 ///
 /// # Errors
-/// When it is damaged, names a place outside `root`, or the filesystem does not take an entry.
-pub(super) fn unpack(archive: &Path, root: &Path) -> Result<Unpacked, OpError> {
+/// When it is damaged, names a place outside `root`, or the filesystem does not take an entry;
+/// those of `after`.
+pub(super) fn unpack(
+    archive: &Path,
+    root: &Path,
+    after: &mut dyn FnMut(&Path, u64) -> Result<(), OpError>,
+) -> Result<Unpacked, OpError> {
     let file = File::open(archive).map_err(OpError::at("open", archive))?;
     let mut tar = tar::Archive::new(io::BufReader::with_capacity(AT_ONCE, file));
     let mut unpacked = Unpacked::default();
@@ -58,15 +64,19 @@ pub(super) fn unpack(archive: &Path, root: &Path) -> Result<Unpacked, OpError> {
             }
             EntryType::Regular | EntryType::Continuous => {
                 let mut to = File::create(&place).map_err(fail("create"))?;
+                let mut size = 0;
                 loop {
                     let got = entry.read(&mut buffer).map_err(damaged)?;
                     if got == 0 {
                         break;
                     }
                     io::Write::write_all(&mut to, &buffer[..got]).map_err(fail("write"))?;
-                    unpacked.bytes += got as u64;
+                    size += got as u64;
                 }
+                unpacked.bytes += size;
                 own_open(&to, owner, mode, mtime).map_err(fail("fchown"))?;
+                drop(to);
+                after(&name, size)?;
             }
             EntryType::Symlink => {
                 let target = entry.link_name().map_err(damaged)?.unwrap_or_default();

@@ -43,7 +43,7 @@ fn packed(entries: &[Entry]) -> TempDir {
 }
 
 fn unpacked(home: &Path) -> Result<Unpacked, OpError> {
-    unpack(&home.join("a.tar"), &home.join("root"))
+    unpack(&home.join("a.tar"), &home.join("root"), &mut |_, _| Ok(()))
 }
 
 #[test]

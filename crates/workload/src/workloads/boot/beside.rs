@@ -1,0 +1,121 @@
+//! Other software, installed beside the system that boots: files that a boot does not read, but
+//! that lie between those it reads, as on a machine that has been set up for use.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tar::EntryType;
+use units::Bytes;
+
+use super::unpack::Unpacked;
+use crate::engine::contents::{Contents, Filling};
+use crate::engine::file_io::write_all;
+use crate::{OpError, Seed};
+
+/// Where it lies in the tree; nothing of the system looks here for what to start.
+const PLACE: &str = "usr/local/lib";
+/// Length of one write.
+const BLOCK: usize = 1 << 20;
+
+/// Installs other software file by file while the system is unpacked, in the order of a package
+/// manager: the share that is installed is always the same for both.
+pub(super) struct Beside {
+    root: PathBuf,
+    /// Bytes of the system, and of the other software when all is installed.
+    system: u64,
+    wanted: u64,
+    /// Bytes of the system so far.
+    unpacked: u64,
+    installed: Unpacked,
+    made: HashSet<PathBuf>,
+    contents: Contents,
+}
+
+impl Beside {
+    /// Other software below `root`, so that it and the system of `archive` have `total` bytes
+    /// together; `None` if the system alone has as many.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub(super) fn up_to(
+        total: Bytes,
+        archive: &Path,
+        root: &Path,
+        seed: Seed,
+    ) -> Result<Option<Beside>, OpError> {
+        let system = size(archive).map_err(OpError::at("read", archive))?;
+        if total.0 <= system {
+            return Ok(None);
+        }
+        Ok(Some(Beside {
+            root: root.join(PLACE),
+            system,
+            wanted: total.0 - system,
+            unpacked: 0,
+            installed: Unpacked::default(),
+            made: HashSet::new(),
+            contents: Contents::new(seed, PLACE, BLOCK, Filling::RANDOM),
+        }))
+    }
+
+    /// Called after each of the system's files, of this name and size: installs files of the
+    /// same size, below directories of the same names, until the other software has caught up.
+    ///
+    /// # Errors
+    /// When the filesystem refuses an operation.
+    pub(super) fn after(&mut self, name: &Path, size: u64) -> Result<(), OpError> {
+        self.unpacked += size;
+        let due = u128::from(self.wanted) * u128::from(self.unpacked) / u128::from(self.system);
+        // To the nearest file, so that a large one does not come a file too early or too late.
+        let mut copy = 0u64;
+        while size > 0 && u128::from(self.installed.bytes) + u128::from(size / 2) < due {
+            copy += 1;
+            let place = self.root.join(copy.to_string()).join(name);
+            self.install(&place, size).map_err(OpError::at("install", &place))?;
+        }
+        Ok(())
+    }
+
+    /// What has been installed.
+    pub(super) fn installed(&self) -> Unpacked {
+        self.installed
+    }
+
+    fn install(&mut self, place: &Path, size: u64) -> io::Result<()> {
+        if let Some(directory) = place.parent()
+            && !self.made.contains(directory)
+        {
+            fs::create_dir_all(directory)?;
+            self.made.insert(directory.to_owned());
+        }
+        let file = File::options().write(true).create_new(true).open(place)?;
+        let mut at = 0;
+        while at < size {
+            let length = usize::try_from(size - at).unwrap_or(BLOCK).min(BLOCK);
+            // The first mark of each file is a place of its own: no two files are equal.
+            write_all(&file, self.contents.at(self.installed.bytes + at, length))?;
+            at += length as u64;
+        }
+        self.installed.entries += 1;
+        self.installed.bytes += size;
+        Ok(())
+    }
+}
+
+/// Bytes in the files of an archive.
+fn size(archive: &Path) -> io::Result<u64> {
+    let mut tar = tar::Archive::new(File::open(archive)?);
+    let mut bytes = 0;
+    for entry in tar.entries_with_seek()? {
+        let entry = entry?;
+        if matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Continuous) {
+            bytes += entry.size();
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;
