@@ -1,5 +1,7 @@
 //! The default size of devices.
 
+use std::collections::BTreeMap;
+
 use stack::{Contender, Refusal};
 use trial::WorkloadChoice;
 use units::Bytes;
@@ -34,10 +36,24 @@ pub fn device_size(
 
 /// Room the largest of these trials needs.
 pub fn room(groups: &[Vec<WorkloadChoice>], inputs: &InputFacts) -> Bytes {
-    let of_group = |group: &Vec<WorkloadChoice>| -> Bytes {
-        group.iter().map(|choice| room_of_one(choice, inputs)).sum()
-    };
-    groups.iter().map(of_group).max().unwrap_or(Bytes::ZERO)
+    groups.iter().map(|group| room_of_group(group, inputs)).max().unwrap_or(Bytes::ZERO)
+}
+
+/// Room of a sequence: its sum, in which what is taken over counts once, at its largest.
+fn room_of_group(group: &[WorkloadChoice], inputs: &InputFacts) -> Bytes {
+    let mut taken_over: BTreeMap<&str, Bytes> = BTreeMap::new();
+    let mut sum = Bytes::ZERO;
+    for choice in group {
+        let room = room_of_one(choice, inputs);
+        match workload::find(&choice.name) {
+            Some(workload) if workload.takes_over_files() => {
+                let largest = taken_over.entry(&choice.name).or_insert(Bytes::ZERO);
+                *largest = room.max(*largest);
+            }
+            _ => sum += room,
+        }
+    }
+    sum + taken_over.into_values().sum()
 }
 
 fn room_of_one(choice: &WorkloadChoice, inputs: &InputFacts) -> Bytes {
@@ -45,4 +61,33 @@ fn room_of_one(choice: &WorkloadChoice, inputs: &InputFacts) -> Bytes {
         let space = workload.space(&choice.parameters, inputs);
         space.bytes + Bytes(PER_INODE) * space.inodes
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::Parameters;
+
+    use super::*;
+
+    fn choice(name: &str, given: &[(&str, &str)]) -> WorkloadChoice {
+        let given = given.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let workload = workload::find(name).unwrap();
+        let parameters = Parameters::resolve(workload.describe(), &given.collect(), 1.0).unwrap();
+        WorkloadChoice { name: name.to_owned(), parameters }
+    }
+
+    #[test]
+    fn a_sequence_needs_the_room_of_all_but_what_is_taken_over_once() {
+        let of = |group: &[WorkloadChoice]| room_of_group(group, &InputFacts::default());
+        let (file, other) = (choice("bigfile", &[("size", "1G")]), choice("mongo", &[]));
+        let (small, large) = (choice("boot", &[]), choice("boot", &[("installed", "2G")]));
+        let alone = |choice: &WorkloadChoice| of(std::slice::from_ref(choice));
+        assert_eq!(of(&[file.clone(), file.clone()]), alone(&file) + alone(&file));
+        assert!(alone(&large) > alone(&small) && alone(&small) > Bytes::ZERO);
+        assert_eq!(of(&[small.clone(), large.clone(), small.clone()]), alone(&large));
+        let expected = alone(&other) + alone(&large);
+        assert_eq!(of(&[large.clone(), other.clone(), small]), expected);
+        let facts = InputFacts::default();
+        assert_eq!(room(&[vec![other], vec![large.clone()]], &facts), alone(&large));
+    }
 }

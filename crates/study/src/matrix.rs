@@ -140,8 +140,9 @@ fn of_part(
         .filter(|name| only.contenders.takes(name))
         .collect();
     let scale = study.scale_of(part, tag.size);
-    // A part's `size` has room for its own scale; at a larger scale it is only the minimum.
-    let larger = scale > study.scale_of(part, None);
+    // A part's `size` has room for its own scale; at a larger scale it is only the minimum,
+    // unless the study says that it is fixed.
+    let larger = scale > study.scale_of(part, None) && !part.fixed_size;
     let workloads = wanted_workloads(part, &only.workloads, scale)?;
     if contenders.is_empty() || workloads.is_empty() {
         return Ok(Vec::new());
@@ -271,6 +272,8 @@ impl Only {
 
 #[cfg(test)]
 mod tests {
+    use units::Bytes;
+
     use super::*;
     use crate::{Source, load};
 
@@ -293,6 +296,9 @@ mod tests {
         assert!(own.0.is_some() && own.1.is_none());
         assert_eq!(sizes(vec![0.01]), own);
         assert_eq!(sizes(vec![1.0]), (None, own.0));
+        let wishes = Wishes { sizes: vec![1.0], ..Wishes::default() };
+        let partition = planned("boot-2005", &wishes)[0].request.size;
+        assert_eq!(partition, Some(Bytes::from_mib(4096)), "fixed");
     }
 
     #[test]

@@ -75,6 +75,8 @@ pub struct Part {
     pub source_tree: Option<String>,
     /// Size of each data disk.
     pub size: Option<Bytes>,
+    /// Whether the disks have that size at every scale, such as the partition of a laptop.
+    pub fixed_size: bool,
     /// Scale of this part where it is not the study's.
     pub scale: Option<f64>,
     /// The scale at which it is as large as the published test.

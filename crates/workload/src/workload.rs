@@ -21,6 +21,12 @@ pub trait Workload: Sync {
     /// Room it needs on the filesystem under test, before the filesystem's own overhead.
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
 
+    /// Whether, in a sequence, it works on the files that an earlier run of it has left, so that
+    /// all of them need the room of the largest.
+    fn takes_over_files(&self) -> bool {
+        false
+    }
+
     /// Why it must not run on the user's machine but only in the lab's guest, if so.
     fn only_in_guest(&self) -> Option<&'static str> {
         None
