@@ -25,7 +25,7 @@ pub(crate) use self::lab::{
 };
 pub(crate) use self::outputs::{Outputs, StudyOutputs};
 pub(crate) use self::run::{Place, Run};
-pub(crate) use self::study::{StudyAction, StudyArguments, StudyReport, StudyRun};
+pub(crate) use self::study::{StudyAction, StudyArguments, StudyExport, StudyReport, StudyRun};
 use crate::exit::EXIT_CODES;
 
 /// Which filesystem should I use? Compares filesystems with workloads that people really

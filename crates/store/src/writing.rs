@@ -6,7 +6,7 @@ use trial::{Outcome, TrialRecord, TrialSpec};
 use units::Bytes;
 use workload::PhaseResult;
 
-use crate::{Environment, Store, StoreError, checksum};
+use crate::{Environment, Store, StoreError, StoredRun, checksum};
 
 /// A run about to begin.
 #[derive(Debug)]
@@ -80,6 +80,39 @@ impl Store {
         }
         transaction.commit().map_err(failed)?;
         Ok(format!("r{ordinal}"))
+    }
+
+    /// Writes a run of another store, as it is there or redacted, with what was asked for as JSON.
+    /// Returns its id here.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn copy_run(&mut self, run: &StoredRun, request: &str) -> Result<String, StoreError> {
+        let header = &run.header;
+        let specs: Vec<TrialSpec> = run.trials.iter().map(|trial| trial.spec.clone()).collect();
+        let id = self.create_run(&NewRun {
+            fstrial_version: &header.fstrial_version,
+            testbed: &header.testbed,
+            lab_id: header.lab_id.as_deref(),
+            environment: &header.environment,
+            seed: header.seed,
+            contenders: &header.contenders,
+            repeats: header.repeats,
+            scale: header.scale,
+            request,
+            trials: &specs,
+        })?;
+        let ordinal = self.run_ordinal(&id)?;
+        self.connection
+            .execute(
+                "UPDATE runs SET created = ?2 WHERE ordinal = ?1",
+                params![ordinal, header.created],
+            )
+            .map_err(|error| self.failed(error))?;
+        for (place, trial) in (0..).zip(&run.trials) {
+            self.finish_trial(&id, place, &trial.record)?;
+        }
+        Ok(id)
     }
 
     /// Resets trials that something outside of them ended ([`Outcome::Lost`]) to "not run yet",

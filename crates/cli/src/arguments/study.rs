@@ -1,5 +1,7 @@
 //! The arguments of `fstrial study`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use units::Nanos;
 
@@ -24,6 +26,8 @@ pub(crate) enum StudyAction {
     Run(Box<StudyRun>),
     /// Show the report of a study that was run, or write it to files
     Report(StudyReport),
+    /// Copy a study's results into a file to give away, without what names this machine
+    Export(StudyExport),
 }
 
 #[derive(Debug, Args)]
@@ -117,6 +121,20 @@ pub(crate) struct StudyReport {
 
     #[command(flatten)]
     pub(crate) outputs: StudyOutputs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudyExport {
+    /// The file to write, a results database of its own; there must be none
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Any run of the study, or latest
+    #[arg(default_value = "latest", value_name = "RUN")]
+    pub(crate) run: String,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgument,
 }
 
 /// A number above 0.

@@ -86,6 +86,36 @@ fn a_study_is_run_and_every_claim_judged() {
 }
 
 #[test]
+fn what_is_exported_gives_the_same_page_and_does_not_name_this_machine() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, "").ended_with(0);
+    sandbox.run("study report --markdown own.md").ended_with(0);
+    let ran = sandbox.run("study export given.db").ended_with(0);
+    assert_eq!(ran.stdout, "given.db: 8 trials of ./tiny\n");
+    let bytes = std::fs::read(sandbox.path("given.db")).unwrap();
+    let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let here = sandbox.path("");
+    assert!(has("maildir-write"), "the results are there");
+    for private in [here.to_str().unwrap().trim_end_matches('/'), TINY, "kernel_command_line"] {
+        assert!(!has(private), "{private}");
+    }
+    assert!(!has(&format!("\"{}\"", host.trim())), "{host}");
+    // The study itself is looked for beside whoever reads the results.
+    std::fs::create_dir(sandbox.path("tiny")).unwrap();
+    for file in ["study.toml", "published.toml", "claims.toml"] {
+        std::fs::copy(format!("{TINY}/{file}"), sandbox.path("tiny").join(file)).unwrap();
+    }
+    sandbox.run("study report --store given.db --markdown given.md").ended_with(0);
+    let page = |name: &str| std::fs::read_to_string(sandbox.path(name)).unwrap();
+    let own = page("own.md").replace("own-", "given-").replace(TINY, "./tiny");
+    assert_eq!(page("given.md"), own);
+    let again = sandbox.run("study export given.db").ended_with(2);
+    assert!(again.stderr.contains("given.db is there already"), "{}", again.stderr);
+    assert_eq!(std::fs::read(sandbox.path("given.db")).unwrap(), bytes, "left as it was");
+}
+
+#[test]
 fn too_few_seeds_decide_nothing_and_until_goes_on() {
     let sandbox = Sandbox::new();
     let ran = run(&sandbox, "--seeds 2 --json -").ended_with(0);

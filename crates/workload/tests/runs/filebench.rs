@@ -3,7 +3,7 @@
 use workload::{Failure, Inputs, PhaseStatus};
 
 use crate::support::{Ran, run, scratch};
-use crate::watching::planned;
+use crate::watching::{planned, refused};
 
 fn fresh(name: &str, seed: u64, settings: &str) -> Ran {
     let target = scratch();
@@ -55,7 +55,9 @@ fn an_append_is_at_most_one_write() {
     let equal = ran(100);
     assert!(equal.ended.is_ok(), "{:?}", equal.ended);
     let above = ran(101);
-    assert!(matches!(&above.ended, Err(Failure::Input(why)) if why.contains("above io_size")));
+    assert!(
+        matches!(&above.ended, Err(Failure::Input(why)) if why.contains("is above io_size=100"))
+    );
     for phase in ["create", "run"] {
         let status = &above.phase(phase).status;
         assert!(matches!(status, PhaseStatus::Skipped { .. }), "{phase}: {status:?}");
@@ -69,4 +71,15 @@ fn the_ops_planned_are_those_of_all_rounds_of_all_threads() {
     // A list of varmail has 13 ops; 2 * 3 * 13.
     let expected = [("create".to_owned(), 10_u64), ("run".to_owned(), 78)];
     assert_eq!(planned("varmail", target.path(), settings), expected);
+}
+
+#[test]
+fn whole_files_are_read_through_a_buffer_of_at_most_64_mib() {
+    assert_eq!(refused("varmail", "io_size=64M"), None);
+    for size in ["0", "67108865"] {
+        let said = format!("io_size={size} is not from 1 byte to 64 MiB");
+        assert_eq!(refused("varmail", &format!("io_size={size}")), Some(said));
+    }
+    let said = "append_size=16384 is above io_size=4096".to_owned();
+    assert_eq!(refused("varmail", "io_size=4K"), Some(said));
 }

@@ -1,5 +1,6 @@
 //! `fstrial study`: repeats published benchmarks.
 
+mod export;
 mod group;
 mod run;
 mod show;
@@ -20,6 +21,7 @@ pub(crate) fn study(arguments: StudyArguments) -> Ended {
         StudyAction::Check(named) => check(&named.study),
         StudyAction::Run(arguments) => run::run(&arguments),
         StudyAction::Report(arguments) => report(&arguments),
+        StudyAction::Export(arguments) => export::export(&arguments),
     }
 }
 

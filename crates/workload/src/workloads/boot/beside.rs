@@ -19,23 +19,23 @@ const PLACE: &str = "usr/local/lib";
 /// Length of one write.
 const BLOCK: usize = 1 << 20;
 
-/// Installs other software file by file while the system is unpacked, in the order of a package
-/// manager: the share that is installed is always the same for both.
+/// Installs other software file by file while the system is unpacked, as a package manager does
+/// that installs both at once.
 pub(super) struct Beside {
     root: PathBuf,
     /// Bytes of the system, and of the other software when all is installed.
     system: u64,
     wanted: u64,
-    /// Bytes of the system so far.
-    unpacked: u64,
+    /// How much of the next copy of a file is due, in bytes of the system.
+    due: u64,
     installed: Unpacked,
     made: HashSet<PathBuf>,
     contents: Contents,
 }
 
 impl Beside {
-    /// Other software below `root`, so that it and the system of `archive` have `total` bytes
-    /// together; `None` if the system alone has as many.
+    /// Other software below `root`, so that it and the system of `archive` have about `total`
+    /// bytes together; `None` if the system alone has as many.
     ///
     /// # Errors
     /// When the archive cannot be read.
@@ -53,24 +53,24 @@ impl Beside {
             root: root.join(PLACE),
             system,
             wanted: total.0 - system,
-            unpacked: 0,
+            due: 0,
             installed: Unpacked::default(),
             made: HashSet::new(),
             contents: Contents::new(seed, PLACE, BLOCK, Filling::RANDOM),
         }))
     }
 
-    /// Called after each of the system's files, of this name and size: installs files of the
-    /// same size, below directories of the same names, until the other software has caught up.
+    /// Called after each of the system's files, of this name and size: installs as many files of
+    /// the same size, below directories of the same names, as the other software is larger than
+    /// the system. A fraction gives every so many files one more.
     ///
     /// # Errors
     /// When the filesystem refuses an operation.
     pub(super) fn after(&mut self, name: &Path, size: u64) -> Result<(), OpError> {
-        self.unpacked += size;
-        let due = u128::from(self.wanted) * u128::from(self.unpacked) / u128::from(self.system);
-        // To the nearest file, so that a large one does not come a file too early or too late.
+        self.due += self.wanted;
         let mut copy = 0u64;
-        while size > 0 && u128::from(self.installed.bytes) + u128::from(size / 2) < due {
+        while self.due >= self.system {
+            self.due -= self.system;
             copy += 1;
             let place = self.root.join(copy.to_string()).join(name);
             self.install(&place, size).map_err(OpError::at("install", &place))?;

@@ -78,7 +78,7 @@ pub(super) const LIMIT: TimeParameter = TimeParameter::new(
 pub(super) const INSTALLED: SizeParameter = SizeParameter::new(
     "installed",
     "Size of all that is installed. The files of other software, which a boot does not read, are \
-                   installed between those of the system until both together have this size; 0 \
+                   installed between those of the system, so that both have about this size; 0 \
                    or less than the system's own size: the system alone. In a sequence that of \
                    the first boot counts.",
     "0",

@@ -17,6 +17,10 @@ impl Workload for Personality {
         self.description
     }
 
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        run::check(parameters)
+    }
+
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         run::space(parameters)
     }

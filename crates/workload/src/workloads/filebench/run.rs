@@ -16,6 +16,9 @@ use crate::engine::thread_group::phase_with_threads;
 use crate::engine::walk;
 use crate::{Context, Failure, Op, OpError, Parameters, PhaseResult};
 
+/// A read or write of a whole file goes through one buffer of at most this many bytes.
+const IO_MAX: u64 = 64 << 20;
+
 /// Room for a personality's set.
 pub(super) fn space(parameters: &Parameters) -> Space {
     let files = parameters.get(&super::FILES);
@@ -26,6 +29,21 @@ pub(super) fn space(parameters: &Parameters) -> Space {
         bytes: Bytes(each * 2) * files + Bytes(4096) * directories,
         inodes: files + directories,
     }
+}
+
+/// Whether the sizes fit each other and memory.
+///
+/// # Errors
+/// With a sentence that names the size that does not.
+pub(super) fn check(parameters: &Parameters) -> Result<(), String> {
+    let (io, append) = (parameters.get(&super::IO_SIZE).0, parameters.get(&super::APPEND_SIZE).0);
+    if io == 0 || io > IO_MAX {
+        return Err(format!("io_size={io} is not from 1 byte to 64 MiB"));
+    }
+    if append > io {
+        return Err(format!("append_size={append} is above io_size={io}"));
+    }
+    Ok(())
 }
 
 /// Makes the set, goes through `list`, removes everything.
@@ -49,11 +67,9 @@ fn phases(
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
-    let io = parameters.get(&super::IO_SIZE).0.clamp(1, 64 << 20) as usize;
+    check(parameters).map_err(Failure::Input)?;
+    let io = parameters.get(&super::IO_SIZE).0 as usize;
     let append = parameters.get(&super::APPEND_SIZE).0.max(1);
-    if append > io as u64 {
-        return Err(Failure::Input("append_size is above io_size".to_owned()));
-    }
     let (threads, loops) = (parameters.get(&super::THREADS), parameters.get(&super::LOOPS));
     let time = parameters.get(&super::TIME);
     let set = Set::draw(

@@ -125,10 +125,9 @@ pub(super) fn untar(
                     .map_err(path.failed("set the time of"))?;
                 if as_root {
                     let ids = (entry.header().uid(), entry.header().gid());
-                    let uid = Uid::from_raw(ids.0.map_err(&fail)? as u32);
-                    let gid = Gid::from_raw(ids.1.map_err(&fail)? as u32);
-                    allowed(rustix::fs::fchown(&file, Some(uid), Some(gid)))
-                        .map_err(path.failed("chown"))?;
+                    let uid = number(ids.0.map_err(&fail)?).map(Uid::from_raw);
+                    let gid = number(ids.1.map_err(&fail)?).map(Gid::from_raw);
+                    allowed(rustix::fs::fchown(&file, uid, gid)).map_err(path.failed("chown"))?;
                     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
                         .map_err(path.failed("chmod"))?;
                 }
@@ -150,6 +149,11 @@ pub(super) fn untar(
         }
     }
     Ok(left_out)
+}
+
+/// The number of a user or group, if it is one: the largest number means "as it is" to `chown`.
+fn number(written: u64) -> Option<u32> {
+    u32::try_from(written).ok().filter(|number| *number != u32::MAX)
 }
 
 /// Calls `make` and, where a directory on the way is missing since the archive does not name

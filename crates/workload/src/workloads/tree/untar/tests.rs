@@ -182,3 +182,11 @@ fn no_read_of_an_archive_crosses_the_end_of_a_record() {
     assert_eq!(lengths, [7000, 3240, 100, 0]);
     assert!(found == bytes);
 }
+
+#[test]
+fn the_largest_number_names_no_owner() {
+    let largest = u64::from(u32::MAX);
+    assert_eq!(number(0), Some(0));
+    assert_eq!(number(largest - 1), Some(u32::MAX - 1));
+    assert_eq!((number(largest), number(largest + 1), number(u64::MAX)), (None, None, None));
+}
