@@ -58,12 +58,37 @@ impl Store {
         }
         make_private(path).map_err(|error| StoreError::Io { path: path.to_owned(), error })?;
         let failed = |error| StoreError::from_sqlite(path, error);
-        let mut connection = Connection::open(path).map_err(failed)?;
+        Store::on(Connection::open(path).map_err(failed)?, path)
+    }
+
+    /// A store in memory that is written nowhere: see [`Store::to_bytes`].
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn in_memory() -> Result<Store, StoreError> {
+        let path = Path::new(":memory:");
+        let failed = |error| StoreError::from_sqlite(path, error);
+        Store::on(Connection::open_in_memory().map_err(failed)?, path)
+    }
+
+    fn on(mut connection: Connection, path: &Path) -> Result<Store, StoreError> {
+        let failed = |error| StoreError::from_sqlite(path, error);
         connection.busy_timeout(BUSY_WAIT).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
         schema::migrate(&mut connection, path)?;
         Ok(Store { connection, path: path.to_owned() })
+    }
+
+    /// The whole store as the bytes of the file that [`Store::open`] opens.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn to_bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.connection.serialize(rusqlite::MAIN_DB);
+        bytes
+            .map(|bytes| bytes.to_vec())
+            .map_err(|error| StoreError::from_sqlite(&self.path, error))
     }
 
     /// Where it is.

@@ -1,6 +1,6 @@
 //! `fstrial study export`: the results of a study in a store of their own, to be given away.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use store::{Environment, Store};
@@ -8,7 +8,7 @@ use store::{Environment, Store};
 use super::group;
 use crate::arguments::StudyExport;
 use crate::exit::{Ended, Exit, Failure};
-use crate::files::open_store;
+use crate::files::{open_store, write_whole};
 use crate::output::print;
 
 /// Copies the runs of a study, redacted.
@@ -21,21 +21,11 @@ pub(super) fn export(arguments: &StudyExport) -> Ended {
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let store = open_store(&path)?;
     let found = group::find(&store, &arguments.run)?;
-    // Under another name until it is whole.
-    let mut part = file.clone().into_os_string();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let mut copy = open_store(&part)?;
-    let copied = copy_runs(&store, &found.key, &mut copy);
-    drop(copy);
-    let copied = copied.and_then(|trials| {
-        let moved = std::fs::rename(&part, file);
-        moved
-            .map_err(|error| Failure::new(Exit::Output, format!("{}: {error}", file.display())))?;
-        Ok(trials)
-    });
-    let trials = copied.inspect_err(|_| drop(std::fs::remove_file(&part)))?;
-    let trials = report::counted(trials, "trial");
+    let mut copy = Store::in_memory().map_err(Failure::from(Exit::Store))?;
+    let trials = report::counted(copy_runs(&store, &found.key, &mut copy)?, "trial");
+    let bytes = copy.to_bytes().map_err(Failure::from(Exit::Store))?;
+    write_whole(file, &bytes)
+        .map_err(|error| Failure::new(Exit::Output, format!("{}: {error}", file.display())))?;
     print(&format!("{}: {trials} of {}\n", file.display(), name_of(&found.study)))?;
     Ok(Exit::Done)
 }

@@ -75,7 +75,7 @@ pub(super) const LIMIT: TimeParameter = TimeParameter::new(
     "30min",
 );
 
-pub(super) const INSTALLED: SizeParameter = SizeParameter::new(
+const INSTALLED: SizeParameter = SizeParameter::new(
     "installed",
     "Size of all that is installed. The files of other software, which a boot does not read, are \
                    installed between those of the system, so that both have about this size; 0 \

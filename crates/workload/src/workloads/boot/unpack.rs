@@ -63,19 +63,11 @@ pub(super) fn unpack(
                 directories.push((place.clone(), mtime));
             }
             EntryType::Regular | EntryType::Continuous => {
-                let mut to = File::create(&place).map_err(fail("create"))?;
-                let mut size = 0;
-                loop {
-                    let got = entry.read(&mut buffer).map_err(damaged)?;
-                    if got == 0 {
-                        break;
-                    }
-                    io::Write::write_all(&mut to, &buffer[..got]).map_err(fail("write"))?;
-                    size += got as u64;
-                }
-                unpacked.bytes += size;
+                let to = File::create(&place).map_err(fail("create"))?;
+                let size = fill(&to, &name, &mut entry, archive, &mut buffer)?;
                 own_open(&to, owner, mode, mtime).map_err(fail("fchown"))?;
                 drop(to);
+                unpacked.bytes += size;
                 after(&name, size)?;
             }
             EntryType::Symlink => {
@@ -104,6 +96,25 @@ pub(super) fn unpack(
         stamp(directory, *mtime).map_err(|error| OpError::new("utimensat", directory, error))?;
     }
     Ok(unpacked)
+}
+
+/// Writes what an entry of this name holds; returns its size.
+fn fill(
+    mut to: &File,
+    name: &Path,
+    entry: &mut dyn Read,
+    archive: &Path,
+    buffer: &mut [u8],
+) -> Result<u64, OpError> {
+    let mut size = 0;
+    loop {
+        let got = entry.read(buffer).map_err(OpError::at("read", archive))?;
+        if got == 0 {
+            return Ok(size);
+        }
+        io::Write::write_all(&mut to, &buffer[..got]).map_err(OpError::at("write", name))?;
+        size += got as u64;
+    }
 }
 
 /// `name` below `root`; `None` where it would lead out of it.
