@@ -46,7 +46,8 @@ impl Beside {
         seed: Seed,
     ) -> Result<Option<Beside>, OpError> {
         let system = size(archive).map_err(OpError::at("read", archive))?;
-        if total.0 <= system {
+        // Of a system without contents there is nothing to take sizes from.
+        if system == 0 || total.0 <= system {
             return Ok(None);
         }
         Ok(Some(Beside {

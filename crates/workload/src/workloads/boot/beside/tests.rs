@@ -99,6 +99,12 @@ fn nothing_lies_beside_a_system_that_is_as_large_as_all() {
 }
 
 #[test]
+fn nothing_lies_beside_a_system_of_empty_files() {
+    let home = archive(&[("d/", 0), ("a", 0)]);
+    assert_eq!(installed(home.path(), 1_000_000), None);
+}
+
+#[test]
 fn a_file_that_is_there_is_never_overwritten() {
     let home = archive(&[("a", 1000)]);
     let place = home.path().join("root").join(PLACE).join("1");
