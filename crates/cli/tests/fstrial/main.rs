@@ -14,3 +14,4 @@ mod lab;
 mod sandbox;
 mod second_user;
 mod study;
+mod study_pages;

@@ -1,0 +1,64 @@
+//! The pages in docs/studies whose results are kept beside them: each is what this program makes of
+//! them.
+
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::Sandbox;
+
+const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/studies");
+
+/// The files of one page in `directory`, by name: the page itself and its charts.
+fn files(directory: &Path, page: &str) -> Vec<(String, String)> {
+    let names: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let pages: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix(".md")).collect();
+    // Of `maildir-2004` and `maildir-2004-reiser4` a chart belongs to the longer one.
+    let of_page = |name: &str| {
+        let begins = |page: &&&str| name.starts_with(&format!("{page}-"));
+        let longest = pages.iter().filter(begins).max_by_key(|page| page.len());
+        name.ends_with(".svg") && longest == Some(&page)
+    };
+    let mut files: Vec<_> = names
+        .iter()
+        .filter(|name| name.strip_suffix(".md") == Some(page) || of_page(name))
+        .map(|name| (name.clone(), std::fs::read_to_string(directory.join(name)).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Each page with its results.
+fn results() -> Vec<(String, PathBuf)> {
+    std::fs::read_dir(Path::new(PAGES).join("results"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "db"))
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path))
+        .collect()
+}
+
+#[test]
+fn a_page_is_what_this_program_makes_of_its_results() {
+    assert!(!results().is_empty());
+    for (study, path) in results() {
+        let sandbox = Sandbox::new();
+        std::fs::copy(&path, sandbox.path("results.db")).unwrap();
+        let page = format!("{study}.md");
+        sandbox.run(&format!("study report --store results.db --markdown {page}")).ended_with(0);
+        let (kept, made) = (files(Path::new(PAGES), &study), files(&sandbox.path(""), &study));
+        let names = |files: &[(String, String)]| -> Vec<String> {
+            files.iter().map(|(name, _)| name.clone()).collect()
+        };
+        let again = format!(
+            "fstrial study report --store docs/studies/results/{study}.db --markdown \
+             docs/studies/{page}"
+        );
+        assert_eq!(names(&kept), names(&made), "run: {again}");
+        for ((name, kept), (_, made)) in kept.iter().zip(&made) {
+            let line = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+            assert!(kept == made, "{name} is not what its results give; run: {again}\n{line:#?}");
+        }
+    }
+}
