@@ -23,6 +23,11 @@ pub fn described(study: &Study, width: usize) -> String {
     for part in &study.parts {
         text += &format!("\npart {}: {}\n", part.id, part.title);
         text += &format!("    machine  {}\n", part.profile);
+        for larger in &part.at_size {
+            let changes = larger.changes.iter().map(|(key, value)| format!("{key} = {value}"));
+            let changes = changes.collect::<Vec<_>>().join(", ");
+            text += &format!("    from {}: {changes}\n", atom::percent(larger.from));
+        }
         for contender in &part.contenders {
             text += &format!("    {}\n", contender.written);
         }

@@ -56,8 +56,8 @@ pub use load::load;
 pub use matrix::{Place, Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;
 pub use model::{
-    Absent, Assumption, Because, Cause, Cell, Claim, Measured, NamedContender, NamedWorkload, Part,
-    Published, Revision, Row, Study, Test,
+    Absent, Assumption, Because, Cause, Cell, Claim, LargerMachine, Measured, NamedContender,
+    NamedWorkload, Part, Published, Revision, Row, Study, Test,
 };
 pub use problem::Problem;
 pub use results::{

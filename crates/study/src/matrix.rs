@@ -73,7 +73,7 @@ impl Planned {
     }
 }
 
-/// Where a part of a study runs under an assumption's changes to its machine.
+/// Where a part of a study runs when its machine is changed, for its size or by an assumption.
 pub type Place<'a> =
     dyn Fn(&Part, &BTreeMap<String, String>) -> Result<TestbedRequest, String> + 'a;
 
@@ -153,7 +153,8 @@ fn of_part(
         .collect();
     let none = (!only.assumptions.is_named()).then_some(None);
     let of = |assumption: Option<&Assumption>| {
-        let changes = assumption.map(|it| it.changes.clone()).unwrap_or_default();
+        let mut changes = study.changes_at(part, tag.size);
+        changes.extend(assumption.map(|it| it.changes.clone()).unwrap_or_default());
         let id = assumption.map(|it| it.id.clone());
         let under = assumption.and(wishes.assumption_seeds);
         Ok(Planned {
@@ -299,6 +300,31 @@ mod tests {
         let wishes = Wishes { sizes: vec![1.0], ..Wishes::default() };
         let partition = planned("boot-2005", &wishes)[0].request.size;
         assert_eq!(partition, Some(Bytes::from_mib(4096)), "fixed");
+    }
+
+    #[test]
+    fn a_larger_size_has_the_machine_that_the_study_gives_it() {
+        let study = load(&Source::find("seminar-2001").unwrap()).unwrap();
+        let asked = std::cell::RefCell::new(Vec::new());
+        let place = |part: &Part, changes: &BTreeMap<String, String>| {
+            let of = |key: &str| changes.get(key).map_or("-", String::as_str).to_owned();
+            asked.borrow_mut().push(format!(
+                "{} {} {}",
+                part.id,
+                of("available"),
+                of("instruction_ns")
+            ));
+            let settings = BTreeMap::from([("profile", "ideal")]);
+            TestbedRequest::new("lab", &settings).map_err(|error| error.to_string())
+        };
+        let wishes = Wishes {
+            sizes: vec![0.1, 1.0],
+            only: vec!["files".to_owned()],
+            assumptions: true,
+            ..Wishes::default()
+        };
+        matrix(&study, &study.name, "group", &wishes, &place).unwrap();
+        assert_eq!(*asked.borrow(), ["files - -", "files - 32", "files 64M -", "files 64M 32"]);
     }
 
     #[test]

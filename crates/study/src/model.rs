@@ -69,6 +69,8 @@ pub struct Part {
     /// The whole machine as TOML, where it is a file beside `study.toml`.
     #[serde(skip)]
     pub machine: Option<String>,
+    /// What differs about the machine at larger sizes, the smallest first.
+    pub at_size: Vec<LargerMachine>,
     /// The corpus of mails, as on the command line.
     pub mail: Option<String>,
     /// The source tree, as on the command line.
@@ -93,6 +95,15 @@ pub struct Part {
     /// one is reported only once.
     #[serde(skip)]
     pub(crate) written: [Vec<String>; 2],
+}
+
+/// A change to a part's machine that grows with the work, such as its memory.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LargerMachine {
+    /// The share of the published size from which it applies, up to the next one's.
+    pub from: f64,
+    /// Keys of the profile and their values.
+    pub changes: BTreeMap<String, String>,
 }
 
 /// A contender as written in the study.
@@ -349,5 +360,12 @@ impl Study {
     pub fn scale_of(&self, part: &Part, size: Option<f64>) -> f64 {
         let asked = size.map(|size| size * part.published_scale);
         asked.or(part.scale).unwrap_or(self.scale)
+    }
+
+    /// What differs about a part's machine at this size.
+    pub fn changes_at(&self, part: &Part, size: Option<f64>) -> BTreeMap<String, String> {
+        let share = self.scale_of(part, size) / part.published_scale;
+        let reached = part.at_size.iter().rfind(|it| it.from <= share);
+        reached.map(|it| it.changes.clone()).unwrap_or_default()
     }
 }

@@ -3,6 +3,7 @@
 mod believe;
 mod drawing;
 mod html;
+mod machines;
 mod markdown;
 mod panel;
 mod terminal;

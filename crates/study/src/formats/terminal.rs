@@ -3,7 +3,7 @@
 
 use report::Mark;
 
-use super::words;
+use super::{machines, words};
 use crate::describe::folded;
 use crate::verdict::Verdict;
 use crate::{ClaimResults, Results, RowResults, Study, TableResults, atom};
@@ -24,7 +24,7 @@ pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     text += "\n";
     text += &folded("then      ", &study.summary, width);
     text += &folded("on        ", &study.machine, width);
-    for (at, said) in words::how(results).iter().enumerate() {
+    for (at, said) in machines::how(results).iter().enumerate() {
         text += &folded(if at == 0 { "now       " } else { "          " }, said, width);
     }
     text += &folded("found     ", &words::summary(results), width);

@@ -36,7 +36,7 @@ fn the_reasons_for_a_smaller_size_are_not_given_for_the_published_one() {
     study.scale = 0.03;
     let said = |sizes: &[f64]| {
         let runs: Vec<_> = sizes.iter().map(|size| at(*size, [2.0, 1.0, 9.0])).collect();
-        super::words::how(&results(&study, &runs)).pop().unwrap()
+        super::machines::how(&results(&study, &runs)).pop().unwrap()
     };
     assert_eq!(said(&[0.03]), "Not at full size: It would take days.");
     let other = "Not at the study's own scale, for which it says: It would take days.";

@@ -131,14 +131,6 @@ pub(super) fn part(results: &Results, id: &str) -> String {
     results.study.part(id).map_or(id.to_owned(), |part| part.title.clone())
 }
 
-/// The machine of a run: the study's own, or what an assumption changes of it.
-pub(super) fn machine(results: &Results, assumption: Option<&str>) -> String {
-    let of = |id: &str| results.study.assumptions.iter().find(|it| it.id == id);
-    assumption.map_or("the study's own".to_owned(), |id| {
-        format!("another {}", of(id).map_or(id.to_owned(), |it| it.about()))
-    })
-}
-
 /// `holds with another processor`
 pub(super) fn under(under: &Under) -> String {
     format!("{} with another {}", under_verdict(under), under.about)
@@ -263,60 +255,6 @@ pub(super) fn counts(results: &Results) -> Vec<(Verdict, String)> {
 pub(super) fn summary(results: &Results) -> String {
     let counts: Vec<String> = counts(results).into_iter().map(|(_, said)| said).collect();
     format!("Of {} claims {}.", results.claims.len(), counts.join(", "))
-}
-
-/// On which machine and at which scale each part was run, one sentence each.
-pub(super) fn how(results: &Results) -> Vec<String> {
-    let base: Vec<_> = results.runs.iter().filter(|run| run.assumption.is_none()).collect();
-    let mut said = Vec::new();
-    for part in &results.study.parts {
-        let own: Vec<_> = base.iter().filter(|run| run.part == part.id).collect();
-        let Some(first) = own.first() else {
-            said.push(format!("{} was not run.", part.title));
-            continue;
-        };
-        let mut scales: Vec<f64> = own.iter().map(|run| run.scale).collect();
-        scales.sort_by(f64::total_cmp);
-        scales.dedup();
-        let scales: Vec<String> = scales.iter().map(f64::to_string).collect();
-        let scales = scales.join(", ");
-        let fact = |key: &str| first.environment.0.get(key).cloned();
-        let machine = match results.simulated {
-            true => format!(
-                "in the lab: {} ns an instruction, {} of memory, disk {}, kernel {}",
-                fact("lab_instruction_ns").unwrap_or_default(),
-                fact("lab_ram").unwrap_or_default(),
-                fact("lab_disk").unwrap_or_default(),
-                first.kernel(),
-            ),
-            false => format!("on testbed {}, kernel {}", results.testbed, first.kernel()),
-        };
-        let (trials, done): (usize, usize) =
-            own.iter().fold((0, 0), |sum, run| (sum.0 + run.trials, sum.1 + run.done));
-        said.push(format!(
-            "{}: {machine}; scale {scales}, {done} of {trials} trials done.",
-            part.title
-        ));
-    }
-    if !results.study.scale_reason.is_empty() {
-        let study = &results.study;
-        let of_another = results.runs.iter().any(|run| {
-            study.part(&run.part).is_some_and(|part| run.scale != study.scale_of(part, None))
-        });
-        let scaled = results
-            .runs
-            .iter()
-            .any(|run| study.part(&run.part).is_some_and(|part| run.scale != part.published_scale));
-        let what = match (of_another, scaled) {
-            (true, true) => Some("Not at the study's own scale, for which it says"),
-            // The reasons for a smaller size say nothing of a run at the published one.
-            (true, false) => None,
-            (false, true) => Some("Not at full size"),
-            (false, false) => Some("Not the same"),
-        };
-        said.extend(what.map(|what| format!("{what}: {}", study.scale_reason)));
-    }
-    said
 }
 
 /// How verdicts are reached.

@@ -1,5 +1,7 @@
 //! `[[part]]` of `study.toml`.
 
+use std::collections::BTreeMap;
+
 use lab::{LabError, MachineProfile, PROFILES};
 use runner::{WorkloadRequest, parse_workload};
 use stack::Contender;
@@ -7,14 +9,15 @@ use workload::Parameters;
 use workload::corpora::CorpusChoice;
 
 use crate::problem::suggest;
-use crate::reading::{Keys, Located};
+use crate::reading::{Keys, Located, dotted};
 use crate::statement::is_name;
-use crate::{Absent, NamedContender, NamedWorkload, Part, Source};
+use crate::{Absent, LargerMachine, NamedContender, NamedWorkload, Part, Source};
 
 pub(super) const KEYS: &[&str] = &[
     "id",
     "title",
     "profile",
+    "at_size",
     "mail",
     "source_tree",
     "size",
@@ -33,6 +36,52 @@ pub(super) fn profile(source: &Source, name: &str) -> Result<MachineProfile, Lab
         return MachineProfile::parse(name, source.text(name));
     }
     MachineProfile::find(name)
+}
+
+/// `change = { … }`: values of a profile's keys, which must suit each of `profiles`; `None` where
+/// there is no such key.
+pub(super) fn changes<'p>(
+    keys: &Keys<'_, '_>,
+    source: &Source,
+    profiles: impl FnOnce() -> Vec<&'p str>,
+) -> Option<BTreeMap<String, String>> {
+    let value = keys.get("change")?;
+    let mut changes = BTreeMap::new();
+    let Some(table) = value.get_ref().as_table() else {
+        keys.reading.note(value.span(), "`change` is a table of a profile's keys");
+        return Some(changes);
+    };
+    dotted("", table, &mut changes);
+    // Parts that share a profile have the same error: report it once.
+    let mut reported = Vec::new();
+    for name in profiles() {
+        if let Ok(profile) = profile(source, name)
+            && let Err(error) = profile.with(&changes)
+            && !reported.contains(&error.to_string())
+        {
+            reported.push(error.to_string());
+            keys.reading.note(value.span(), error.to_string());
+        }
+    }
+    Some(changes)
+}
+
+/// What differs about the machine `profile` at larger sizes, the smallest first.
+fn at_size(keys: &Keys<'_, '_>, source: &Source, profile: &str) -> Vec<LargerMachine> {
+    let mut read: Vec<LargerMachine> = Vec::new();
+    for keys in keys.tables("at_size", "[[part.at_size]]", &["from", "change"]) {
+        let changes = changes(&keys, source, || vec![profile]);
+        let from = keys.positive("from");
+        if from.is_none() || changes.is_none() {
+            keys.reading.note(keys.at.clone(), "[[part.at_size]] needs `from` and `change`");
+        } else if let (Some(from), Some(changes)) = (from, changes) {
+            if read.last().is_some_and(|last| last.from >= from) {
+                keys.reading.note(keys.at.clone(), "`at_size` begins with the smallest `from`");
+            }
+            read.push(LargerMachine { from, changes });
+        }
+    }
+    read
 }
 
 pub(super) fn read(
@@ -104,10 +153,12 @@ pub(super) fn read(
             reading.note(keys.at.clone(), format!("[[part]] needs `{key}`"));
         }
     }
+    let profile = named.map(|named| named.value).unwrap_or_default();
     Part {
         id: id.map(|id| id.value).unwrap_or_default(),
         title: keys.plain("title"),
-        profile: named.map(|named| named.value).unwrap_or_default(),
+        at_size: at_size(keys, source, &profile),
+        profile,
         machine,
         mail: mail.map(|mail| mail.value),
         source_tree: keys.optional("source_tree").map(|tree| tree.value),

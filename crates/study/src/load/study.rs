@@ -1,10 +1,8 @@
 //! `study.toml`.
 
-use std::collections::BTreeMap;
-
 use super::part;
 use crate::problem::suggest;
-use crate::reading::{Keys, Reading, dotted, number};
+use crate::reading::{Keys, Reading, number};
 use crate::{Assumption, NamedContender, Source, Study};
 
 const KEYS: &[&str] = &[
@@ -123,30 +121,14 @@ fn assumption(
     if keys.get("parts").is_none() {
         parts = all().map(str::to_owned).collect();
     }
-    let mut changes = BTreeMap::new();
-    match keys.get("change") {
-        None if keys.list("contenders").is_empty() => {
-            keys.reading.note(keys.at.clone(), "[[assumption]] needs `change` or `contenders`");
-        }
-        None => {}
-        Some(value) => match value.get_ref().as_table() {
-            None => keys.reading.note(value.span(), "`change` is a table of a profile's keys"),
-            Some(table) => {
-                dotted("", table, &mut changes);
-                // Parts that share a profile have the same error: report it once.
-                let mut reported = Vec::new();
-                for part in study.parts.iter().filter(|part| parts.contains(&part.id)) {
-                    if let Ok(profile) = part::profile(source, &part.profile)
-                        && let Err(error) = profile.with(&changes)
-                        && !reported.contains(&error.to_string())
-                    {
-                        reported.push(error.to_string());
-                        keys.reading.note(value.span(), error.to_string());
-                    }
-                }
-            }
-        },
+    let changes = part::changes(keys, source, || {
+        let concerned = study.parts.iter().filter(|part| parts.contains(&part.id));
+        concerned.map(|part| part.profile.as_str()).collect()
+    });
+    if changes.is_none() && keys.list("contenders").is_empty() {
+        keys.reading.note(keys.at.clone(), "[[assumption]] needs `change` or `contenders`");
     }
+    let changes = changes.unwrap_or_default();
     let id = id.map(|id| id.value).unwrap_or_default();
     let contenders = contenders(keys, study, &parts);
     Assumption { id, text: keys.plain("text"), parts, changes, contenders }

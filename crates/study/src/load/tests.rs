@@ -112,6 +112,28 @@ fn an_assumption_replaces_a_contender() {
     assert!(neither[0].contains("needs `change` or `contenders`"), "{neither:?}");
 }
 
+#[test]
+fn a_machine_grows_with_the_size_of_the_work() {
+    let larger = |from: &[f64]| {
+        let of = |from: &f64| format!("{{ from = {from}, change = {{ ram = \"1G\" }} }}");
+        let entries = from.iter().map(of).collect::<Vec<_>>().join(", ");
+        format!("profile = \"scsi-2004\"\nat_size = [{entries}]")
+    };
+    let with = |text: &str| loaded(&[("profile = \"scsi-2004\"", text)]);
+    let study = with(&larger(&[0.2, 0.5])).unwrap();
+    let at = |size| study.changes_at(&study.parts[0], size);
+    assert!(at(Some(0.1)).is_empty());
+    assert_eq!(at(Some(0.2)), [("ram".to_owned(), "1G".to_owned())].into());
+    for (wrong, said) in [
+        (larger(&[0.5, 0.2]), "smallest `from`"),
+        (larger(&[0.5]).replace("from = 0.5, ", ""), "needs `from` and `change`"),
+        (larger(&[0.5]).replace("ram", "rom"), "unknown field `rom`"),
+    ] {
+        let problems = with(&wrong).unwrap_err();
+        assert!(problems.len() == 1 && problems[0].contains(said), "{problems:?}");
+    }
+}
+
 /// Each single change makes one problem, in this file and line, with these words.
 #[test]
 fn each_error_names_file_line_and_what_to_write() {

@@ -10,7 +10,7 @@ use report::{PhaseAnalysis, WorkloadAnalysis, phases_as_html};
 use serde::Serialize;
 
 use super::believe::{READING, believe};
-use super::{panel, words};
+use super::{machines, panel, words};
 use crate::verdict::{Judged, Verdict};
 use crate::{ClaimResults, Measured, Results, RowResults, Study, TableResults, atom};
 
@@ -153,7 +153,7 @@ fn page(results: &Results) -> Page {
         facts: vec![
             ("Done then".to_owned(), vec![study.summary.clone()]),
             ("On".to_owned(), vec![study.machine.clone()]),
-            ("Done now".to_owned(), words::how(results)),
+            ("Done now".to_owned(), machines::how(results)),
         ],
         notes: results.notes.clone(),
         reading: READING,
@@ -180,7 +180,7 @@ fn page(results: &Results) -> Page {
                 vec![
                     run.id.clone(),
                     words::part(results, &run.part),
-                    words::machine(results, run.assumption.as_deref()),
+                    machines::machine(results, run.assumption.as_deref()),
                     run.scale.to_string(),
                     run.seed.to_string(),
                     format!("{} of {}", run.done, run.trials),

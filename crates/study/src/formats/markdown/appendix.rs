@@ -2,6 +2,7 @@
 
 use ::text::markdown as plain;
 
+use super::super::machines;
 use super::words;
 use crate::{ClaimResults, Results, Study, TableResults, atom};
 
@@ -11,7 +12,7 @@ pub(super) fn of(results: &Results, moved: &str) -> String {
     let mut text = format!("# Appendix\n\n{moved}");
     text += &format!("## What was done\n\n**Then:** {}\n\n", plain(&study.summary));
     text += &format!("**On:** {}\n\n**Now:**\n\n", plain(&study.machine));
-    for said in words::how(results) {
+    for said in machines::how(results) {
         text += &format!("- {}\n", plain(&said));
     }
     text += "\n";
@@ -149,7 +150,7 @@ fn repeat(results: &Results) -> String {
             "| {} | {} | {} | {} | {} of {} | {} |\n",
             run.id,
             plain(&words::part(results, &run.part)),
-            plain(&words::machine(results, run.assumption.as_deref())),
+            plain(&machines::machine(results, run.assumption.as_deref())),
             run.scale,
             run.done,
             run.trials,
