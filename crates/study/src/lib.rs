@@ -31,6 +31,7 @@ mod matrix;
 mod measured;
 mod model;
 mod needs;
+mod only;
 mod problem;
 mod published;
 mod reading;

@@ -8,7 +8,7 @@ use trial::TrialSpec;
 use units::Nanos;
 use workload::{Parameters, Seed};
 
-use crate::problem::suggest;
+use crate::only::{Names, Only};
 use crate::{Assumption, Part, Study};
 
 /// The options of a command that override the study's own settings.
@@ -216,61 +216,6 @@ fn wanted_workloads(
     Ok(found)
 }
 
-/// Names of one kind; if none is named, all are taken.
-#[derive(Default)]
-struct Names(Vec<String>);
-
-impl Names {
-    fn takes(&self, name: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|known| known == name)
-    }
-
-    fn is_named(&self) -> bool {
-        !self.0.is_empty()
-    }
-}
-
-/// What `--only` names, by kind.
-#[derive(Default)]
-struct Only {
-    parts: Names,
-    contenders: Names,
-    workloads: Names,
-    assumptions: Names,
-}
-
-impl Only {
-    fn of(study: &Study, words: &[String]) -> Result<Only, String> {
-        let parts = || study.parts.iter().map(|part| part.id.as_str());
-        let contenders =
-            || study.parts.iter().flat_map(|part| &part.contenders).map(|it| &*it.contender.name);
-        let workloads = || study.parts.iter().flat_map(|part| &part.workloads).map(|it| &*it.id);
-        let assumptions = || study.assumptions.iter().map(|it| it.id.as_str());
-        let mut only = Only::default();
-        for word in words {
-            let mut known = false;
-            for (names, found) in [
-                (&mut only.parts, parts().any(|name| name == word)),
-                (&mut only.contenders, contenders().any(|name| name == word)),
-                (&mut only.workloads, workloads().any(|name| name == word)),
-                (&mut only.assumptions, assumptions().any(|name| name == word)),
-            ] {
-                names.0.extend(found.then(|| word.clone()));
-                known |= found;
-            }
-            if !known {
-                let all = parts().chain(contenders()).chain(workloads()).chain(assumptions());
-                let hint = suggest(word, all).unwrap_or_default();
-                return Err(format!(
-                    "--only {word}: {} has no such part, contender, workload or assumption; {hint}",
-                    study.name
-                ));
-            }
-        }
-        Ok(only)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use units::Bytes;
@@ -300,6 +245,15 @@ mod tests {
         let wishes = Wishes { sizes: vec![1.0], ..Wishes::default() };
         let partition = planned("boot-2005", &wishes)[0].request.size;
         assert_eq!(partition, Some(Bytes::from_mib(4096)), "fixed");
+    }
+
+    #[test]
+    fn a_name_that_a_part_shares_with_its_workload_means_the_part() {
+        let only = ["bonnie", "mongo-1000"].map(str::to_owned).to_vec();
+        let plan = planned("seminar-2001", &Wishes { only, ..Wishes::default() });
+        let parts: Vec<_> =
+            plan.iter().map(|it| it.request.study.as_ref().unwrap().part.as_str()).collect();
+        assert_eq!(parts, ["bonnie", "mongo-1000"]);
     }
 
     #[test]
