@@ -81,7 +81,8 @@ fn public(environment: &store::Environment) -> store::Environment {
 
 fn notes(study: &Study, runs: &[PartRun], own: &Figures<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if runs.iter().any(|it| it.tag.digest != study.digest) {
+    let known = [&study.digest, &study.digest_with_belief];
+    if runs.iter().any(|it| !known.contains(&&it.tag.digest)) {
         notes.push(
             "The study's files have changed since it was run; tables and claims are current."
                 .to_owned(),

@@ -53,8 +53,12 @@ pub struct Study {
     pub tables: Vec<Published>,
     /// What was concluded.
     pub claims: Vec<Claim>,
-    /// Digest of the study's files, explanations left out.
+    /// Digest of the study's files, leaving out what is written after a run: explanations and
+    /// `believe`.
     pub digest: String,
+    /// As it was made until 2026-11-27, with `believe`: results of that time carry it.
+    #[serde(skip)]
+    pub(crate) digest_with_belief: String,
 }
 
 /// Contenders × workloads on one machine: one run of the store.

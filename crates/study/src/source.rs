@@ -8,7 +8,9 @@ use crate::STUDIES;
 use crate::problem::suggest;
 
 /// The files a study must have.
-pub(crate) const FILES: [&str; 3] = ["study.toml", "published.toml", CLAIMS];
+pub(crate) const FILES: [&str; 3] = [STUDY, "published.toml", CLAIMS];
+/// The one of them that says whether to believe the page, which comes after the results.
+const STUDY: &str = "study.toml";
 /// The one of them whose explanations come after the results.
 const CLAIMS: &str = "claims.toml";
 
@@ -115,14 +117,24 @@ impl Source {
         self.files.iter().any(|(known, _)| known == name)
     }
 
-    /// Digest of all files: sixteen hexadecimal digits. It leaves out explanations, which are
-    /// written after a study has been run.
+    /// Digest of all files: sixteen hexadecimal digits. It leaves out what is written after a study
+    /// has been run: explanations of claims, and whether to believe the page.
     pub fn digest(&self) -> String {
+        self.digest_of(without_belief)
+    }
+
+    /// The same with the sentence on whether to believe the page.
+    pub(crate) fn digest_with_belief(&self) -> String {
+        self.digest_of(str::to_owned)
+    }
+
+    fn digest_of(&self, study: impl Fn(&str) -> String) -> String {
         let mut hash = Sha256::new();
         for (name, text) in &self.files {
-            let text = match name == CLAIMS {
-                true => without_explanations(text),
-                false => text.clone(),
+            let text = match name.as_str() {
+                CLAIMS => without_explanations(text),
+                STUDY => study(text),
+                _ => text.clone(),
             };
             for part in [name, &text] {
                 hash.update((part.len() as u64).to_le_bytes());
@@ -131,6 +143,13 @@ impl Source {
         }
         hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// The study without `believe`; the text as it is if it is not TOML.
+fn without_belief(text: &str) -> String {
+    let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
+    table.remove("believe");
+    table.to_string()
 }
 
 /// The claims without what is written after a run; the text as it is if it is not TOML.
@@ -162,5 +181,18 @@ mod tests {
         assert_eq!(plain, source(&format!("[[claim]]\nid = 'A'\n{because}")).digest());
         assert_ne!(plain, source("[[claim]]\nid = 'B'\n").digest());
         assert_ne!(source("[[claim").digest(), source("[[claims").digest());
+    }
+
+    #[test]
+    fn whether_to_believe_the_page_does_not_count() {
+        let source = |study: &str| Source {
+            named: "x".to_owned(),
+            prefix: String::new(),
+            files: vec![(STUDY.to_owned(), study.to_owned())],
+        };
+        let (plain, believing) = (source("name = 'x'\n"), source("name = 'x'\nbelieve = 'it'\n"));
+        assert_eq!(plain.digest(), believing.digest());
+        assert_ne!(plain.digest_with_belief(), believing.digest_with_belief());
+        assert_ne!(plain.digest(), source("name = 'y'\n").digest());
     }
 }

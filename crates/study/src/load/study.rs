@@ -70,6 +70,7 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
         tables: Vec::new(),
         claims: Vec::new(),
         digest: source.digest(),
+        digest_with_belief: source.digest_with_belief(),
     };
     let mut seen = Vec::new();
     study.assumptions = keys
