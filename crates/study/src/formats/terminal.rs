@@ -140,7 +140,7 @@ fn claim(study: &Study, claim: &ClaimResults, width: usize, paint: &Paint) -> St
         let is = if answer.found.is_some() { " is" } else { ":" };
         let line = format!(
             "{}{is} {}; {} claimed: {}{n}{p}",
-            answer.asked,
+            words::asked(claim, answer),
             words::found(answer),
             answer.wanted,
             answer.verdict

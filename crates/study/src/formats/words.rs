@@ -219,6 +219,15 @@ pub(super) fn p(p: Option<f64>) -> String {
     })
 }
 
+/// What an answer answers, after the number of its question where there are several:
+/// `2: ext2 ÷ xfs in reading`.
+pub(super) fn asked(claim: &ClaimResults, answer: &Answer) -> String {
+    match claim.measured.answers.iter().any(|it| it.question > 0) {
+        true => format!("{}: {}", answer.question + 1, answer.asked),
+        false => answer.asked.clone(),
+    }
+}
+
 /// What was found for a question, or why nothing was found, and what would decide it.
 pub(super) fn found(answer: &Answer) -> String {
     let parts = [&answer.found, &answer.reason, &answer.takes];

@@ -229,7 +229,7 @@ fn claim(study: &Study, claim: &ClaimResults) -> Claim {
             .iter()
             .map(|answer| {
                 [
-                    answer.asked.clone(),
+                    words::asked(claim, answer),
                     answer.wanted.clone(),
                     words::found(answer),
                     answer.n.map_or(String::new(), |n| n.to_string()),

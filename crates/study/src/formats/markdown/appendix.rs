@@ -101,7 +101,7 @@ fn claim(study: &Study, claim: &ClaimResults) -> String {
     for answer in &claim.measured.answers {
         text += &format!(
             "| {} | {} | {} | {} | {} | {} |\n",
-            plain(&answer.asked),
+            plain(&words::asked(claim, answer)),
             plain(&answer.wanted),
             plain(&words::found(answer)),
             answer.n.map_or(String::new(), |n| n.to_string()),
