@@ -81,3 +81,29 @@ fn one_seed_under_an_assumption_is_compared_beside_another_row_too() {
     assert_eq!(judged([2.0, 1.0]), (Depends, Some(1)));
     assert_eq!(judged([1.0, 1.0]), (Undecided, Some(1)));
 }
+
+/// One seed on another machine decided by the spread of the study's own, which is small; two more
+/// seeds show that this machine varies a lot.
+#[test]
+fn what_a_borrowed_spread_decided_stands_only_until_the_machine_has_its_own() {
+    let study = study_with("lower", "1, 4, 1", "a better than b", "");
+    let lab = |series: &[(u64, f64, f64)], assumption: Option<&str>, look: u32| {
+        let of =
+            |pick: fn(&(u64, f64, f64)) -> f64| series.iter().map(|it| (it.0, pick(it))).collect();
+        let mut one = run(&[("a", of(|it| it.1)), ("b", of(|it| it.2))]);
+        one.run.header.lab_id = Some("lab-1".to_owned());
+        one.tag.assumption = assumption.map(str::to_owned);
+        one.tag.look = look;
+        one
+    };
+    let own: Vec<_> = about(1.0, 0.005, 0)
+        .into_iter()
+        .zip(about(2.0, 0.005, 3))
+        .map(|((seed, a), (_, b))| (seed, a, b))
+        .collect();
+    let first = lab(&[(1, 1.0, 2.0)], Some("slow-cpu"), 0);
+    let verdict = |runs: &[_]| results(&study, runs).claims.remove(0).under[0].verdict;
+    assert_eq!(verdict(&[lab(&own, None, 0), first.clone()]), Some(Holds));
+    let more = lab(&[(2, 3.0, 2.0), (3, 0.5, 2.0)], Some("slow-cpu"), 1);
+    assert_eq!(verdict(&[lab(&own, None, 0), first, more]), Some(Undecided));
+}

@@ -43,13 +43,12 @@ pub(crate) fn judge(
         let beside = Beside { figures, own };
         let now = look_at(&beside, &all, &questions, &families, share_of_look(ALPHA, look));
         let before = std::mem::take(&mut answers);
-        let decided = |answer: &Answer| answer.verdict.is_decided().then_some(answer.verdict);
-        let mut before = before.iter().map(decided);
+        let mut before = before.iter();
         answers = now
             .into_iter()
-            .map(|answer| match before.next().flatten() {
-                Some(verdict) if !answer.verdict.is_decided() && answer.found.is_some() => {
-                    Answer { verdict, takes: None, ..answer }
+            .map(|answer| match before.next() {
+                Some(before) if stands(before, &answer) => {
+                    Answer { verdict: before.verdict, takes: None, ..answer }
                 }
                 _ => answer,
             })
@@ -61,6 +60,13 @@ pub(crate) fn judge(
         Some(Judged::of(answers.by_ref().take(atoms.len()).collect()))
     });
     judged.collect()
+}
+
+/// Whether what an earlier look decided stands where a later one leaves it open. It does not where it
+/// was decided by the spread of the study's own machine, and this machine's own is known now.
+fn stands(before: &Answer, now: &Answer) -> bool {
+    let open = !now.verdict.is_decided() && now.found.is_some();
+    before.verdict.is_decided() && open && (now.borrowed || !before.borrowed)
 }
 
 /// Figures of one machine, and those of the study's own machine if that is a different one.
