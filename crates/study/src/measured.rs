@@ -25,7 +25,8 @@ const SEEDS_OFFERED: f64 = 100.0;
 ///
 /// `looks` holds what was known each time results were looked at to decide whether to add seeds;
 /// the last one holds everything. Each look has its own share of the error rate, so that looking
-/// repeatedly finds no more by chance than looking once; what one look has decided stays decided.
+/// repeatedly finds no more by chance than looking once; what one look has decided stays decided,
+/// except by a borrowed spread ([`stands`]).
 ///
 /// `own` is what was measured on the study's own machine, if `looks` are of another: with fewer
 /// seeds than a verdict needs, its spread is used.
