@@ -369,7 +369,8 @@ impl Study {
     /// What differs about a part's machine at this size.
     pub fn changes_at(&self, part: &Part, size: Option<f64>) -> BTreeMap<String, String> {
         let share = self.scale_of(part, size) / part.published_scale;
-        let reached = part.at_size.iter().rfind(|it| it.from <= share);
+        // A size that is named exactly is not to be missed by rounding.
+        let reached = part.at_size.iter().rfind(|it| it.from <= share * (1.0 + 1e-9));
         reached.map(|it| it.changes.clone()).unwrap_or_default()
     }
 }

@@ -5,10 +5,10 @@ use crate::verdict::{Judged, VERDICTS, Verdict};
 use crate::{Cause, ClaimResults, Results, atom};
 
 /// What a reader has to know before the first verdict.
-pub(super) const READING: &str = "A claim is split into numbered questions; one that sets a filesystem \
-                                  against several has a line for each. A seed is one repetition, with the same random choices for \
-                                  every filesystem. A verdict counts every size and every machine \
-                                  that was tried; tables of figures show the study's own machine.";
+pub(super) const READING: &str = "A claim is split into numbered questions; one that sets a filesystem against several has a \
+     line for each. A seed is one repetition, with the same random choices for every filesystem. A \
+     verdict counts every size and every machine that was tried; tables of figures show the \
+     study's own machine.";
 
 /// A line's heading and its text.
 pub(super) type Said = (&'static str, String);

@@ -123,7 +123,13 @@ fn a_machine_grows_with_the_size_of_the_work() {
     let study = with(&larger(&[0.2, 0.5])).unwrap();
     let at = |size| study.changes_at(&study.parts[0], size);
     assert!(at(Some(0.1)).is_empty());
-    assert_eq!(at(Some(0.2)), [("ram".to_owned(), "1G".to_owned())].into());
+    let grown = [("ram".to_owned(), "1G".to_owned())].into();
+    assert_eq!(at(Some(0.2)), grown);
+    let mut scaled = study.clone();
+    for hundredths in 1..=300 {
+        scaled.parts[0].published_scale = f64::from(hundredths) / 100.0;
+        assert_eq!(scaled.changes_at(&scaled.parts[0], Some(0.2)), grown, "{hundredths}");
+    }
     for (wrong, said) in [
         (larger(&[0.5, 0.2]), "smallest `from`"),
         (larger(&[0.5]).replace("from = 0.5, ", ""), "needs `from` and `change`"),
