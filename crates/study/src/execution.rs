@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 
 use runner::{Limit, Prepared, Request, RunEnd, RunEvent, Session, SessionError, StudyTag};
 use store::Store;
-use trial::TrialSpec;
 
 use crate::matrix::Planned;
-use crate::needs::{Need, lost, needs};
-use crate::{NamedWorkload, Part, PartRun, Study};
+use crate::{PartRun, Study};
 
 /// How far an execution goes.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +17,7 @@ pub struct Limits {
     /// Seeds are added to what is not decided until no interval reaches farther than this
     /// (0.02: 2 %) to either side; if it is `None`, no seeds are added.
     pub until: Option<f64>,
-    /// Number of seeds that every cell is to have, if that is more than it was planned with.
+    /// Number of seeds that every chosen cell is to have, if that is more than it was planned with.
     pub seeds: Option<u32>,
     /// The same under each assumption, if that number differs.
     pub assumption_seeds: Option<u32>,
@@ -83,9 +81,11 @@ pub type Observer<'o> = &'o mut (dyn FnMut(Told<'_>) + Send);
 
 /// One execution of a study, which may take several sessions of work.
 pub struct Execution<'a> {
-    study: &'a Study,
-    key: String,
-    limits: Limits,
+    pub(crate) study: &'a Study,
+    pub(crate) key: String,
+    pub(crate) limits: Limits,
+    /// What seeds that are asked for are added to; to everything, if this is `None`.
+    pub(crate) chosen: Option<&'a [Planned]>,
     spreading: Option<&'a dyn Spreading>,
     began: Instant,
     /// Trials that were run since then.
@@ -96,7 +96,13 @@ impl<'a> Execution<'a> {
     /// An execution whose runs share `key`; its budget begins now.
     pub fn new(study: &'a Study, key: &str, limits: Limits) -> Execution<'a> {
         let (key, began) = (key.to_owned(), Instant::now());
-        Execution { study, key, limits, spreading: None, began, trials_done: 0 }
+        Execution { study, key, limits, chosen: None, spreading: None, began, trials_done: 0 }
+    }
+
+    /// The same; seeds that are asked for are added only to the cells of `planned`.
+    #[must_use]
+    pub fn choosing(self, planned: &'a [Planned]) -> Execution<'a> {
+        Execution { chosen: Some(planned), ..self }
     }
 
     /// The same, with its trials handed to the nodes of a cluster.
@@ -218,7 +224,7 @@ impl<'a> Execution<'a> {
     }
 
     /// How many trials fit into the rest of the budget if they take as long as those so far.
-    fn trials_that_fit(&self) -> usize {
+    pub(crate) fn trials_that_fit(&self) -> usize {
         match self.time_left() {
             Some(left) if self.trials_done > 0 => {
                 let each = self.began.elapsed().as_secs_f64() / self.trials_done as f64;
@@ -226,114 +232,6 @@ impl<'a> Execution<'a> {
             }
             _ => usize::MAX,
         }
-    }
-
-    /// Puts further seeds into the store; returns how many trials.
-    fn add(
-        &self,
-        session: &mut Session<'_>,
-        why: Added,
-        observer: Observer<'_>,
-    ) -> Result<usize, SessionError> {
-        let runs = stored_runs(&session.store, &self.key)?;
-        let mut room = self.trials_that_fit();
-        let (mut added, mut seen): (usize, Vec<StudyTag>) = (0, Vec::new());
-        for (_, request) in stored_requests(&session.store, &self.key)? {
-            let Some(tag) = request.study.clone() else { continue };
-            if seen.iter().any(|known| is_same_cell(known, &tag)) {
-                continue;
-            }
-            let (study, assumption) = (self.study, tag.assumption.as_deref());
-            let wanted = match (why, self.limits.until) {
-                (Added::ToDecide, Some(half_width)) => {
-                    needs(study, &runs, assumption, tag.size, half_width)
-                }
-                (Added::ToDecide, None) => Vec::new(),
-                (Added::AskedFor, _) => self.asked_for(&runs, &tag, &request),
-                (Added::InPlaceOfLost, _) => {
-                    lost(study, &runs, assumption, tag.size, request.repeats as usize)
-                }
-            };
-            seen.push(tag);
-            if let Some(mut prepared) = self.further(session, &runs, request, &wanted, why)? {
-                prepared.retain(|mut trials| {
-                    trials.truncate(room);
-                    trials
-                });
-                if prepared.trials.is_empty() {
-                    continue;
-                }
-                room -= prepared.trials.len();
-                added += prepared.trials.len();
-                session.create(&prepared, &mut |event| observer(Told::Run(event)))?;
-            }
-        }
-        Ok(added)
-    }
-
-    /// All cells of a run, with the requested number of seeds.
-    fn asked_for(&self, runs: &[PartRun], tag: &StudyTag, request: &Request) -> Vec<Need> {
-        let under = self.limits.assumption_seeds.filter(|_| tag.assumption.is_some());
-        let wanted = under.or(self.limits.seeds);
-        let Some(seeds) = wanted.filter(|seeds| *seeds > request.repeats) else {
-            return Vec::new();
-        };
-        let Some(part) = self.study.part(&tag.part) else { return Vec::new() };
-        let of_cell = runs.iter().filter(|it| is_same_cell(&it.tag, tag));
-        let own: Vec<&TrialSpec> =
-            of_cell.flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
-        let cells = request.contenders.iter().flat_map(|contender| {
-            part.workloads.iter().map(move |workload| Need {
-                part: part.id.clone(),
-                contender: contender.name.clone(),
-                workload: workload.id.clone(),
-                seeds: seeds as usize,
-            })
-        });
-        // What --only left out stays out.
-        let is_run =
-            |need: &Need| own.iter().any(|spec| is_wanted(need, part, spec, request.scale));
-        cells.filter(is_run).collect()
-    }
-
-    /// The trials of a run that are wanted and not there yet.
-    fn further(
-        &self,
-        session: &Session<'_>,
-        runs: &[PartRun],
-        request: Request,
-        wanted: &[Need],
-        why: Added,
-    ) -> Result<Option<Prepared>, SessionError> {
-        let Some(tag) = request.study.clone() else { return Ok(None) };
-        let Some(part) = self.study.part(&tag.part) else { return Ok(None) };
-        let wanted: Vec<&Need> = wanted.iter().filter(|need| need.part == tag.part).collect();
-        let Some(most) = wanted.iter().map(|need| need.seeds).max() else { return Ok(None) };
-        let of_cell = || runs.iter().filter(|it| is_same_cell(&it.tag, &tag));
-        let own: Vec<&TrialSpec> =
-            of_cell().flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
-        let looked = of_cell().map(|it| it.tag.look).max().unwrap_or(0);
-        let look = looked + u32::from(why != Added::InPlaceOfLost);
-        let more = Request {
-            repeats: u32::try_from(most).unwrap_or(u32::MAX),
-            size: own.iter().find_map(|spec| spec.size).or(request.size),
-            study: Some(StudyTag { look, ..tag }),
-            ..request
-        };
-        let mut prepared = session.prepare(more)?;
-        let scale = prepared.request.scale;
-        prepared.retain(|mut trials| {
-            if part.sequence {
-                // What --only left out of a sequence stays out.
-                let length = own.first().map_or(usize::MAX, |spec| spec.workloads.len());
-                trials.iter_mut().for_each(|spec| spec.workloads.truncate(length));
-            }
-            trials.retain(|spec| {
-                wanted.iter().any(|need| is_wanted(need, part, spec, scale)) && !own.contains(&spec)
-            });
-            trials
-        });
-        Ok((!prepared.trials.is_empty()).then_some(prepared))
     }
 }
 
@@ -348,28 +246,18 @@ pub fn prepared(session: &Session<'_>, planned: &Planned) -> Result<Prepared, Se
 }
 
 /// Whether two runs are of one part, size and assumption.
-fn is_same_cell(a: &StudyTag, b: &StudyTag) -> bool {
+pub(crate) fn is_same_cell(a: &StudyTag, b: &StudyTag) -> bool {
     (&a.part, a.size, &a.assumption) == (&b.part, b.size, &b.assumption)
-}
-
-fn is_wanted(need: &Need, part: &Part, spec: &TrialSpec, scale: f64) -> bool {
-    let does = |known: &NamedWorkload| {
-        let parameters = known.at_scale(scale);
-        spec.workloads.iter().any(|choice| {
-            choice.name == known.request.name && Some(&choice.parameters) == parameters.as_ref()
-        })
-    };
-    let named = part.workloads.iter().find(|known| known.id == need.workload);
-    need.contender == spec.contender.name
-        && (spec.block as usize) < need.seeds
-        && named.is_some_and(does)
 }
 
 /// The runs of an execution by their id, with what was asked for, in the order they were planned.
 ///
 /// # Errors
 /// When the store cannot be read.
-fn stored_requests(store: &Store, key: &str) -> Result<Vec<(String, Request)>, SessionError> {
+pub(crate) fn stored_requests(
+    store: &Store,
+    key: &str,
+) -> Result<Vec<(String, Request)>, SessionError> {
     let mut found = Vec::new();
     for header in store.runs()? {
         if let Ok(request) = serde_json::from_str::<Request>(&store.request(&header.id)?)

@@ -122,7 +122,7 @@ fn execute(session: &mut Session<'_>, study: &Study, wishes: &Wishes, limits: Li
             added.push((trials, why));
         }
     };
-    let mut execution = Execution::new(study, "key", limits);
+    let mut execution = Execution::new(study, "key", limits).choosing(&planned);
     execution.create(session, &planned, &mut observer).unwrap();
     let ended = execution.execute(session, &mut observer).unwrap();
     let runs = stored_runs(&session.store, "key").unwrap();
@@ -182,6 +182,21 @@ fn seeds_that_are_asked_for_later_are_added_to_every_cell_as_a_second_look() {
     assert_eq!(runs.iter().map(|it| it.tag.look).max(), Some(1));
     // Asked for again: they are already there.
     assert_eq!(execute(&mut session, &study, &wishes(&[]), seeds(7)).added, []);
+}
+
+#[test]
+fn seeds_are_added_only_to_the_sizes_and_contenders_they_are_asked_for() {
+    let fake = Fake { a: 0.985, spread: 0.03, dies: ALL_LIVE };
+    let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(fake));
+    let mut session = session(directory.path(), &places);
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let first = execute(&mut session, &study, &wishes(&[0.5, 1.0]), Limits::default());
+    let seeds = |seeds| Limits { seeds: Some(seeds), ..Limits::default() };
+    let one_size = execute(&mut session, &study, &wishes(&[1.0]), seeds(5));
+    assert_eq!((first.trials, one_size.added), (24, vec![(3, Added::AskedFor)]));
+    let only = ["a".to_owned(), "b".to_owned()].to_vec();
+    let two = execute(&mut session, &study, &Wishes { only, ..wishes(&[0.5]) }, seeds(7));
+    assert_eq!(two.added, [(6, Added::AskedFor)]);
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod problem;
 mod published;
 mod reading;
 mod results;
+mod seeds;
 mod source;
 mod statement;
 mod tables;

@@ -9,7 +9,7 @@ use units::Nanos;
 use workload::{Parameters, Seed};
 
 use crate::only::{Names, Only};
-use crate::{Assumption, Part, Study};
+use crate::{Assumption, NamedWorkload, Part, Study};
 
 /// The options of a command that override the study's own settings.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +51,18 @@ impl Planned {
     /// Names of the workloads that run.
     pub fn workloads(&self) -> impl Iterator<Item = &str> {
         self.workloads.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether a cell, named as in `part`, is among what runs.
+    pub(crate) fn has(&self, contender: &str, part: &Part, workload: &str) -> bool {
+        let runs = |known: &NamedWorkload| {
+            let parameters = known.at_scale(self.request.scale);
+            self.workloads.iter().any(|(name, values)| {
+                *name == known.request.name && Some(values) == parameters.as_ref()
+            })
+        };
+        let named = part.workloads.iter().find(|known| known.id == workload);
+        self.contenders.iter().any(|known| known == contender) && named.is_some_and(runs)
     }
 
     /// Reduces a plan of the whole part to what runs.

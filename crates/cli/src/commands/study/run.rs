@@ -41,23 +41,26 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let spread = Spread::new(&arguments.cluster, &store)?;
     let asked = Asked { arguments, study, named, key, spread };
-    if !goes_on {
-        let planned = asked.plan()?;
-        for one in &planned {
+    let planned = if goes_on { None } else { Some(asked.plan()?) };
+    if let Some(planned) = &planned {
+        for one in planned {
             resumed.iter().try_for_each(|group| group.refuse_elsewhere(&one.request.testbed))?;
             asked.spread.check(&one.request.testbed)?;
         }
         if arguments.dry_run {
-            return asked.describe(&planned, &session);
+            return asked.describe(planned, &session);
         }
         // Before any run is created: a run belongs to the lab that it began in.
-        let (lab, lacking) = asked.lacking(&planned)?;
+        let (lab, lacking) = asked.lacking(planned)?;
         crate::labs::complete(lab.as_deref(), &lacking)?;
         let execution = asked.execution();
         let mut shown = Shown::new(&asked.study, arguments.quiet);
-        execution.create(&mut session, &planned, &mut shown.observer())?;
+        execution.create(&mut session, planned, &mut shown.observer())?;
     }
     let mut execution = asked.execution();
+    if let Some(planned) = &planned {
+        execution = execution.choosing(planned);
+    }
     let mut shown = Shown::new(&asked.study, arguments.quiet);
     let ended = execution.execute(&mut session, &mut shown.observer())?;
     asked.finish(&session.store, &documents, ended)
@@ -72,8 +75,8 @@ fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
              the tests out: give only one of them"
         }
         (true, true, _) => {
-            "--only and --no-assumptions select what a study begins; with --resume they apply only \
-             to what --scale adds, so give --scale too"
+            "with --resume, --only and --no-assumptions apply to the sizes that --scale names: give \
+             --scale too"
         }
         (true, _, true) => {
             "--dry-run with --resume shows what --scale adds, so give --scale too; `fstrial list \
