@@ -169,7 +169,7 @@ fn a_report_at_another_scale_says_that_its_reasons_are_not_of_that_scale() {
     let what = "--only ext2,write --seeds 1";
     let says = |words: &str| {
         let ran = run(&sandbox, words).ended_with(0);
-        ran.stdout.contains("Not at the study's own scale")
+        ran.stdout.contains("The study says of the size of a trial run")
     };
     assert!(!says(what));
     assert!(says(&format!("{what} --scale 0.001")));

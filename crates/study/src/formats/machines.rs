@@ -55,7 +55,7 @@ pub(super) fn how(results: &Results) -> Vec<String> {
             .iter()
             .any(|run| study.part(&run.part).is_some_and(|part| run.scale != part.published_scale));
         let what = match (of_another, scaled) {
-            (true, true) => Some("Not at the study's own scale, for which it says"),
+            (true, true) => Some("The study says of the size of a trial run, its default"),
             // The reasons for a smaller size say nothing of a run at the published one.
             (true, false) => None,
             (false, true) => Some("Not at full size"),

@@ -39,7 +39,7 @@ fn the_reasons_for_a_smaller_size_are_not_given_for_the_published_one() {
         super::machines::how(&results(&study, &runs)).pop().unwrap()
     };
     assert_eq!(said(&[0.03]), "Not at full size: It would take days.");
-    let other = "Not at the study's own scale, for which it says: It would take days.";
+    let other = "The study says of the size of a trial run, its default: It would take days.";
     assert_eq!(said(&[1.0, 0.03]), other);
     let full = said(&[1.0]);
     assert!(full.contains("scale 1, ") && !full.contains("days"), "{full}");

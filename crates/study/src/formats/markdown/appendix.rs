@@ -118,7 +118,8 @@ fn claim(study: &Study, claim: &ClaimResults) -> String {
             .sizes
             .iter()
             .map(|it| format!("{} at {}", it.verdict, atom::size_in_words(study, it.size)));
-        text += &format!("\nBy size: {}.\n", sizes.collect::<Vec<_>>().join("; "));
+        let own = if claim.under.is_empty() { "" } else { ", on the study's own machine" };
+        text += &format!("\nBy size{own}: {}.\n", sizes.collect::<Vec<_>>().join("; "));
     }
     for revision in &claim.claim.revised {
         text += &format!("\nRevised on {}: {}\n", plain(&revision.date), plain(&revision.reason));
