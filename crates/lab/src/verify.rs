@@ -53,16 +53,21 @@ pub struct Verification {
 impl Verification {
     /// Whether all repeats agree and ended well.
     pub fn holds(&self) -> bool {
-        self.first_difference().is_none()
+        self.first_failure().is_none() && self.first_difference().is_none()
     }
 
-    /// The first repeat that differs from the first one or did not end well, with what
-    /// differs.
+    /// The first repeat that did not end well, and how it ended.
+    pub fn first_failure(&self) -> Option<String> {
+        let failed = self.repeats.iter().enumerate().find(|(_, (_, it))| !it.outcome.is_done());
+        failed.map(|(nth, (_, repeat))| format!("repeat {nth}: {}", repeat.outcome))
+    }
+
+    /// The first repeat that differs from the first one, with what differs.
     pub fn first_difference(&self) -> Option<String> {
         let (_, first) = self.repeats.first()?;
         for (nth, (_, repeat)) in self.repeats.iter().enumerate() {
-            if !repeat.outcome.is_done() {
-                return Some(format!("repeat {nth}: {}", repeat.outcome));
+            if repeat.outcome != first.outcome {
+                return Some(format!("repeat {nth}: {}, first {}", repeat.outcome, first.outcome));
             }
             for ((name, expected), (_, found)) in first.phases.iter().zip(&repeat.phases) {
                 if expected != found {
@@ -288,8 +293,13 @@ mod tests {
     fn what_did_not_end_well_does_not_hold() {
         let (circumstances, mut failed) = repeat(7, "a");
         failed.outcome = Outcome::Refused { reason: "no room".to_owned() };
-        let verification = Verification { repeats: vec![(circumstances, failed)] };
-        assert!(verification.first_difference().unwrap().contains("no room"));
+        let alike = vec![(circumstances, failed.clone()), (circumstances, failed)];
+        let failing = Verification { repeats: alike.clone() };
+        assert!(!failing.holds());
+        assert!(failing.first_failure().unwrap().contains("no room"));
+        assert_eq!(failing.first_difference(), None);
+        let one = Verification { repeats: vec![repeat(7, "a"), alike[0].clone()] };
+        assert!(one.first_difference().unwrap().contains("no room"));
     }
 
     #[test]

@@ -3,14 +3,17 @@
 use crate::figures::{Figures, PartRun, Which};
 use crate::measured::ALPHA;
 use crate::results::{Detail, Results, RunFacts};
-use crate::{Study, ladder, tables};
+use crate::{Published, Study, TableResults, ladder, size_in_words, tables};
 
 /// Tables and verdicts from the runs of one study.
 pub fn results(study: &Study, runs: &[PartRun]) -> Results {
     let rungs = ladder::rungs(study, runs);
     let nothing = Figures::of(study, &[], Which { assumption: None, size: None, look: 0 });
-    // Tables show the largest size.
     let own = rungs.last().map_or(&nothing, |rung| &rung.own);
+    let largest = |part: &str| {
+        let sizes = rungs.iter().rev().map(|rung| &rung.own);
+        sizes.clone().find(|figures| figures.has_figures(part)).unwrap_or(own)
+    };
     let claims = (0..study.claims.len()).map(|at| ladder::claim(study, runs, &rungs, at));
     let first = runs.first();
     let mut ordered: Vec<&PartRun> = runs.iter().collect();
@@ -25,11 +28,23 @@ pub fn results(study: &Study, runs: &[PartRun]) -> Results {
         version: first.map(|it| it.run.header.fstrial_version.clone()).unwrap_or_default(),
         alpha: ALPHA,
         runs: ordered.iter().map(|it| facts(it)).collect(),
-        tables: study.tables.iter().map(|table| tables::of(study, table, own)).collect(),
+        tables: study.tables.iter().map(|it| table(study, it, largest(&it.part), own)).collect(),
         claims: claims.collect(),
-        notes: notes(study, runs, own),
-        details: study.parts.iter().filter_map(|part| detail(part, own)).collect(),
+        notes: notes(study, runs, &largest),
+        details: study.parts.iter().filter_map(|it| detail(it, largest(&it.id))).collect(),
     }
+}
+
+/// A table with the figures of the largest size at which its part was run; its title says so if
+/// other parts were run at a larger one, whose figures are `own`.
+fn table(study: &Study, of: &Published, figures: &Figures<'_>, own: &Figures<'_>) -> TableResults {
+    let mut made = tables::of(study, of, figures);
+    if let Some(size) = figures.share_of_part(&of.part)
+        && !own.has_figures(&of.part)
+    {
+        made.title += &format!(" (measured at {})", size_in_words(study, size));
+    }
+    made
 }
 
 fn detail(part: &crate::Part, own: &Figures<'_>) -> Option<Detail> {
@@ -79,7 +94,11 @@ fn public(environment: &store::Environment) -> store::Environment {
     store::Environment(all.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
-fn notes(study: &Study, runs: &[PartRun], own: &Figures<'_>) -> Vec<String> {
+fn notes<'f>(
+    study: &'f Study,
+    runs: &[PartRun],
+    largest: &dyn Fn(&str) -> &'f Figures<'f>,
+) -> Vec<String> {
     let mut notes = Vec::new();
     let known = [&study.digest, &study.digest_with_belief];
     if runs.iter().any(|it| !known.contains(&&it.tag.digest)) {
@@ -95,10 +114,11 @@ fn notes(study: &Study, runs: &[PartRun], own: &Figures<'_>) -> Vec<String> {
     }
     // Each warning once, with all the parts it is about.
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (part, figures) in own.parts() {
+    let of_part = |part: &'f str| Some((part, largest(part).part(part)?));
+    for (part, figures) in study.parts.iter().filter_map(|part| of_part(&part.id)) {
         for warning in &figures.analysis.warnings {
             match said.iter_mut().find(|(text, _)| text == warning) {
-                Some((_, parts)) if parts.contains(&part.as_str()) => {}
+                Some((_, parts)) if parts.contains(&part) => {}
                 Some((_, parts)) => parts.push(part),
                 None => said.push((warning, vec![part])),
             }

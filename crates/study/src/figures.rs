@@ -6,6 +6,7 @@ use report::{Analysis, Cell, PhaseAnalysis, WorkloadAnalysis, analyse};
 use runner::StudyTag;
 use stats::Observation;
 use store::StoredRun;
+use trial::Outcome;
 
 use crate::atom::CellName;
 use crate::{Measured, Part, Published, Row, Study};
@@ -103,9 +104,10 @@ impl<'s> Figures<'s> {
         own.map(|trial| trial.spec.block as usize + 1).max().unwrap_or(0)
     }
 
-    /// Every part that was run.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (&String, &PartFigures)> {
-        self.parts.iter()
+    /// Whether any trial of a part ended well.
+    pub(crate) fn has_figures(&self, part: &str) -> bool {
+        let trials = self.parts.get(part).map_or(&[][..], |figures| &figures.run.trials);
+        trials.iter().any(|trial| trial.outcome.as_ref().is_some_and(Outcome::is_done))
     }
 
     /// A row's name in a sentence.
@@ -115,9 +117,13 @@ impl<'s> Figures<'s> {
 
     /// The size at which a row's part was run, as a share of the published one.
     pub(crate) fn share_of(&self, row: &str) -> Option<f64> {
-        let (table, _) = self.study.row(row)?;
-        let full = self.study.part(&table.part)?.published_scale;
-        Some(self.part(&table.part)?.run.header.scale / full)
+        self.share_of_part(&self.study.row(row)?.0.part)
+    }
+
+    /// The size at which a part was run, as a share of the published one.
+    pub(crate) fn share_of_part(&self, part: &str) -> Option<f64> {
+        let full = self.study.part(part)?.published_scale;
+        Some(self.part(part)?.run.header.scale / full)
     }
 
     /// The figures of single trials for a cell, in the row's unit. Trials that share a seed

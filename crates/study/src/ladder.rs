@@ -69,8 +69,13 @@ pub(crate) fn claim(
         let judged = rung.judged[at].as_ref();
         judged.is_some_and(|judged| judged.verdict != Verdict::NotRun)
     };
-    // If nothing was run for this claim, the largest size says why.
-    let largest = rungs.last();
+    // If nothing was run for this claim, the largest size of a part that it asks about says why.
+    let asks = |rung: &&Rung<'_>| {
+        let atoms = atoms_of(study, claim).unwrap_or_default();
+        let rows = atoms.iter().flat_map(|atom| atom.question.cells()).map(|cell| &cell.row);
+        rows.clone().any(|row| rung.own.share_of(row).is_some())
+    };
+    let largest = rungs.iter().rev().find(asks).or(rungs.last());
     let rungs: Vec<&Rung<'_>> = rungs.iter().filter(run).collect();
     let sizes: Vec<AtSize> = rungs.iter().filter_map(|rung| at_size(study, rung, at)).collect();
     let under = rungs.last().map_or_else(Vec::new, |rung| under(study, rung, claim, lab, at));

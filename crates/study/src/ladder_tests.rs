@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trial::{Outcome, TrialRecord};
 use workload::Parameters;
 
 use crate::verdict::Verdict::{Depends, DoesNotHold, Holds, NotRun, Partly, Undecided};
@@ -264,4 +265,32 @@ fn more_questions_make_a_claim_harder_to_decide_and_more_claims_do_not() {
     assert_eq!(p(&among_many), p(&alone));
     let two = p(&study("lower", "1, 1, 1", "a best"));
     assert!(two > p(&alone), "{two}");
+}
+
+#[test]
+fn a_table_is_of_the_largest_size_at_which_its_part_was_run_and_says_so() {
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let of = |larger: PartRun| {
+        let made = results(&study, &[at(0.1, [1.0, 2.0, 9.0]), larger]);
+        let table = &made.tables[0];
+        (table.title.clone(), table.rows[0].measured[2].mean.unwrap().round(), made.details.len())
+    };
+    let own = at(0.5, [1.0, 2.0, 5.0]);
+    let mut other = own.clone();
+    other.tag.part = "another".to_owned();
+    assert_eq!(of(own), ("Table".to_owned(), 5.0, 1));
+    assert_eq!(of(other), ("Table (measured at 10 %)".to_owned(), 9.0, 1));
+}
+
+#[test]
+fn a_claim_that_has_no_figure_at_any_size_says_why_where_its_part_was_run() {
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let mut lost = at(0.1, [1.0, 2.0, 9.0]);
+    let refused = Outcome::Refused { reason: "no room".to_owned() };
+    lost.run.trials.iter_mut().for_each(|it| it.record = TrialRecord::ended(refused.clone()));
+    let mut other = at(0.5, [1.0, 2.0, 5.0]);
+    other.tag.part = "another".to_owned();
+    let found = results(&study, &[lost, other]).claims.remove(0).measured;
+    assert_eq!(found.verdict, NotRun);
+    assert!(found.reason.as_ref().unwrap().contains("trial refused"), "{found:?}");
 }

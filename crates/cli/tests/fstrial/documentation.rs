@@ -120,6 +120,7 @@ fn small(command: &str) -> String {
         let smaller = match words.last().map(String::as_str) {
             Some("--scale") => "0.002".to_owned(),
             Some("--repeats" | "--comparisons" | "--batches") => "1".to_owned(),
+            Some("--times") => "2".to_owned(),
             Some("--seeds") => "4".to_owned(),
             // Three pairs can tell no more than this.
             Some("--pairs") => "3".to_owned(),

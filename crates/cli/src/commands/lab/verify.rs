@@ -96,9 +96,13 @@ fn verify_one(
         (Some((_, a)), Some((_, b))) => a.phases != b.phases && a.made != b.made,
         _ => false,
     };
-    match same.first_difference() {
-        Some(difference) => print(&format!("{name}: DIFFERS: {difference}\n"))?,
-        None => print(&format!(
+    match (same.first_failure(), same.first_difference()) {
+        (_, Some(difference)) => print(&format!("{name}: DIFFERS: {difference}\n"))?,
+        (Some(failure), None) => {
+            let times = same.repeats.len();
+            print(&format!("{name}: FAILED, all {times} in the same way: {failure}\n"))?;
+        }
+        (None, None) => print(&format!(
             "{name}: {} of {} identical, {} phases, {} disk requests\n",
             same.repeats.len(),
             arguments.times,
