@@ -179,7 +179,7 @@ fn survived(
                 depends_on.push(under.about.clone());
             }
         } else if !question.verdict.is_decided() {
-            open.push(said);
+            open.push((question.verdict, under.about.as_str(), said));
         }
     }
     let base = format!("{} on the study's own machine", own.verdict);
@@ -188,10 +188,26 @@ fn survived(
         ([], [], untried) => {
             (Verdict::Undecided, format!("{base}; not tried with another {}", untried.join(", ")))
         }
-        ([], open, _) => (Verdict::Undecided, format!("{base}; {}", open.join("; "))),
+        ([], open, _) => (Verdict::Undecided, format!("{base}; {}", left_open(open))),
         (turned, ..) => (Verdict::Depends, format!("{base}; {}", turned.join("; "))),
     };
     QuestionVerdict { verdict, depends_on, reason: Some(reason) }
+}
+
+/// What assumptions leave open, each with its verdict, what it is about and that in words: those
+/// of one verdict together, with the figures of the first.
+pub(crate) fn left_open(open: &[(Verdict, &str, String)]) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for kind in [Verdict::Undecided, Verdict::NotRun] {
+        let mut of_kind = open.iter().filter(|(verdict, ..)| *verdict == kind);
+        let Some((_, _, first)) = of_kind.next() else { continue };
+        let others: Vec<String> = of_kind.map(|(_, about, _)| format!("another {about}")).collect();
+        said.push(match &others[..] {
+            [] => first.clone(),
+            others => format!("{first}, and with {}", others.join(", ")),
+        });
+    }
+    said.join("; ")
 }
 
 /// A question's verdict compared with those of smaller sizes: if one of them contradicts it, it

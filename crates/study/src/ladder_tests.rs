@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trial::{Outcome, TrialRecord};
 use workload::Parameters;
 
+use crate::ladder::left_open;
 use crate::verdict::Verdict::{Depends, DoesNotHold, Holds, NotRun, Partly, Undecided};
 use crate::verdict_tests::{Series, about, run, study};
 use crate::{ClaimResults, PartRun, Study, results};
@@ -293,4 +294,17 @@ fn a_claim_that_has_no_figure_at_any_size_says_why_where_its_part_was_run() {
     let found = results(&study, &[lost, other]).claims.remove(0).measured;
     assert_eq!(found.verdict, NotRun);
     assert!(found.reason.as_ref().unwrap().contains("trial refused"), "{found:?}");
+}
+
+#[test]
+fn what_several_assumptions_leave_open_is_said_once_with_the_figures_of_the_first() {
+    let open = |verdict, about, said: &str| (verdict, about, said.to_owned());
+    let one = open(Undecided, "processor", "undecided with another processor (0.9)");
+    assert_eq!(left_open(std::slice::from_ref(&one)), "undecided with another processor (0.9)");
+    let missing = open(NotRun, "array", "not run with another array");
+    let drive = open(Undecided, "drive", "undecided with another drive (0.8)");
+    assert_eq!(
+        left_open(&[one, missing, drive]),
+        "undecided with another processor (0.9), and with another drive; not run with another array"
+    );
 }
