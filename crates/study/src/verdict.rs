@@ -202,6 +202,11 @@ impl fmt::Display for Judged {
             Verdict::Undecided if self.count(Verdict::Holds) > 0 => {
                 write!(f, "undecided ({} of {of} questions hold)", self.count(Verdict::Holds))
             }
+            // What is shown of few questions is not shown of all.
+            Verdict::DoesNotHold if self.count(Verdict::DoesNotHold) < of => {
+                let decided = self.count(Verdict::DoesNotHold);
+                write!(f, "does not hold ({decided} of {of} questions decided)")
+            }
             verdict => verdict.fmt(f),
         }
     }
