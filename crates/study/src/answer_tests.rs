@@ -278,7 +278,7 @@ fn a_verdict_counts_its_questions_and_names_those_that_made_it() {
         ),
         (
             &[(Undecided, "x"), (DoesNotHold, "y"), (DoesNotHold, "z"), (DoesNotHold, "w")],
-            "does not hold",
+            "does not hold (3 of 4 questions decided)",
             Some("question 2: y; and 2 more questions"),
         ),
         (
