@@ -204,7 +204,10 @@ pub(super) fn because(claim: &ClaimResults) -> Option<String> {
     if !refuted && claim.measured.verdict != Verdict::Depends {
         return None;
     }
-    let by_page = matches!(claim.published.verdict, Verdict::DoesNotHold | Verdict::Partly);
+    // Of a question that fails here: what fails elsewhere on the page is no reason for it.
+    let questions = claim.measured.questions.iter().zip(&claim.published.questions);
+    let fails = |verdict: Verdict| matches!(verdict, Verdict::DoesNotHold | Verdict::Partly);
+    let by_page = questions.clone().any(|(here, page)| fails(here.verdict) && fails(page.verdict));
     let by_page = (refuted && by_page).then(|| "the page's own figures say otherwise".to_owned());
     let found = claim.claim.because.as_ref().map(|it| format!("{}: {}", it.cause, it.evidence));
     let said: Vec<String> = by_page.into_iter().chain(found).collect();
