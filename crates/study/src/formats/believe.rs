@@ -1,5 +1,6 @@
 //! Whether to believe the page, in five lines, for a reader who reads nothing else.
 
+use super::words;
 use crate::results::RunFacts;
 use crate::verdict::{Judged, VERDICTS, Verdict};
 use crate::{Cause, ClaimResults, Results, atom};
@@ -110,13 +111,13 @@ fn not_the_same(results: &Results) -> String {
         true => "; the machine is simulated, with one processor",
         false => "; the machine is a different one",
     };
-    let causes = Cause::ALL.iter().filter_map(|(cause, words)| {
+    let causes = Cause::ALL.iter().filter_map(|(cause, in_words)| {
         let claims = results.claims.iter().filter(|claim| {
-            !matches!(claim.measured.verdict, Verdict::Holds | Verdict::NotRun)
+            words::because(claim).is_some()
                 && claim.claim.because.as_ref().is_some_and(|because| because.cause == *cause)
         });
         let ids: Vec<&str> = claims.map(|claim| claim.claim.id.as_str()).collect();
-        (!ids.is_empty()).then(|| format!(" For {}: {words}.", ids.join(", ")))
+        (!ids.is_empty()).then(|| format!(" For {}: {in_words}.", ids.join(", ")))
     });
     format!("{code}{place}.{}", causes.collect::<String>())
 }

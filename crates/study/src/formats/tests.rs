@@ -1,8 +1,8 @@
 //! The page that a study makes, of invented runs.
 
-use super::{believe::believe, drawing, markdown_with_charts, panel, render};
+use super::{believe::believe, drawing, markdown_with_charts, panel, render, words};
 use crate::ladder_tests::{at, judged};
-use crate::verdict_tests::study;
+use crate::verdict_tests::{about, run, study};
 use crate::{Results, Study, results};
 
 fn turned(study: &Study) -> Results {
@@ -149,4 +149,17 @@ fn a_ratio_is_drawn_by_size_with_the_page_s_own() {
     let drawn = drawing::file("A1", &panels).unwrap();
     assert_eq!(drawn.matches("<circle").count(), 3, "two sizes and the key");
     assert!(panel::of_sizes(&judged("a better than b", &[at(1.0, [1.0, 2.0, 9.0])])).is_empty());
+}
+
+#[test]
+fn the_pages_own_figures_are_a_reason_only_for_a_question_that_fails_by_both() {
+    let study = study("lower", "1, 3, 2", "ranking a, b, c");
+    let because = |[a, b, c]: [f64; 3]| {
+        let series =
+            [("a", about(a, 0.005, 0)), ("b", about(b, 0.005, 3)), ("c", about(c, 0.005, 5))];
+        words::because(&results(&study, &[run(&series)]).claims[0])
+    };
+    let otherwise = Some("the page's own figures say otherwise".to_owned());
+    assert_eq!(because([1.0, 3.0, 2.0]), otherwise);
+    assert_eq!(because([2.0, 1.0, 3.0]), None);
 }
