@@ -10,9 +10,10 @@ pub fn results(study: &Study, runs: &[PartRun]) -> Results {
     let rungs = ladder::rungs(study, runs);
     let nothing = Figures::of(study, &[], Which { assumption: None, size: None, look: 0 });
     let own = rungs.last().map_or(&nothing, |rung| &rung.own);
+    // What a part shows is of the largest size at which it has figures.
     let largest = |part: &str| {
-        let sizes = rungs.iter().rev().map(|rung| &rung.own);
-        sizes.clone().find(|figures| figures.has_figures(part)).unwrap_or(own)
+        let mut sizes = rungs.iter().rev().map(|rung| &rung.own);
+        sizes.find(|figures| figures.has_figures(part)).unwrap_or(own)
     };
     let claims = (0..study.claims.len()).map(|at| ladder::claim(study, runs, &rungs, at));
     let first = runs.first();
@@ -40,6 +41,7 @@ pub fn results(study: &Study, runs: &[PartRun]) -> Results {
 fn table(study: &Study, of: &Published, figures: &Figures<'_>, own: &Figures<'_>) -> TableResults {
     let mut made = tables::of(study, of, figures);
     if let Some(size) = figures.share_of_part(&of.part)
+        && figures.has_figures(&of.part)
         && !own.has_figures(&of.part)
     {
         made.title += &format!(" (measured at {})", size_in_words(study, size));

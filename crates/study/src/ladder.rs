@@ -72,8 +72,8 @@ pub(crate) fn claim(
     // If nothing was run for this claim, the largest size of a part that it asks about says why.
     let asks = |rung: &&Rung<'_>| {
         let atoms = atoms_of(study, claim).unwrap_or_default();
-        let rows = atoms.iter().flat_map(|atom| atom.question.cells()).map(|cell| &cell.row);
-        rows.clone().any(|row| rung.own.share_of(row).is_some())
+        let mut rows = atoms.iter().flat_map(|atom| atom.question.cells()).map(|cell| &cell.row);
+        rows.any(|row| rung.own.share_of(row).is_some())
     };
     let largest = rungs.iter().rev().find(asks).or(rungs.last());
     let rungs: Vec<&Rung<'_>> = rungs.iter().filter(run).collect();

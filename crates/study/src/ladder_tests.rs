@@ -291,7 +291,9 @@ fn a_claim_that_has_no_figure_at_any_size_says_why_where_its_part_was_run() {
     lost.run.trials.iter_mut().for_each(|it| it.record = TrialRecord::ended(refused.clone()));
     let mut other = at(0.5, [1.0, 2.0, 5.0]);
     other.tag.part = "another".to_owned();
-    let found = results(&study, &[lost, other]).claims.remove(0).measured;
+    let mut made = results(&study, &[lost, other]);
+    assert_eq!(made.tables[0].title, "Table", "nothing was measured at any size");
+    let found = made.claims.remove(0).measured;
     assert_eq!(found.verdict, NotRun);
     assert!(found.reason.as_ref().unwrap().contains("trial refused"), "{found:?}");
 }
