@@ -50,7 +50,14 @@ impl Only {
             }
             if !known {
                 let all = parts().chain(contenders()).chain(workloads()).chain(assumptions());
-                let hint = suggest(word, all).unwrap_or_default();
+                // Parts share contenders and workloads: each name once.
+                let mut names: Vec<&str> = Vec::new();
+                for name in all {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                let hint = suggest(word, names).unwrap_or_default();
                 return Err(format!(
                     "--only {word}: {} has no such part, contender, workload or assumption; {hint}",
                     study.name
@@ -58,5 +65,21 @@ impl Only {
             }
         }
         Ok(only)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Source, load};
+
+    #[test]
+    fn a_name_that_is_not_there_is_answered_with_each_that_is_once() {
+        let study = load(&Source::find("maildir-2004").unwrap()).unwrap();
+        let error = Only::of(&study, &["nothing".to_owned()]).err().unwrap();
+        for name in ["reiserfs", "write", "raid5"] {
+            let words = error.split([' ', ',']).filter(|word| *word == name).count();
+            assert_eq!(words, 1, "{name}: {error}");
+        }
     }
 }
