@@ -24,6 +24,10 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fail_over: Option<f64>,
 
+    /// Compare only phases of this name; may be given again
+    #[arg(long, value_name = "PHASE")]
+    pub(crate) phase: Vec<String>,
+
     /// Also show what did not change
     #[arg(long)]
     pub(crate) full: bool,

@@ -23,7 +23,11 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
         let message = format!("{} is compared with itself; name two runs", before.header.id);
         return Err(Failure::new(Exit::Usage, message));
     }
-    let changes = report::changes(&before, &after);
+    let mut changes = report::changes(&before, &after);
+    if !arguments.phase.is_empty() && !changes.phases.is_empty() {
+        changes =
+            changes.only(&arguments.phase).map_err(|message| Failure::new(Exit::Usage, message))?;
+    }
     match &arguments.json {
         Some(file) if file == Path::new("-") => print_document(&changes.to_json())?,
         Some(file) => {

@@ -5,17 +5,18 @@
 //! run in which "before" and "after" compete. Trials of equal seeds are pairs. The questions
 //! about time are one family, and those about counts another (Holm, α = 5 %).
 
+mod circumstances;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use circumstances::Circumstance;
+use circumstances::{of_contender, of_headers};
 use serde::Serialize;
 use store::{StoredRun, StoredTrial};
 use trial::WorkloadChoice;
 
-use crate::analysis::{
-    Analysis, Cell, MetricTable, NOT_RUN, PairResult, PhaseAnalysis, Unit, analyse,
-};
+use crate::analysis::{Cell, MetricTable, NOT_RUN, PairResult, PhaseAnalysis, Unit, analyse};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -46,17 +47,6 @@ pub struct Changes {
     pub phases: Vec<PhaseChange>,
     /// What only one of them has.
     pub alone: Vec<String>,
-}
-
-/// Something about the runs that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Circumstance {
-    /// What: `kernel`, `mount options of ext4`.
-    pub what: String,
-    /// How it was.
-    pub before: String,
-    /// How it is.
-    pub after: String,
 }
 
 /// A phase of one contender.
@@ -128,6 +118,34 @@ impl Changes {
     /// this share (0.05: 5 %) at the best estimate, and shown to be; or without a figure.
     pub fn beyond(&self, share: f64) -> Vec<&PhaseChange> {
         self.phases.iter().filter(|phase| phase.is_beyond(share)).collect()
+    }
+
+    /// Only the phases of these names. The questions are then only theirs, so that a smaller
+    /// change can be shown.
+    ///
+    /// # Errors
+    /// If no phase of both runs has one of the names: what there is, for the user.
+    pub fn only(mut self, names: &[String]) -> Result<Self, String> {
+        let known: BTreeSet<&str> = self.phases.iter().map(|it| it.phase.as_str()).collect();
+        if let Some(name) = names.iter().find(|name| !known.contains(name.as_str())) {
+            let known: Vec<&str> = known.into_iter().collect();
+            return Err(format!(
+                "no phase {name:?} is in both runs; these are: {}",
+                known.join(", ")
+            ));
+        }
+        self.phases.retain(|phase| names.contains(&phase.phase));
+        self.decide();
+        Ok(self)
+    }
+
+    /// Decides which changes are shown to be real. Fewer questions decide no fewer of them, so
+    /// this may follow again after some were taken out.
+    fn decide(&mut self) {
+        let times = self.phases.iter_mut().map(|phase| &mut phase.time);
+        decide(times.collect());
+        let counts = self.phases.iter_mut().flat_map(|phase| &mut phase.counts);
+        decide(counts.map(|count| &mut count.change).collect());
     }
 
     /// As JSON.
@@ -203,10 +221,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
     }
     found.alone.sort();
     found.alone.dedup();
-    let times: Vec<&mut Change> = found.phases.iter_mut().map(|phase| &mut phase.time).collect();
-    decide(times);
-    let counts = found.phases.iter_mut().flat_map(|phase| &mut phase.counts);
-    decide(counts.map(|count| &mut count.change).collect());
+    found.decide();
     found
 }
 
@@ -342,52 +357,6 @@ fn decide(mut changes: Vec<&mut Change>) {
             change.verdict = if more { Verdict::More } else { Verdict::Less };
         }
     }
-}
-
-fn of_headers(before: &StoredRun, after: &StoredRun) -> Vec<Circumstance> {
-    let (old, new) = (&before.header, &after.header);
-    let mut pairs = vec![
-        ("fstrial", old.fstrial_version.clone(), new.fstrial_version.clone()),
-        ("testbed", old.testbed.clone(), new.testbed.clone()),
-        ("scale", old.scale.to_string(), new.scale.to_string()),
-        ("seed", old.seed.to_string(), new.seed.to_string()),
-    ];
-    // Facts of the single run, such as when and how it was begun, always differ.
-    const OF_A_RUN: [&str; 3] = ["command_line", "load_at_start", "uptime"];
-    let keys: BTreeSet<&String> =
-        old.environment.0.keys().chain(new.environment.0.keys()).collect();
-    for key in keys.into_iter().filter(|key| !OF_A_RUN.contains(&key.as_str())) {
-        let value =
-            |run: &StoredRun| run.header.environment.0.get(key).cloned().unwrap_or_default();
-        pairs.push((key.as_str(), value(before), value(after)));
-    }
-    let differ = pairs.into_iter().filter(|(_, before, after)| before != after);
-    differ
-        .map(|(what, before, after)| Circumstance { what: what.to_owned(), before, after })
-        .collect()
-}
-
-/// What the contender really ran on, before and after.
-fn of_contender(analysis: &Analysis, name: &str) -> Vec<Circumstance> {
-    let [before, after] = &analysis.contenders[..] else { return Vec::new() };
-    let tools = |tools: &[(String, String)]| {
-        tools.iter().map(|(tool, version)| format!("{tool} {version}")).collect::<Vec<_>>()
-    };
-    [
-        ("kernel", before.kernel.clone(), after.kernel.clone()),
-        ("features", before.features.clone(), after.features.clone()),
-        ("mount options", before.mount_options.clone(), after.mount_options.clone()),
-        ("device", before.device.clone(), after.device.clone()),
-        ("tools", tools(&before.tools), tools(&after.tools)),
-    ]
-    .into_iter()
-    .filter(|(_, before, after)| before != after)
-    .map(|(what, before, after)| Circumstance {
-        what: format!("{what} of {name}"),
-        before: before.join("; "),
-        after: after.join("; "),
-    })
-    .collect()
 }
 
 /// Whether a figure is bytes, for words.

@@ -6,7 +6,7 @@ use trial::{Outcome, Step};
 use units::Nanos;
 use workload::PhaseStatus;
 
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, phase};
 
 /// A run and another of the same seeds, to be changed.
 fn two() -> (StoredRun, StoredRun) {
@@ -62,6 +62,38 @@ fn what_takes_longer_is_slower_and_nothing_else() {
     let back = changes(&after, &before);
     assert_eq!(of(&back, "xfs").time.verdict, ChangeVerdict::Less);
     assert!(back.beyond(0.0).is_empty(), "faster is no fault");
+}
+
+/// Fewer questions: the same figures can show more.
+#[test]
+fn phases_that_are_named_are_the_only_questions() {
+    const NAMES: [&str; 6] = ["io", "again1", "again2", "again3", "again4", "again5"];
+    const LONGER: [f64; 5] = [0.05, 0.075, 0.1, 0.125, 0.15];
+    const AS_LONG: [f64; 5] = [-0.1, 0.05, 0.1, -0.05, 0.0];
+    let before = Synthetic {
+        phases: NAMES.map(|name| phase("maildir-write", name, 1.4, &[("deliver", 24)])).to_vec(),
+        ..Synthetic::small()
+    }
+    .run();
+    let mut after = before.clone();
+    for trial in &mut after.trials {
+        for phase in &mut trial.record.phases {
+            let of_seeds = if phase.phase == "io" { LONGER } else { AS_LONG };
+            let factor = of_seeds[trial.spec.block as usize % 5].exp();
+            phase.wall = Nanos((phase.wall.0 as f64 * factor) as u64);
+        }
+    }
+    let all = changes(&before, &after);
+    let one = all.clone().only(&["io".to_owned()]).unwrap();
+    assert_eq!((all.phases.len(), one.phases.len()), (18, 3));
+    assert!(one.phases.iter().all(|phase| phase.phase == "io"));
+    let time = |found: &Changes| of(found, "xfs").time;
+    assert_eq!(time(&all).verdict, ChangeVerdict::Undecided, "of 18 questions: {:?}", time(&all));
+    assert_eq!(time(&one).verdict, ChangeVerdict::More, "of 3: {:?}", time(&one));
+    assert_eq!(time(&all).p, time(&one).p, "what was measured stays");
+
+    let message = all.only(&["io".to_owned(), "no such".to_owned()]).unwrap_err();
+    assert!(message.contains("\"no such\"") && message.contains("again5, io"), "{message}");
 }
 
 /// Figures of other seeds are not pairs: the spread of the trials counts.
