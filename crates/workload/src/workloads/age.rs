@@ -7,7 +7,6 @@ use rustix::io::Errno;
 use units::Bytes;
 
 use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
-use crate::engine::extents::fragments;
 use crate::engine::file_io::{open_target, write_all};
 use crate::engine::path_buffer::PathBuffer;
 use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SizeParameter};
@@ -16,6 +15,10 @@ use crate::{
     Parameters, PhaseDescription, PhaseResult, Recorder,
 };
 use crate::{Space, Workload};
+
+mod score;
+
+use score::{SCORE, score};
 
 pub(super) struct Age;
 
@@ -36,15 +39,6 @@ static CHURN: PhaseDescription = PhaseDescription {
     ops: &[CREATE_OP, OpDescription { name: "delete", span: "one unlink" }],
     disk_bound: true,
 };
-static SCORE: PhaseDescription = PhaseDescription {
-    name: "score",
-    summary: "finds out in how many pieces each file is stored (FIEMAP, or FIBMAP where only that \
-              is available)",
-    clock: "open, FIEMAP, close of every file that is left",
-    ops: &[OpDescription { name: "map", span: "open, FIEMAP, close of one file" }],
-    disk_bound: false,
-};
-
 const FULLNESS: FractionParameter =
     FractionParameter::new("fullness", "How full the filesystem becomes.", "0.8");
 const OVERWRITES: CountParameter = CountParameter::new(
@@ -383,55 +377,6 @@ impl Aging<'_> {
     fn sync(&self) -> Result<(), OpError> {
         rustix::fs::syncfs(self.target).map_err(|error| OpError::new("syncfs", DIRECTORY, error))
     }
-}
-
-fn score(context: &mut Context<'_>, aging: &Aging<'_>) -> Result<(), Failure> {
-    let mut path = PathBuffer::new();
-    let mut name = |number: u64| {
-        let directory = number / FILES_PER_DIRECTORY;
-        path.clear().text(DIRECTORY).text("/").number(directory / FAN_OUT, 4);
-        path.text("/").number(directory % FAN_OUT, 2).text("/f").number(number, 7);
-        path.clone()
-    };
-    let map = |path: &PathBuffer| {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(aging.target, path.c_str(), flags, Mode::empty())?;
-        fragments(file.as_fd())
-    };
-    if let Some((number, _)) = aging.files.first()
-        && let Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) = map(&name(*number))
-    {
-        context.skip(&SCORE, "this filesystem does not report where files lie (FIEMAP, FIBMAP)");
-        return Ok(());
-    }
-    let count = aging.files.len() as u64;
-    context.phase_with(
-        &SCORE,
-        count,
-        |recorder| {
-            let (mut pieces, mut behind, mut possible) = (0, 0, 0);
-            for (number, size) in &aging.files {
-                let path = name(*number);
-                let found = map(&path).map_err(path.failed("map"))?;
-                let blocks = size.div_ceil(PAGE);
-                pieces += found;
-                possible += blocks.saturating_sub(1);
-                behind += blocks.saturating_sub(found.max(1));
-                recorder.done(Op(0));
-            }
-            Ok((pieces, behind, possible))
-        },
-        |(pieces, behind, possible), result| {
-            let mut figure = |name: &str, value: f64| {
-                result.figures.insert(name.to_owned(), value);
-            };
-            figure("fragments_per_file", *pieces as f64 / count.max(1) as f64);
-            if *possible > 0 {
-                figure("layout_score", *behind as f64 / *possible as f64);
-            }
-        },
-    )?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use std::os::fd::OwnedFd;
 use tempfile::TempDir;
 
 use super::*;
-use crate::kept::Kept;
-use crate::{Cache, Inputs, PhaseEvent, PhaseStatus, Seed};
+use crate::{Cache, Seed};
 
 #[test]
 fn sizes_follow_the_law() {
@@ -26,14 +25,14 @@ fn sizes_follow_the_law() {
     assert!((0..1000).all(|_| law("meyer").draw(&mut draw, 5000) <= 5000));
 }
 
-fn parameters(given: &[(&str, &str)]) -> Parameters {
+pub(super) fn parameters(given: &[(&str, &str)]) -> Parameters {
     let given: BTreeMap<String, String> =
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     Parameters::resolve(&DESCRIPTION, &given, 1.0).unwrap()
 }
 
 /// A target with the directory that everything is below.
-fn target() -> (TempDir, OwnedFd) {
+pub(super) fn target() -> (TempDir, OwnedFd) {
     let home = tempfile::tempdir().unwrap();
     std::fs::create_dir(home.path().join(DIRECTORY)).unwrap();
     let opened = open_target(home.path()).unwrap();
@@ -41,7 +40,7 @@ fn target() -> (TempDir, OwnedFd) {
 }
 
 /// Draws only files that are as large as they may become.
-fn aging(target: BorrowedFd<'_>, largest: u64) -> Aging<'_> {
+pub(super) fn aging(target: BorrowedFd<'_>, largest: u64) -> Aging<'_> {
     Aging {
         target,
         files: Vec::new(),
@@ -173,36 +172,4 @@ fn what_did_not_fit_is_told_and_otherwise_nothing() {
     };
     assert!(told(0).is_empty());
     assert_eq!(told(3), ["3 files did not fit and were left out"]);
-}
-
-#[test]
-fn the_layout_score_is_the_share_of_blocks_behind_their_predecessor() {
-    // The directory for temporary files may lie on a filesystem that does not tell.
-    let (home, target) = target();
-    let mut aging = aging(target.as_fd(), 12_288);
-    aging.fill(10 * 12_288, &mut Recorder::new(&FILL)).unwrap();
-    let (host, inputs) = (Kept::default(), Inputs::default());
-    let mut context = Context::new(
-        &host,
-        &DESCRIPTION,
-        home.path().to_owned(),
-        parameters(&[]),
-        &inputs,
-        Seed(1),
-        false,
-    );
-    score(&mut context, &aging).unwrap();
-    let events = host.0.borrow();
-    let Some(PhaseEvent::Finished(result)) = events.last() else { panic!("{events:?}") };
-    if let PhaseStatus::Skipped { reason } = &result.status {
-        assert!(reason.contains("where files lie"), "{reason}");
-        return;
-    }
-    assert_eq!((&result.status, result.ops), (&PhaseStatus::Completed, 10));
-    let pieces = result.figures["fragments_per_file"];
-    assert!((1.0..=3.0).contains(&pieces), "{pieces}");
-    // Two blocks of each of ten files can follow another; every further piece is one that does not.
-    let expected = (20.0 - 10.0 * (pieces - 1.0)) / 20.0;
-    let score = result.figures["layout_score"];
-    assert!((score - expected).abs() < 1e-9, "{score}, not {expected}");
 }
