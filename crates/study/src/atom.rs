@@ -2,7 +2,7 @@
 
 use crate::statement::{Assertion, Figure, Statement, WITHIN_EQUAL, WITHIN_SAVES, WITHIN_TIMES};
 use crate::verdict::{Answer, Verdict};
-use crate::{Direction, RowUnit, Study};
+use crate::{Direction, Published, Row, RowUnit, Study};
 use stats::Region;
 
 /// A cell of the study's tables.
@@ -67,99 +67,144 @@ pub(crate) fn atoms(study: &Study, statement: &Statement) -> Vec<Atom> {
 
 fn of_row(study: &Study, own: &str, assertion: &Assertion) -> Vec<Atom> {
     let Some((table, row)) = study.row(own) else { return Vec::new() };
-    let cell = |figure: &Figure| CellName {
-        row: figure.row.clone().unwrap_or_else(|| own.to_owned()),
-        column: figure.column.clone(),
-    };
-    let atom = |question: Question, low: f64, high: f64, closed: bool| Atom {
-        asked: asked(study, &question),
-        question,
-        region: Region { low, high },
-        closed,
-        unit: row.unit,
-        goes_on: false,
-    };
-    let as_one = |mut atoms: Vec<Atom>| {
-        atoms.iter_mut().skip(1).for_each(|atom| atom.goes_on = true);
-        atoms
-    };
-    let infinite = f64::INFINITY;
-    // a's figure is better than b's by this share of b's.
-    let better = |a: &Figure, b: &Figure, by: Option<f64>| {
-        let share = by.unwrap_or(0.0) / 100.0;
-        let question = Question::Ratio(cell(a), cell(b));
-        match row.better {
-            Direction::Higher => atom(question, share.ln_1p(), infinite, by.is_some()),
-            _ => atom(question, -infinite, (1.0 - share).max(0.0).ln(), by.is_some()),
-        }
-    };
-    let worse = |a: &Figure, b: &Figure, by: Option<f64>| {
-        let share = by.unwrap_or(0.0) / 100.0;
-        let question = Question::Ratio(cell(a), cell(b));
-        match row.better {
-            Direction::Higher => {
-                atom(question, -infinite, (1.0 - share).max(0.0).ln(), by.is_some())
+    AskedRow { study, own, table, row }.atoms(assertion)
+}
+
+/// A row of which a statement says something.
+#[derive(Clone, Copy)]
+struct AskedRow<'s> {
+    study: &'s Study,
+    /// Its id, for figures that name no other row.
+    own: &'s str,
+    table: &'s Published,
+    row: &'s Row,
+}
+
+impl AskedRow<'_> {
+    fn atoms(self, assertion: &Assertion) -> Vec<Atom> {
+        match assertion {
+            Assertion::Ranking(figures) => {
+                figures.windows(2).map(|pair| self.better(&pair[0], &pair[1], None)).collect()
             }
-            _ => atom(question, share.ln_1p(), infinite, by.is_some()),
+            Assertion::Best { figure, among } => {
+                let others = self.others(figure, among);
+                as_one(others.iter().map(|other| self.better(figure, other, None)).collect())
+            }
+            Assertion::Worst { figure, among } => {
+                let others = self.others(figure, among);
+                as_one(others.iter().map(|other| self.worse(figure, other, None)).collect())
+            }
+            Assertion::Better { a, b, by } => vec![self.better(a, b, *by)],
+            Assertion::Worse { a, b, by } => vec![self.worse(a, b, *by)],
+            Assertion::BetterBeside { a, b, there } => vec![self.better_beside(a, b, there)],
+            Assertion::AboutEqual { a, others, within } => {
+                let room = (within.unwrap_or(WITHIN_EQUAL) / 100.0).ln_1p();
+                others.iter().map(|b| self.atom(self.ratio(a, b), -room, room, true)).collect()
+            }
+            Assertion::VariesMore { a, b } => {
+                let question = Question::Spread(self.cell(a), self.cell(b));
+                vec![self.atom(question, 0.0, f64::INFINITY, false)]
+            }
+            Assertion::AtLeastTimes { .. }
+            | Assertion::AtMostTimes { .. }
+            | Assertion::AboutTimes { .. }
+            | Assertion::Saves { .. }
+            | Assertion::AtLeast { .. }
+            | Assertion::AtMost { .. } => self.of_amount(assertion).into_iter().collect(),
         }
-    };
-    let others = |figure: &Figure, among: &[Figure]| -> Vec<Figure> {
+    }
+
+    /// The atom of a statement with an amount; `None` if it has none.
+    fn of_amount(self, assertion: &Assertion) -> Option<Atom> {
+        const INFINITE: f64 = f64::INFINITY;
+        let (question, low, high) = match assertion {
+            Assertion::AtLeastTimes { a, times, b } => (self.ratio(a, b), times.ln(), INFINITE),
+            Assertion::AtMostTimes { a, times, b } => (self.ratio(a, b), -INFINITE, times.ln()),
+            Assertion::AboutTimes { a, times, b, within } => {
+                let room = (within.unwrap_or(WITHIN_TIMES) / 100.0).ln_1p();
+                (self.ratio(a, b), times.ln() - room, times.ln() + room)
+            }
+            Assertion::Saves { a, amount, b, within, .. } => {
+                let share = within.unwrap_or(WITHIN_SAVES) / 100.0;
+                let question = Question::Difference(self.cell(b), self.cell(a));
+                (question, amount * (1.0 - share), amount * (1.0 + share))
+            }
+            Assertion::AtLeast { a, amount, .. } => {
+                (Question::Value(self.cell(a)), amount.ln(), INFINITE)
+            }
+            Assertion::AtMost { a, amount, .. } => {
+                (Question::Value(self.cell(a)), -INFINITE, amount.ln())
+            }
+            _ => return None,
+        };
+        Some(self.atom(question, low, high, true))
+    }
+
+    fn atom(self, question: Question, low: f64, high: f64, closed: bool) -> Atom {
+        Atom {
+            asked: asked(self.study, &question),
+            question,
+            region: Region { low, high },
+            closed,
+            unit: self.row.unit,
+            goes_on: false,
+        }
+    }
+
+    fn cell(self, figure: &Figure) -> CellName {
+        CellName {
+            row: figure.row.clone().unwrap_or_else(|| self.own.to_owned()),
+            column: figure.column.clone(),
+        }
+    }
+
+    fn ratio(self, a: &Figure, b: &Figure) -> Question {
+        Question::Ratio(self.cell(a), self.cell(b))
+    }
+
+    /// That a's figure is better than b's by this per cent of b's.
+    fn better(self, a: &Figure, b: &Figure, by: Option<f64>) -> Atom {
+        self.beyond(a, b, by, self.row.better == Direction::Higher)
+    }
+
+    /// That a's figure is worse than b's by this per cent of b's.
+    fn worse(self, a: &Figure, b: &Figure, by: Option<f64>) -> Atom {
+        self.beyond(a, b, by, self.row.better != Direction::Higher)
+    }
+
+    /// That a's figure is higher, or lower, than b's by this per cent of b's.
+    fn beyond(self, a: &Figure, b: &Figure, by: Option<f64>, higher: bool) -> Atom {
+        let share = by.unwrap_or(0.0) / 100.0;
+        let (low, high) = match higher {
+            true => (share.ln_1p(), f64::INFINITY),
+            false => (-f64::INFINITY, (1.0 - share).max(0.0).ln()),
+        };
+        self.atom(self.ratio(a, b), low, high, by.is_some())
+    }
+
+    /// That a's figure compares better with b's than in the other row.
+    fn better_beside(self, a: &Figure, b: &Figure, [c, d]: &[Figure; 2]) -> Atom {
+        let question = Question::Beside([a, b, c, d].map(|figure| self.cell(figure)));
+        match self.row.better {
+            Direction::Higher => self.atom(question, 0.0, f64::INFINITY, false),
+            _ => self.atom(question, -f64::INFINITY, 0.0, false),
+        }
+    }
+
+    /// The figures that one is compared with: those named, else all others of the row.
+    fn others(self, figure: &Figure, among: &[Figure]) -> Vec<Figure> {
         if !among.is_empty() {
             return among.to_vec();
         }
-        let all = table.columns.iter().filter(|column| **column != figure.column);
+        let all = self.table.columns.iter().filter(|column| **column != figure.column);
         all.map(|column| Figure { column: column.clone(), row: figure.row.clone() }).collect()
-    };
-    match assertion {
-        Assertion::Ranking(figures) => {
-            figures.windows(2).map(|pair| better(&pair[0], &pair[1], None)).collect()
-        }
-        Assertion::Best { figure, among } => {
-            as_one(others(figure, among).iter().map(|other| better(figure, other, None)).collect())
-        }
-        Assertion::Worst { figure, among } => {
-            as_one(others(figure, among).iter().map(|other| worse(figure, other, None)).collect())
-        }
-        Assertion::Better { a, b, by } => vec![better(a, b, *by)],
-        Assertion::Worse { a, b, by } => vec![worse(a, b, *by)],
-        Assertion::BetterBeside { a, b, there: [c, d] } => {
-            let question = Question::Beside([cell(a), cell(b), cell(c), cell(d)]);
-            vec![match row.better {
-                Direction::Higher => atom(question, 0.0, infinite, false),
-                _ => atom(question, -infinite, 0.0, false),
-            }]
-        }
-        Assertion::AtLeastTimes { a, times, b } => {
-            vec![atom(Question::Ratio(cell(a), cell(b)), times.ln(), infinite, true)]
-        }
-        Assertion::AtMostTimes { a, times, b } => {
-            vec![atom(Question::Ratio(cell(a), cell(b)), -infinite, times.ln(), true)]
-        }
-        Assertion::AboutTimes { a, times, b, within } => {
-            let room = (within.unwrap_or(WITHIN_TIMES) / 100.0).ln_1p();
-            let question = Question::Ratio(cell(a), cell(b));
-            vec![atom(question, times.ln() - room, times.ln() + room, true)]
-        }
-        Assertion::AboutEqual { a, others, within } => {
-            let room = (within.unwrap_or(WITHIN_EQUAL) / 100.0).ln_1p();
-            let of = |b: &Figure| atom(Question::Ratio(cell(a), cell(b)), -room, room, true);
-            others.iter().map(of).collect()
-        }
-        Assertion::Saves { a, amount, b, within, .. } => {
-            let share = within.unwrap_or(WITHIN_SAVES) / 100.0;
-            let question = Question::Difference(cell(b), cell(a));
-            vec![atom(question, amount * (1.0 - share), amount * (1.0 + share), true)]
-        }
-        Assertion::AtLeast { a, amount, .. } => {
-            vec![atom(Question::Value(cell(a)), amount.ln(), infinite, true)]
-        }
-        Assertion::AtMost { a, amount, .. } => {
-            vec![atom(Question::Value(cell(a)), -infinite, amount.ln(), true)]
-        }
-        Assertion::VariesMore { a, b } => {
-            vec![atom(Question::Spread(cell(a), cell(b)), 0.0, infinite, false)]
-        }
     }
+}
+
+/// Atoms that are one question together.
+fn as_one(mut atoms: Vec<Atom>) -> Vec<Atom> {
+    atoms.iter_mut().skip(1).for_each(|atom| atom.goes_on = true);
+    atoms
 }
 
 /// What is asked, in words: `ext2 ÷ xfs in the write script`.

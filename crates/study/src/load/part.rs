@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use lab::{LabError, MachineProfile, PROFILES};
 use runner::{WorkloadRequest, parse_workload};
 use stack::Contender;
+use units::Bytes;
 use workload::Parameters;
 use workload::corpora::CorpusChoice;
 
 use crate::problem::suggest;
-use crate::reading::{Keys, Located, dotted};
+use crate::reading::{Keys, Located, Reading, dotted};
 use crate::statement::is_name;
 use crate::{Absent, LargerMachine, NamedContender, NamedWorkload, Part, Source};
 
@@ -95,35 +96,9 @@ pub(super) fn read(
     if let Some(id) = &id {
         keys.unique(seen, id, "part");
     }
-    let mut machine = None;
     let named = keys.text("profile");
-    if let Some(named) = &named {
-        match profile(source, &named.value) {
-            Ok(_) if source.has(&named.value) => {
-                machine = Some(source.text(&named.value).to_owned());
-            }
-            Ok(_) => {}
-            Err(error) => {
-                let unknown = !named.value.contains(['/', '.']);
-                let known = PROFILES.iter().map(|(name, _)| *name);
-                let suggestion = unknown.then(|| suggest(&named.value, known)).flatten();
-                reading.note_with(named.at.clone(), error.to_string(), suggestion);
-            }
-        }
-    }
-    let mail = keys.optional("mail");
-    if let Some(mail) = &mail
-        && let Err(error) = mail.value.parse::<CorpusChoice>()
-    {
-        reading.note(mail.at.clone(), error.to_string());
-    }
-    let size = keys.optional("size").and_then(|size| match size.value.parse() {
-        Ok(bytes) => Some(bytes),
-        Err(error) => {
-            reading.note(size.at, format!("size = {}: {error}", size.value));
-            None
-        }
-    });
+    let machine = named.as_ref().and_then(|named| machine(reading, source, named));
+    let (mail, size) = (mail(keys), size(keys));
     let scale = keys.positive("scale");
     let mut names = Vec::new();
     let contenders: Vec<NamedContender> = keys
@@ -131,15 +106,7 @@ pub(super) fn read(
         .iter()
         .filter_map(|written| contender(keys, written, &mut names))
         .collect();
-    let absent: Vec<Absent> = keys
-        .tables("absent", "[[part.absent]]", &["contender", "reason"])
-        .iter()
-        .filter_map(|keys| {
-            let name = keys.text("contender")?;
-            keys.unique(&mut names, &name, "contender");
-            Some(Absent { contender: name.value, reason: keys.plain("reason") })
-        })
-        .collect();
+    let absent = absent(keys, &mut names);
     let mut ids = Vec::new();
     let workloads: Vec<NamedWorkload> = keys
         .tables("workloads", "a workload", &["id", "run"])
@@ -160,7 +127,7 @@ pub(super) fn read(
         at_size: at_size(keys, source, &profile),
         profile,
         machine,
-        mail: mail.map(|mail| mail.value),
+        mail,
         source_tree: keys.optional("source_tree").map(|tree| tree.value),
         size,
         fixed_size: keys.switch("fixed_size"),
@@ -172,6 +139,49 @@ pub(super) fn read(
         absent,
         written: [names, ids],
     }
+}
+
+/// The text of the machine's own profile, if the study brings it along.
+fn machine(reading: &Reading<'_>, source: &Source, named: &Located<String>) -> Option<String> {
+    match profile(source, &named.value) {
+        Ok(_) => source.has(&named.value).then(|| source.text(&named.value).to_owned()),
+        Err(error) => {
+            let unknown = !named.value.contains(['/', '.']);
+            let known = PROFILES.iter().map(|(name, _)| *name);
+            let suggestion = unknown.then(|| suggest(&named.value, known)).flatten();
+            reading.note_with(named.at.clone(), error.to_string(), suggestion);
+            None
+        }
+    }
+}
+
+fn mail(keys: &Keys<'_, '_>) -> Option<String> {
+    let mail = keys.optional("mail")?;
+    if let Err(error) = mail.value.parse::<CorpusChoice>() {
+        keys.reading.note(mail.at, error.to_string());
+    }
+    Some(mail.value)
+}
+
+fn size(keys: &Keys<'_, '_>) -> Option<Bytes> {
+    let size = keys.optional("size")?;
+    let parsed = size.value.parse();
+    if let Err(error) = &parsed {
+        keys.reading.note(size.at, format!("size = {}: {error}", size.value));
+    }
+    parsed.ok()
+}
+
+/// Contenders that cannot run here, with the reason.
+fn absent(keys: &Keys<'_, '_>, names: &mut Vec<String>) -> Vec<Absent> {
+    keys.tables("absent", "[[part.absent]]", &["contender", "reason"])
+        .iter()
+        .filter_map(|keys| {
+            let name = keys.text("contender")?;
+            keys.unique(names, &name, "contender");
+            Some(Absent { contender: name.value, reason: keys.plain("reason") })
+        })
+        .collect()
 }
 
 /// A contender with a mistake keeps its name, so that the tables' columns are still known.

@@ -64,61 +64,53 @@ fn assertion(words: &mut Words<'_>) -> Result<Assertion, String> {
         return Ok(Assertion::Worst { figure: a, among: words.among()? });
     }
     if words.skip(&["better", "beside"]) {
-        let b = words.figure()?;
-        words.expect("than")?;
-        words.expect("in")?;
-        let place = words.place();
-        let row =
-            words.next().filter(|row| is_name(row)).ok_or(format!("a row is expected {place}"))?;
-        let there = |figure: &Figure| Figure { row: Some(row.to_owned()), ..figure.clone() };
-        let there = [there(&a), there(&b)];
-        return Ok(Assertion::BetterBeside { a, b, there });
+        return better_beside(a, words);
     }
     if words.skip(&["better", "than"]) {
-        return Ok(Assertion::Better {
-            a,
-            b: words.figure()?,
-            by: words.percent(&["by", "at", "least"])?,
-        });
+        let (b, by) = (words.figure()?, words.percent(&["by", "at", "least"])?);
+        return Ok(Assertion::Better { a, b, by });
     }
     if words.skip(&["worse", "than"]) {
-        return Ok(Assertion::Worse {
-            a,
-            b: words.figure()?,
-            by: words.percent(&["by", "at", "least"])?,
-        });
+        let (b, by) = (words.figure()?, words.percent(&["by", "at", "least"])?);
+        return Ok(Assertion::Worse { a, b, by });
     }
     if words.skip(&["varies", "more", "than"]) {
         return Ok(Assertion::VariesMore { a, b: words.figure()? });
     }
     if words.skip(&["about", "equal", "to"]) {
-        return Ok(Assertion::AboutEqual {
-            a,
-            others: words.figures()?,
-            within: words.percent(&["within"])?,
-        });
+        let (others, within) = (words.figures()?, words.percent(&["within"])?);
+        return Ok(Assertion::AboutEqual { a, others, within });
     }
+    of_amount(a, words)
+}
+
+/// What follows `better beside`.
+fn better_beside(a: Figure, words: &mut Words<'_>) -> Result<Assertion, String> {
+    let b = words.figure()?;
+    words.expect("than")?;
+    words.expect("in")?;
+    let place = words.place();
+    let row =
+        words.next().filter(|row| is_name(row)).ok_or(format!("a row is expected {place}"))?;
+    let there = |figure: &Figure| Figure { row: Some(row.to_owned()), ..figure.clone() };
+    let there = [there(&a), there(&b)];
+    Ok(Assertion::BetterBeside { a, b, there })
+}
+
+/// What is said with an amount: `about 2 times`, `saves 11 s over`, `at least 3`.
+fn of_amount(a: Figure, words: &mut Words<'_>) -> Result<Assertion, String> {
     if words.skip(&["about"]) {
         let times = words.number()?;
         words.expect("times")?;
-        return Ok(Assertion::AboutTimes {
-            a,
-            times,
-            b: words.figure()?,
-            within: words.percent(&["within"])?,
-        });
+        let (b, within) = (words.figure()?, words.percent(&["within"])?);
+        return Ok(Assertion::AboutTimes { a, times, b, within });
     }
     if words.skip(&["saves"]) {
         let amount = words.number()?;
         let unit = words.unit("over");
         words.expect("over")?;
-        return Ok(Assertion::Saves {
-            a,
-            amount,
-            unit,
-            b: words.figure()?,
-            within: words.percent(&["within"])?,
-        });
+        let (b, within) = (words.figure()?, words.percent(&["within"])?);
+        return Ok(Assertion::Saves { a, amount, unit, b, within });
     }
     let least = words.skip(&["at", "least"]);
     if !least && !words.skip(&["at", "most"]) {
