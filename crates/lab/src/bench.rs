@@ -60,7 +60,7 @@ pub struct Work {
 
 impl Work {
     /// Whether its time is the disk's rather than the processor's.
-    pub fn is_disk_bound(&self) -> bool {
+    fn is_disk_bound(&self) -> bool {
         self.computing < DISK_BOUND
     }
 

@@ -50,7 +50,7 @@ impl Plan {
     /// The probability that a difference (0.1: one takes 1.1 times as long) between two
     /// contenders is found, at the strictest step of Holm's procedure, since all others may be
     /// equal.
-    pub fn power_for(&self, difference: f64) -> f64 {
+    fn power_for(&self, difference: f64) -> f64 {
         if self.undecidable().is_some() {
             return 0.0;
         }

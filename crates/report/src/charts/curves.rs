@@ -44,76 +44,103 @@ pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
     let ends = drawn.iter().flat_map(|line| [line.points.first(), line.points.last()]).flatten();
     let ends = ends.map(|(_, latency)| *latency);
     let (low, high) = ends.map(|v| (v, v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-    let axis = Axis::logarithmic(low, high.max(low * 2.0));
-    let place = |value: f64| 100.0 - axis.place(value);
-
-    let mut body = String::new();
-    for tick in axis.ticks(6) {
-        let y = percent(place(tick));
-        let label = text::html(&figure(tick, Unit::Seconds));
-        body += &format!(
-            r#"<line class="grid" x1="0" x2="100%" y1="{y}%" y2="{y}%"/><text x="-8" y="{y}%" dy="4" text-anchor="end">{label}</text>"#
-        );
-    }
-    for (quantile, label) in [
-        (0.0, "fastest"),
-        (0.5, "p50"),
-        (0.9, "p90"),
-        (0.99, "p99"),
-        (0.999, "p99.9"),
-        (0.9999, "p99.99"),
-    ] {
-        let nines = -(1.0f64 - quantile).log10();
-        if nines > nines_max * 0.9 {
-            break;
-        }
-        let x = percent(nines / nines_max * 100.0);
-        let anchor = if quantile == 0.0 { r#"start" class="wide"# } else { "middle" };
-        body += &format!(
-            r#"<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/><text x="{x}%" y="100%" dy="18" text-anchor="{anchor}">{label}</text>"#
-        );
-    }
-    body += r#"<text x="100%" y="100%" dy="18" text-anchor="end">slowest</text>"#;
-
-    // Only the lines are stretched; dots and text keep their shape.
-    body +=
-        r#"<svg width="100%" height="100%" viewBox="0 0 1000 1000" preserveAspectRatio="none">"#;
-    for line in &drawn {
-        let points = line.points.iter();
-        let path =
-            path(points.map(|(nines, latency)| (nines / nines_max * 100.0, place(*latency))));
-        let dash = if line.curve.dashed() { " dashed" } else { "" };
-        let colour = colour(line.curve.contender);
-        body += &format!(r#"<path class="curve {colour}{dash}" d="{path}"/>"#);
-    }
-    body += "</svg>";
-
-    let pointed_at = drawn.len() <= POINTED_AT_MAX;
-    for Line { curve, .. } in &drawn {
-        body += &format!(r#"<g class="dots {}">"#, colour(curve.contender));
-        for quantile in Quantile::ALL {
-            let Ok(value) = quantile.of(&curve.latencies) else { continue };
-            let nines = match quantile {
-                Quantile::Max => (curve.latencies.count() as f64).log10(),
-                _ => -(1.0 - quantile.share()).log10(),
-            };
-            let x = percent(nines / nines_max * 100.0);
-            let y = percent(place(value.as_secs_f64().max(1e-9)));
-            let words = format!("{} {}: {value}", curve.name, quantile.word());
-            body += &match pointed_at {
-                true => {
-                    let title = text::html(&words);
-                    format!(r#"<circle cx="{x}%" cy="{y}%"><title>{title}</title></circle>"#)
-                }
-                false => format!(r#"<circle cx="{x}%" cy="{y}%"/>"#),
-            };
-        }
-        body += "</g>";
-    }
+    let field = Field { nines_max, axis: Axis::logarithmic(low, high.max(low * 2.0)) };
+    let body = field.grid() + &field.lines(&drawn) + &field.dots(&drawn);
     let what = text::html(what);
     Some(format!(
         r#"<svg class="curves" width="100%" height="{HEIGHT}" role="img" aria-label="{what}">{body}</svg>"#
     ))
+}
+
+/// The area that curves are drawn in.
+struct Field {
+    /// Nines at the right end.
+    nines_max: f64,
+    axis: Axis,
+}
+
+impl Field {
+    /// The place of these nines, in per cent from the left.
+    fn x(&self, nines: f64) -> f64 {
+        nines / self.nines_max * 100.0
+    }
+
+    /// The place of a latency in seconds, in per cent from the top.
+    fn y(&self, latency: f64) -> f64 {
+        100.0 - self.axis.place(latency)
+    }
+
+    fn grid(&self) -> String {
+        let mut body = String::new();
+        for tick in self.axis.ticks(6) {
+            let y = percent(self.y(tick));
+            let label = text::html(&figure(tick, Unit::Seconds));
+            body += &format!(
+                r#"<line class="grid" x1="0" x2="100%" y1="{y}%" y2="{y}%"/><text x="-8" y="{y}%" dy="4" text-anchor="end">{label}</text>"#
+            );
+        }
+        for (quantile, label) in [
+            (0.0, "fastest"),
+            (0.5, "p50"),
+            (0.9, "p90"),
+            (0.99, "p99"),
+            (0.999, "p99.9"),
+            (0.9999, "p99.99"),
+        ] {
+            let nines = -(1.0f64 - quantile).log10();
+            if nines > self.nines_max * 0.9 {
+                break;
+            }
+            let x = percent(self.x(nines));
+            let anchor = if quantile == 0.0 { r#"start" class="wide"# } else { "middle" };
+            body += &format!(
+                r#"<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/><text x="{x}%" y="100%" dy="18" text-anchor="{anchor}">{label}</text>"#
+            );
+        }
+        body + r#"<text x="100%" y="100%" dy="18" text-anchor="end">slowest</text>"#
+    }
+
+    /// Only the lines are stretched; dots and text keep their shape.
+    fn lines(&self, drawn: &[Line<'_>]) -> String {
+        let mut body =
+            r#"<svg width="100%" height="100%" viewBox="0 0 1000 1000" preserveAspectRatio="none">"#
+                .to_owned();
+        for line in drawn {
+            let points = line.points.iter();
+            let path = path(points.map(|(nines, latency)| (self.x(*nines), self.y(*latency))));
+            let dash = if line.curve.dashed() { " dashed" } else { "" };
+            let colour = colour(line.curve.contender);
+            body += &format!(r#"<path class="curve {colour}{dash}" d="{path}"/>"#);
+        }
+        body + "</svg>"
+    }
+
+    fn dots(&self, drawn: &[Line<'_>]) -> String {
+        let mut body = String::new();
+        let pointed_at = drawn.len() <= POINTED_AT_MAX;
+        for Line { curve, .. } in drawn {
+            body += &format!(r#"<g class="dots {}">"#, colour(curve.contender));
+            for quantile in Quantile::ALL {
+                let Ok(value) = quantile.of(&curve.latencies) else { continue };
+                let nines = match quantile {
+                    Quantile::Max => (curve.latencies.count() as f64).log10(),
+                    _ => -(1.0 - quantile.share()).log10(),
+                };
+                let x = percent(self.x(nines));
+                let y = percent(self.y(value.as_secs_f64().max(1e-9)));
+                let words = format!("{} {}: {value}", curve.name, quantile.word());
+                body += &match pointed_at {
+                    true => {
+                        let title = text::html(&words);
+                        format!(r#"<circle cx="{x}%" cy="{y}%"><title>{title}</title></circle>"#)
+                    }
+                    false => format!(r#"<circle cx="{x}%" cy="{y}%"/>"#),
+                };
+            }
+            body += "</g>";
+        }
+        body
+    }
 }
 
 /// A path through points in per cent, in thousandths of the drawing: each step from the one

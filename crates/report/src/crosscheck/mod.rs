@@ -5,14 +5,15 @@
 //! pairs are compared as such ([`stats::paired`]). Within the margin means that both one-sided
 //! tests reject the opposite (TOST, α = 5 %).
 
+mod pairs;
 mod text;
 
 use std::collections::BTreeMap;
 
+use pairs::{Pair, PairedPhase, TIMES, Times};
 use serde::Serialize;
 use stats::{Comparison, Missing, Observation, Resolution, equivalence_p, paired};
 use store::{StoredRun, StoredTrial};
-use workload::{PhaseResult, PhaseStatus};
 
 /// Error rate of each test.
 const ALPHA: f64 = 0.05;
@@ -230,93 +231,6 @@ fn held(
         phases.push(check_phase("all", &together, margin));
     }
     ContenderCheck { name: name.to_owned(), pairs: pairs.len(), failed, phases }
-}
-
-struct Pair<'a> {
-    block: u32,
-    ours: &'a StoredTrial,
-    original: &'a StoredTrial,
-}
-
-/// Wall, CPU and time outside the program's own code, in seconds.
-type Times = [f64; 3];
-const TIMES: [&str; 3] = ["wall", "cpu", "outside"];
-
-/// One phase of one pair.
-struct PairedPhase {
-    block: u32,
-    ours: Times,
-    original: Times,
-    counts: Vec<(String, f64, f64)>,
-    remarks: Vec<String>,
-}
-
-impl Pair<'_> {
-    /// A phase that both completed and neither calls not comparable.
-    fn phase(&self, name: &str) -> Option<PairedPhase> {
-        let find = |trial: &'_ StoredTrial| {
-            trial
-                .phases
-                .iter()
-                .find(|phase| phase.phase == name && phase.status == PhaseStatus::Completed)
-                .cloned()
-        };
-        let (ours, original) = (find(self.ours)?, find(self.original)?);
-        let remarks = [&ours, &original]
-            .into_iter()
-            .filter_map(|result| {
-                Some(format!("{}: {}", result.workload, result.not_comparable.as_ref()?))
-            })
-            .collect();
-        Some(PairedPhase {
-            block: self.block,
-            ours: times(&ours),
-            original: times(&original),
-            counts: counts(&ours, &original),
-            remarks,
-        })
-    }
-}
-
-impl PairedPhase {
-    fn add(&mut self, other: &PairedPhase) {
-        for at in 0..TIMES.len() {
-            self.ours[at] += other.ours[at];
-            self.original[at] += other.original[at];
-        }
-    }
-
-    fn without_counts(self) -> PairedPhase {
-        PairedPhase { counts: Vec::new(), remarks: Vec::new(), ..self }
-    }
-}
-
-fn times(result: &PhaseResult) -> Times {
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let (wall, user) = (seconds(result.wall.0), seconds(result.cpu.user.0));
-    [wall, seconds(result.cpu.total().0), wall - user]
-}
-
-/// The counts that both report. Those that the original does not report are not compared.
-fn counts(ours: &PhaseResult, original: &PhaseResult) -> Vec<(String, f64, f64)> {
-    let fixed = [
-        ("ops", ours.ops, original.ops),
-        ("bytes read", ours.read_bytes.0, original.read_bytes.0),
-        ("bytes written", ours.write_bytes.0, original.write_bytes.0),
-    ];
-    let told = fixed.into_iter().filter(|(_, _, original)| *original > 0);
-    let mut counts: Vec<_> =
-        told.map(|(name, a, b)| (name.to_owned(), a as f64, b as f64)).collect();
-    for (name, theirs) in &original.figures {
-        let is_rate = name.ends_with("_s") || name.ends_with("_sec");
-        if let Some(what) = name.strip_prefix("original_")
-            && !is_rate
-            && let Some(mine) = ours.figures.get(name)
-        {
-            counts.push((what.to_owned(), *mine, *theirs));
-        }
-    }
-    counts
 }
 
 fn check_phase(name: &str, both: &[PairedPhase], margin: f64) -> PhaseCheck {

@@ -25,20 +25,31 @@ pub(super) fn bench(name: Option<&str>, arguments: &LabBench) -> Ended {
     Ok(if met { Exit::Done } else { Exit::SomeFailed })
 }
 
+/// The report, and whether every target is met.
 fn describe(bench: &Bench) -> (String, bool) {
     let mut lines = vec![
         "Wall time depends on what else this machine does; processor time is the emulator's own."
             .to_owned(),
         String::new(),
     ];
+    let parts = [starts(bench), work(bench), disk_bound(bench), as_installed(bench)];
+    let met = parts.iter().all(|(_, met)| *met);
+    lines.extend(parts.into_iter().flat_map(|(lines, _)| lines));
+    (lines.join("\n") + "\n", met)
+}
+
+/// Lines of the report, and whether what they say meets its target.
+type Part = (Vec<String>, bool);
+
+fn starts(bench: &Bench) -> Part {
     let start = median(bench.starts.iter().map(|start| start.first_op));
     let resumed = median(bench.starts.iter().map(|start| start.resumed));
-    lines.push(format!(
+    let mut lines = vec![format!(
         "start of a trial until       {:>9} {:>10}   (median of {})",
         "wall s",
         "processor s",
         bench.starts.len()
-    ));
+    )];
     let line = |name: &str, spent: Spent| {
         let (wall, processor) = (spent.wall.as_secs_f64(), spent.processor.as_secs_f64());
         format!("  {name:<26} {wall:>9.3} {processor:>10.3}")
@@ -55,15 +66,19 @@ fn describe(bench: &Bench) -> (String, bool) {
     }
     lines.push(line("the first op", start));
     let ratio = start.processor.as_secs_f64() / resumed.processor.as_secs_f64().max(1e-9);
-    let start_met = ratio <= START_MAX;
+    let met = ratio <= START_MAX;
     lines.push(format!(
         "  {ratio:.1} times an emulator that is only resumed; at most {START_MAX:.0} times: {}\n",
-        yes(start_met)
+        yes(met)
     ));
-    lines.push(format!(
+    (lines, met)
+}
+
+fn work(bench: &Bench) -> Part {
+    let mut lines = vec![format!(
         "{:<22} {:>9} {:>9} {:>9} {:>10} {:>8} {:>8} {:>9}",
         "work", "virtual s", "computing", "requests", "instr/req", "wall s", "proc. s", "virt/proc"
-    ));
+    )];
     for work in bench.work.iter().chain([&bench.counting]) {
         let seconds = work.time.0 as f64 / 1e9;
         let each = bench.instructions_a_request(work);
@@ -78,43 +93,45 @@ fn describe(bench: &Bench) -> (String, bool) {
             work.rate()
         ));
     }
+    (lines, true)
+}
+
+fn disk_bound(bench: &Bench) -> Part {
     let (time, spent) = bench.disk_bound();
     let (wall, processor) = (rate(time, spent.wall), rate(time, spent.processor));
-    lines.push(format!(
+    let mut lines = vec![format!(
         "disk-bound work: {wall:.1} virtual seconds a wall second, {processor:.1} a second of processor \
          time"
-    ));
-    let rate_met = bench.disk_bound_ratio().is_none_or(|ratio| ratio >= RATE_MIN);
-    lines.push(match bench.disk_bound_ratio() {
+    )];
+    let ratio = bench.disk_bound_ratio();
+    let met = ratio.is_none_or(|ratio| ratio >= RATE_MIN);
+    lines.push(match ratio {
         None => "  no work waited mostly for its disk, so there is no ratio".to_owned(),
         Some(ratio) => format!(
             "  {ratio:.1} times what a loop gets; at least {RATE_MIN:.0} times: {}",
-            yes(rate_met)
+            yes(met)
         ),
     });
     lines.push(format!(
         "reference: that loop runs at {:.0} million instructions a second",
         bench.instructions_a_second() / 1e6
     ));
-    let same = match bench.installed() {
-        None => {
-            lines.push(
-                "not compared with QEMU as installed: it cannot keep this profile's time, or the \
-                 lab did not find how it counts instructions"
-                    .to_owned(),
-            );
-            true
-        }
-        Some((ratio, same)) => {
-            lines.push(format!(
-                "QEMU as installed takes {ratio:.2} times the processor time for the \
-                 same work; same figures: {}",
-                yes(same)
-            ));
-            same
-        }
+    (lines, met)
+}
+
+/// Compared with the emulator as it is installed.
+fn as_installed(bench: &Bench) -> Part {
+    let Some((ratio, same)) = bench.installed() else {
+        let line = "not compared with QEMU as installed: it cannot keep this profile's time, or the \
+                    lab did not find how it counts instructions";
+        return (vec![line.to_owned()], true);
     };
-    (lines.join("\n") + "\n", start_met && rate_met && same)
+    let line = format!(
+        "QEMU as installed takes {ratio:.2} times the processor time for the same work; same \
+         figures: {}",
+        yes(same)
+    );
+    (vec![line], same)
 }
 
 fn yes(met: bool) -> &'static str {
