@@ -9,7 +9,7 @@ use store::StoredRun;
 use crate::arguments::{Outputs, StudyOutputs};
 use crate::exit::{Exit, Failure};
 use crate::files::write_whole;
-use crate::output::{print_document, say};
+use crate::output::{print_document, say, tell};
 
 /// What to write where. At most one document goes to standard output.
 pub(crate) struct Documents {
@@ -128,6 +128,9 @@ impl Documents {
         let format = FORMATS.iter().find(|known| known.name() == format).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
         })?;
+        if let Some(why) = format.lacks(run) {
+            tell(&format!("--{} is empty: {why}", format.name()));
+        }
         let color = color && wants_color();
         let options = report::Options {
             redact: self.redact,

@@ -177,3 +177,34 @@ fn a_program_that_became_slower_fails_a_script() {
     let ran = sandbox.run("compare r1 r3").ended_with(2);
     assert!(ran.stderr.contains("no phase of a contender in common"), "{}", ran.stderr);
 }
+
+/// Its own programs make tables of what we write in its form.
+#[test]
+fn bonnies_own_programs_read_our_lines() {
+    use std::process::{Command, Stdio};
+
+    let sandbox = Sandbox::new();
+    let ran = sandbox
+        .run("run bonnie:size=16M:files=1 --dir . --scale 1 --repeats 2 --quiet --bonnie-csv -")
+        .ended_with(0);
+    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
+    let Ok(mut reader) =
+        Command::new("bon_csv2txt").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+    else {
+        eprintln!("left out: needs bon_csv2txt, of the package bonnie++");
+        return;
+    };
+    let mut lines = reader.stdin.take().unwrap();
+    std::io::Write::write_all(&mut lines, ran.stdout.as_bytes()).unwrap();
+    drop(lines);
+    let table = reader.wait_with_output().unwrap();
+    let table = String::from_utf8(table.stdout).unwrap();
+    // Once with the figures of the large file, once with those of the small ones.
+    let rows = table.lines().filter(|line| line.split_whitespace().nth(1) == Some("16M::8192:5"));
+    assert_eq!(rows.count(), 2, "{table}");
+    assert!(table.contains("Sequential Create"), "{table}");
+
+    sandbox.run("run null --dir . --repeats 1 --quiet").ended_with(0);
+    let none = sandbox.run("report latest --bonnie-csv -").ended_with(0);
+    assert!(none.stderr.contains("no figures of bonnie"), "{}", none.stderr);
+}

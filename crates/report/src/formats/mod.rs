@@ -1,5 +1,6 @@
 //! The report formats. One file each; [`FORMATS`] is the only list of them.
 
+mod bonnie_csv;
 mod csv;
 mod html;
 mod json;
@@ -21,6 +22,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &json::Json,
     &markdown::Markdown,
     &csv::Csv,
+    &bonnie_csv::Bonnie,
 ];
 
 /// The format of this name.
@@ -62,6 +64,11 @@ pub trait Format: Sync {
     /// Whether it compares every pair of contenders where `options.all_pairs` asks for it.
     fn has_all_pairs(&self) -> bool {
         false
+    }
+
+    /// Why it has nothing to show of this run, for a format of some workloads only.
+    fn lacks(&self, _run: &StoredRun) -> Option<&'static str> {
+        None
     }
 
     /// Writes it down; `options.redact` is already done. Callers use [`Format::render`].

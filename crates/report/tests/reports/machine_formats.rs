@@ -6,7 +6,7 @@ use report::{FORMATS, Options, SCHEMA_VERSION};
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::synthetic::{Synthetic, planted};
+use crate::synthetic::{Synthetic, phase, planted};
 use crate::{odd_runs, rendered};
 
 fn json(run: &store::StoredRun) -> Value {
@@ -125,6 +125,43 @@ fn csv_is_one_regular_table_of_raw_figures() {
             assert!(records[1..].iter().any(|record| record[1] == ordinal), "{what}: {ordinal}");
         }
     }
+}
+
+#[test]
+fn each_bonnie_of_a_trial_has_its_line_in_its_versions_form() {
+    let mut run = Synthetic {
+        contenders: vec![planted("a,\"b\"", "ext4", 1.0, 0.02)],
+        phases: vec![phase("bonnie", "seeks", 2.0, &[("seek", 100)])],
+        repeats: 1,
+        ..Synthetic::small()
+    }
+    .run();
+    let trial = &mut run.trials[0];
+    let of = |given: &str| {
+        let given = given.split(':').filter_map(|one| one.split_once('='));
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let bonnie = workload::find("bonnie").unwrap();
+        let parameters = workload::Parameters::resolve(bonnie.describe(), &given, 1.0).unwrap();
+        trial::WorkloadChoice { name: "bonnie".to_owned(), parameters }
+    };
+    trial.spec.workloads = vec![of("size=1G:seeks=9"), of("size=2G:manner=1.03a")];
+    let mut second = trial.record.phases[0].clone();
+    second.wall = units::Nanos(second.wall.0 * 4);
+    second.ops = 100;
+    trial.record.phases[0].ops = 100;
+    trial.record.phases.push(second);
+    let text = rendered("bonnie-csv", &run, Options::default());
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [50, 27], "{text}");
+    assert_eq!((lines[0][0], lines[0][2], lines[0][5], lines[0][7]), ("1.98", "a;b", "1G", "9"));
+    assert_eq!(lines[1][..2], ["a;b", "2G"]);
+    let seeks = |value: &str| value.parse::<f64>().unwrap();
+    let ratio = seeks(lines[0][19]) / seeks(lines[1][12]);
+    assert!((ratio - 4.0).abs() < 0.1, "each its own phase: {text}");
+
+    let format = report::find("bonnie-csv").unwrap();
+    assert_eq!(format.lacks(&run), None);
+    assert!(format.lacks(&Synthetic::small().run()).unwrap().contains("bonnie"));
 }
 
 #[test]

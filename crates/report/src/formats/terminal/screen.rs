@@ -8,7 +8,7 @@ use crate::analysis::Mark;
 use crate::answer::{Answer, Row, Step, WorkloadAnswer};
 
 /// The number of lines that a reader takes in at a glance.
-pub(super) const LINES_MAX: usize = 40;
+const LINES_MAX: usize = 40;
 
 /// Width of the words in front: `Limits  `.
 const LABEL: usize = 8;
