@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use runner::{Limit, Prepared, Request, RunEnd, RunEvent, Session, SessionError, StudyTag};
 use store::Store;
+use trial::{Outcome, TrialSpec};
 
 use crate::matrix::Planned;
 use crate::{PartRun, Study};
@@ -280,4 +281,18 @@ pub fn stored_runs(store: &Store, key: &str) -> Result<Vec<PartRun>, SessionErro
         .filter_map(|(id, request)| Some((id, request.study?)))
         .map(|(id, tag)| Ok(PartRun { tag, run: store.run(&id)? }))
         .collect()
+}
+
+/// The trials of `planned` that an execution has done already. Lost ones are not among them.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn done(store: &Store, key: &str, planned: &Planned) -> Result<Vec<TrialSpec>, SessionError> {
+    let runs = stored_runs(store, key)?;
+    let of_cell = runs.iter().filter(|run| {
+        planned.request.study.as_ref().is_some_and(|tag| is_same_cell(tag, &run.tag))
+    });
+    let trials = of_cell.flat_map(|run| &run.run.trials);
+    let done = trials.filter(|trial| trial.outcome.as_ref().is_some_and(Outcome::is_done));
+    Ok(done.map(|trial| trial.spec.clone()).collect())
 }

@@ -161,6 +161,11 @@ fn only_names_parts_contenders_and_workloads() {
     assert!(dry.stdout.contains("8 trials in 1 runs"), "{}", dry.stdout);
     let resumed = sandbox.run("study run --resume r1 --dry-run").ended_with(2);
     assert!(resumed.stderr.contains("--scale"), "{}", resumed.stderr);
+    let sized = "--scale 0.002 --only ext2,write --seeds";
+    let words = |seeds: u32| format!("{sized} {seeds} --dir ext2=a --dir ext3=b --resume r1");
+    sandbox.run(&format!("study run {} --quiet --json -", words(1))).ended_with(0);
+    let left = sandbox.run(&format!("study run {} --dry-run", words(3))).ended_with(0);
+    assert!(left.stdout.contains("3 trials (1 of them done) in 1 runs"), "{}", left.stdout);
 }
 
 #[test]

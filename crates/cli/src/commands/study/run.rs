@@ -205,18 +205,22 @@ impl Asked<'_> {
 
     fn describe(&self, planned: &[Planned], session: &Session<'_>) -> Ended {
         let mut text = format!("{} ({})\n\n", self.study.title, self.study.name);
-        let mut all = 0;
+        let (mut all, mut all_done) = (0, 0);
         let mut times: Vec<Option<Estimate>> = Vec::new();
         for one in planned {
-            let prepared = prepared(session, one)?;
+            let mut prepared = prepared(session, one)?;
+            let done = study::done(&session.store, &self.key, one)?;
+            let planned = prepared.trials.len();
+            prepared.trials.retain(|trial| !done.contains(trial));
+            let done = planned - prepared.trials.len();
             let durations = session.durations(prepared.testbed.as_ref());
             let lanes = prepared.testbed.lanes(&prepared.trials);
             let estimate = Remaining::of(&prepared.trials).left(&durations, &[], lanes);
             let time = estimate.map_or("unknown".to_owned(), span);
             text += &format!(
-                "{}\n    {} trials, {} refused; scale {}; disks of {}; time: {time}\n",
+                "{}\n    {planned} trials{}, {} refused; scale {}; disks of {}; time: {time}\n",
                 title(&self.study, &prepared.request),
-                prepared.trials.len(),
+                of_them(done),
                 prepared.refused.len(),
                 prepared.request.scale,
                 prepared.request.size.map_or("any size".to_owned(), |size| size.to_string()),
@@ -229,7 +233,8 @@ impl Asked<'_> {
                 }
             }
             text += &told.concat();
-            all += prepared.trials.len();
+            all += planned;
+            all_done += done;
             times.push(estimate);
         }
         // Of all runs, or of none.
@@ -239,7 +244,8 @@ impl Asked<'_> {
                      of studies elsewhere"
                 .to_owned(),
         };
-        text += &format!("\n{all} trials in {} runs; time: {time}\n", planned.len());
+        let done = of_them(all_done);
+        text += &format!("\n{all} trials{done} in {} runs; time: {time}\n", planned.len());
         for part in self.lacking(planned)?.1 {
             text += &format!(
                 "the run first builds the lab's part `{}`; the plan above leaves out trials that \
@@ -279,6 +285,11 @@ impl Asked<'_> {
             }
         }
     }
+}
+
+/// How many of a plan's trials are done, for a study that goes on.
+fn of_them(done: usize) -> String {
+    if done == 0 { String::new() } else { format!(" ({done} of them done)") }
 }
 
 /// `part single at 3 % under slow-cpu`
