@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 pub use times::{Nearness, TwoTimes, nearness, times_table, two_times};
 
-use crate::wording::counted;
+use crate::numbers::counted;
 use crate::{Analysis, MetricTable, PairResult, PhaseAnalysis, WorkloadAnalysis};
 
 /// What two runs say together of a pair.

@@ -12,6 +12,7 @@ mod changes;
 mod charts;
 mod crosscheck;
 mod formats;
+mod numbers;
 mod redaction;
 mod repeat;
 mod testbeds;
@@ -35,6 +36,6 @@ pub use crosscheck::{
 pub use formats::{
     FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html, write_escaped,
 };
+pub use numbers::counted;
 pub use redaction::redacted;
 pub use repeat::quoted;
-pub use wording::counted;

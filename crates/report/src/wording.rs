@@ -3,6 +3,7 @@
 use units::{Bytes, Nanos, significant};
 
 use crate::analysis::{Cell, Unit};
+use crate::numbers::number;
 
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn and(parts: &[&str]) -> String {
@@ -11,12 +12,6 @@ pub(crate) fn and(parts: &[&str]) -> String {
         [only] => (*only).to_owned(),
         [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
-}
-
-/// `1 trial`, `3 trials`.
-#[must_use]
-pub fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count as f64)) }
 }
 
 /// A figure with its unit: `1.40 s`, `12,345 /s`, `85.3 MiB/s`, `412 MiB`.
@@ -37,34 +32,6 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
         Unit::Bytes => Bytes(value.round().max(0.0) as u64).to_string(),
         Unit::Count | Unit::Named => number(value),
     }
-}
-
-/// Three significant digits, whole numbers in full, thousands apart; an exponent only where
-/// nobody could count the digits.
-pub(crate) fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 {
-        "0".to_owned()
-    } else if !(1e-6..1e15).contains(&size) {
-        format!("{value:.2e}")
-    } else if size >= 999.5 || value.fract() == 0.0 {
-        grouped(value)
-    } else {
-        significant(value, 3)
-    }
-}
-
-/// A whole number with its thousands apart.
-fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if value < 0.0 { format!("−{text}") } else { text }
 }
 
 /// Half the width of a cell's interval: `±3%`; `×/÷2.1` where it is wider than the figure;
@@ -157,11 +124,6 @@ mod tests {
         assert_eq!(figure(12345.4, Unit::PerSecond), "12,345 /s");
         assert_eq!(figure(89_443_532.8, Unit::BytesPerSecond), "85.3 MiB/s");
         assert_eq!(figure(3.0, Unit::Count), "3");
-        assert_eq!(number(999.9), "1,000");
-        assert_eq!(number(999.4), "999");
-        assert_eq!(number(1e300), "1.00e300");
-        assert_eq!(number(1e-12), "1.00e-12");
-        assert_eq!(number(-1234567.0), "−1,234,567");
     }
 
     #[test]
@@ -183,6 +145,5 @@ mod tests {
     fn lists() {
         assert_eq!(and(&["a", "b", "c"]), "a, b and c");
         assert_eq!(and(&["a"]), "a");
-        assert_eq!(counted(1, "trial"), "1 trial");
     }
 }

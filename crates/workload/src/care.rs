@@ -2,45 +2,8 @@
 //! trial's executor does them, if the filesystem is the trial's own, and reports how long the
 //! programs and system calls took, without the trial's own safety checks around them.
 
-use crate::{Cache, Context, Failure, PhaseDescription, PhaseResult};
+use crate::{Cache, Care, Context, Failure, PhaseDescription, PhaseResult, Uncared};
 use measure::ProcessCpu;
-
-/// One operation on a filesystem. Each says in which state it leaves the filesystem.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Care {
-    /// Unmounted and made again, with the same commands as before. Not mounted afterwards.
-    Make,
-    /// Mounted after it was made.
-    FirstMount,
-    /// Mounted, with nothing of it in memory.
-    Mount,
-    /// Unmounted.
-    Unmount,
-    /// The power fails while it is mounted: nothing reaches the disks from now on, and it is not
-    /// mounted then.
-    LosePower,
-    /// Checked while it is not mounted, with nothing of it in memory.
-    Check,
-    /// Its first superblock is overwritten while it is not mounted.
-    Damage,
-    /// That superblock is restored.
-    Repair,
-    /// The snapshot of this number is taken of the mounted filesystem.
-    TakeSnapshot(u64),
-    /// It is removed.
-    RemoveSnapshot(u64),
-    /// Until the room of removed snapshots is free again.
-    FreeSnapshots,
-}
-
-/// Why an operation was not done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Uncared {
-    /// This filesystem or testbed does not support it; nothing was touched.
-    Missing(String),
-    /// It was tried and failed.
-    Failed(String),
-}
 
 /// The result if nothing failed: the reason why it is not supported, if so.
 pub(crate) type Cared = Option<String>;

@@ -4,50 +4,16 @@
 
 use std::path::{Path, PathBuf};
 
-use measure::{DeviceId, ProcessCpu, now};
+use measure::{ProcessCpu, now};
 use units::Nanos;
 
 use crate::begun::Begun;
 use crate::corpora::MailCorpus;
 use crate::inputs::Inputs;
 use crate::{
-    Cache, Care, Description, Failure, OpError, Parameters, PhaseDescription, PhaseEvent,
-    PhaseResult, PhaseStatus, Program, Recorder, Seed, Uncared,
+    Cache, Description, Failure, Host, OpError, Parameters, PhaseDescription, PhaseEvent,
+    PhaseResult, PhaseStatus, Program, Recorder, Seed,
 };
-
-/// The services that a workload gets from its surroundings. Implemented by the trial's executor,
-/// and by a small fake in tests.
-pub trait Host {
-    /// Empties the target's cache if that can be done and proved. No file of the target may
-    /// be open. The target's path stays valid.
-    fn make_cold(&self) -> Cache;
-
-    /// Whether `target` is (still) on the filesystem under test.
-    ///
-    /// # Errors
-    /// With what was found instead.
-    fn check_target(&self) -> Result<(), String>;
-
-    /// The block devices under the target whose counters belong to each phase.
-    fn devices(&self) -> Vec<DeviceId>;
-
-    /// How long the last [`Host::make_cold`] took to mount the target, if it mounted it.
-    fn mount_took(&self) -> Option<Nanos> {
-        None
-    }
-
-    /// Does an operation on the filesystem under test itself, and returns how long its programs
-    /// and system calls took.
-    ///
-    /// # Errors
-    /// When this filesystem or testbed does not support it, or when it failed.
-    fn care(&self, _what: &Care) -> Result<Nanos, Uncared> {
-        Err(Uncared::Missing("the filesystem is not the trial's own".to_owned()))
-    }
-
-    /// Receives what happens. Called between phases, and a few times a second within.
-    fn emit(&self, event: PhaseEvent);
-}
 
 /// A workload's view of its trial.
 pub struct Context<'h> {

@@ -12,6 +12,7 @@ pub mod corpora;
 mod description;
 mod engine;
 mod failure;
+mod host;
 mod inputs;
 #[cfg(test)]
 mod kept;
@@ -25,13 +26,13 @@ mod typed;
 mod workload;
 mod workloads;
 
-pub use care::{Care, Uncared};
-pub use context::{Context, Host};
+pub use context::Context;
 pub use description::{
     Description, Headline, InputKind, Kind, OpDescription, Parameter, PhaseDescription, Preset,
     Program,
 };
 pub use failure::{Failure, OpError};
+pub use host::{Care, Host, Uncared};
 pub use inputs::{InputFacts, Inputs};
 pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};

@@ -1,6 +1,6 @@
 //! How far two runs are from each other in absolute times, and in the ratios between contenders.
 
-use crate::wording::counted;
+use crate::numbers::counted;
 use std::fmt::Write;
 
 use super::{Agreement, compared_by};

@@ -5,7 +5,7 @@ use serde::Serialize;
 use stack::Durability;
 
 use super::{Metric, SpaceLeft, Unit};
-use crate::wording::counted;
+use crate::numbers::counted;
 
 /// A run, analysed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,7 +6,7 @@ use trial::{Left, Outcome, SpaceUse, WorkloadChoice};
 use units::Bytes;
 
 use super::arrange::title;
-use crate::wording::counted;
+use crate::numbers::counted;
 
 /// The room in use after one kind of trial: means over those of its trials in which it is known.
 #[derive(Debug, Clone, PartialEq, Serialize)]

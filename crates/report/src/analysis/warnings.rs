@@ -8,7 +8,8 @@ use trial::Outcome;
 
 use super::arrange::Arranged;
 use super::{Conditions, PhaseAnalysis, WorkloadAnalysis};
-use crate::wording::{and, counted};
+use crate::numbers::counted;
+use crate::wording::and;
 
 pub(super) fn of_run(
     run: &StoredRun,

@@ -5,8 +5,9 @@ use workload::InputKind;
 
 use super::{Step, WorkloadAnswer, untouched};
 use crate::analysis::{About, Analysis, Conditions, PhaseAnalysis, TrialCounts};
+use crate::numbers::counted;
 use crate::testbeds;
-use crate::wording::{and, counted};
+use crate::wording::and;
 
 /// A machine whose load per processor was above this was busy.
 const BUSY: f64 = 0.5;

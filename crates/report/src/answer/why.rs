@@ -3,7 +3,8 @@
 
 use super::Headline;
 use crate::analysis::{Conditions, MetricTable};
-use crate::wording::{and, factor, number};
+use crate::numbers::number;
+use crate::wording::{and, factor};
 
 /// A ratio nearer to 1 than this is no cause.
 const WORTH_TELLING: f64 = 1.15;

@@ -2,7 +2,8 @@
 
 use super::{Change, Changes, PhaseChange, Verdict, unit_of};
 use crate::analysis::Unit;
-use crate::wording::{counted, factors, figure, number};
+use crate::numbers::{counted, number};
+use crate::wording::{factors, figure};
 
 const WIDTH: usize = 100;
 /// Of more phases than this only `--full` shows all.

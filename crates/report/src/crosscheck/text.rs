@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::{Answer, ContenderCheck, CountCheck, Crosscheck, PhaseCheck, TimeCheck, Verdict};
 use crate::analysis::Unit;
-use crate::wording;
+use crate::numbers::{counted, number};
+use crate::wording::figure;
 
 pub(super) fn table(check: &Crosscheck) -> String {
     let mut text = format!(
@@ -13,7 +14,7 @@ pub(super) fn table(check: &Crosscheck) -> String {
         check.ours,
         check.original,
         check.run,
-        wording::number(check.margin * 100.0)
+        number(check.margin * 100.0)
     );
     for held in &check.contenders {
         contender(&mut text, held);
@@ -23,7 +24,7 @@ pub(super) fn table(check: &Crosscheck) -> String {
 
 fn contender(text: &mut String, check: &ContenderCheck) {
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "\n{}, {}", check.name, wording::counted(check.pairs, "pair"));
+    let _ = writeln!(text, "\n{}, {}", check.name, counted(check.pairs, "pair"));
     for failed in &check.failed {
         let _ = writeln!(text, "  {failed}");
     }
@@ -48,7 +49,7 @@ fn contender(text: &mut String, check: &ContenderCheck) {
 
 fn row(text: &mut String, name: &str, time: &TimeCheck) {
     let seconds = |value: Option<f64>| {
-        value.map_or("missing".to_owned(), |value| wording::figure(value, Unit::Seconds))
+        value.map_or("missing".to_owned(), |value| figure(value, Unit::Seconds))
     };
     let ratio = match (time.ratio, time.interval) {
         (Some(ratio), Some((low, high))) => format!("{ratio:.3}  {low:.3} … {high:.3}"),
@@ -92,14 +93,14 @@ fn verdict(phase: &PhaseCheck) -> Vec<String> {
 fn count(count: &CountCheck) -> String {
     let name = count.name.replace('_', " ");
     if count.agree == count.pairs {
-        format!("{name} equal ({})", wording::number(count.ours))
+        format!("{name} equal ({})", number(count.ours))
     } else {
         format!(
             "{name} DIFFER in {} of {}: {} and {}",
             count.pairs - count.agree,
             count.pairs,
-            wording::number(count.ours),
-            wording::number(count.original)
+            number(count.ours),
+            number(count.original)
         )
     }
 }

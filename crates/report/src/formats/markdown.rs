@@ -8,7 +8,8 @@ use crate::analysis::{
     Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
 };
 use crate::answer::{Answer, answer};
-use crate::wording::{and, counted, factors, figure, spread};
+use crate::numbers::counted;
+use crate::wording::{and, factors, figure, spread};
 
 pub(super) struct Markdown;
 

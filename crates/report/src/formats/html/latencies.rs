@@ -5,7 +5,7 @@ use serde::Serialize;
 use store::StoredRun;
 use trial::Outcome;
 
-use super::phases::{OtherRow, other_rows};
+use super::other_figures::{OtherRow, other_rows};
 use crate::analysis::{Conditions, Group, MetricTable, PhaseAnalysis, WorkloadAnalysis};
 use crate::charts::{Curve, colour, curves};
 

@@ -5,6 +5,7 @@
 //! escape for themselves, are inserted as they are.
 
 mod latencies;
+mod other_figures;
 mod page;
 mod phases;
 mod traffic;

@@ -8,8 +8,9 @@ use super::trials::{self, Trial};
 use crate::analysis::{Analysis, Conditions, Mark, simulated_machine};
 use crate::answer::{Answer, answer};
 use crate::charts::colour;
+use crate::numbers::counted;
 use crate::testbeds;
-use crate::wording::{and, counted, factor};
+use crate::wording::{and, factor};
 
 /// What the template is given.
 #[derive(Serialize)]

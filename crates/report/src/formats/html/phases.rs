@@ -4,12 +4,13 @@ use serde::Serialize;
 use store::StoredRun;
 
 use super::latencies::{Latency, latencies};
+use super::other_figures::{OtherRow, other_rows};
 use super::traffic::{Traffic, traffic};
 use crate::analysis::{
     Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
 };
 use crate::charts::{colour, forest};
-use crate::wording::{and, factors, figure, spread};
+use crate::wording::{and, factors, figure};
 
 #[derive(Serialize)]
 pub(super) struct Workload {
@@ -51,22 +52,6 @@ struct Row {
     factor: String,
     rank: String,
     n: usize,
-    mark: Option<Mark>,
-    notes: Vec<usize>,
-}
-
-/// A contender's other figures.
-#[derive(Serialize)]
-pub(super) struct OtherRow {
-    name: String,
-    colour: String,
-    cells: Vec<OtherCell>,
-}
-
-#[derive(Serialize)]
-struct OtherCell {
-    value: String,
-    spread: String,
     mark: Option<Mark>,
     notes: Vec<usize>,
 }
@@ -238,37 +223,4 @@ fn interval(low: f64, high: f64) -> String {
         }
         _ => format!("{low} – {high}"),
     }
-}
-
-/// A row for each contender with a cell for each table.
-pub(super) fn other_rows(
-    order: &[usize],
-    tables: &[&MetricTable],
-    contenders: &[Conditions],
-) -> Vec<OtherRow> {
-    if tables.is_empty() {
-        return Vec::new();
-    }
-    order
-        .iter()
-        .map(|index| OtherRow {
-            name: contenders[*index].name.clone(),
-            colour: colour(*index),
-            cells: tables
-                .iter()
-                .map(|table| {
-                    let cell = &table.cells[*index];
-                    OtherCell {
-                        value: match cell.mean {
-                            Some(mean) => figure(mean, table.unit()),
-                            None => "–".to_owned(),
-                        },
-                        spread: spread(cell).unwrap_or_default(),
-                        mark: cell.mark,
-                        notes: cell.footnotes.clone(),
-                    }
-                })
-                .collect(),
-        })
-        .collect()
 }

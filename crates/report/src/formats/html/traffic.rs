@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::analysis::{Conditions, PhaseAnalysis};
 use crate::charts::{bar, colour};
-use crate::wording::{figure, number};
+use crate::numbers::number;
+use crate::wording::figure;
 
 #[derive(Serialize)]
 pub(super) struct Traffic {

@@ -6,7 +6,7 @@ use trial::Outcome;
 use units::Rate;
 use workload::PhaseStatus;
 
-use crate::wording::number;
+use crate::numbers::number;
 
 /// With more trials than this only those that went wrong are shown: the page stays one that a
 /// browser opens at once, and the JSON has them all.

@@ -14,7 +14,8 @@ use unicode_width::UnicodeWidthStr;
 use super::{Format, Options};
 use crate::analysis::{Analysis, Conditions, PhaseAnalysis, WorkloadAnalysis};
 use crate::answer::answer;
-use crate::wording::{and, counted};
+use crate::numbers::counted;
+use crate::wording::and;
 use folding::{fitted, folded};
 use rows::{Row, Style, rows, unseen_footnotes};
 
