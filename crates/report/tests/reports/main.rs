@@ -26,6 +26,33 @@ fn rendered(format: &str, run: &StoredRun, options: Options) -> String {
     report::find(format).unwrap().render(&analyse(run), run, &options)
 }
 
+/// A run whose names are long or steer what shows them.
+fn hostile_names(small: Synthetic) -> StoredRun {
+    let hostile = "<script>alert(1)</script>|\"&'\u{1b}[31m,\u{202e}日本語 éà \r\n=1+1";
+    let mut names = Synthetic {
+        contenders: vec![
+            planted(hostile, "ext4", 1.0, 0.02),
+            planted(&"a-very-long-name:".repeat(12), "xfs", 2.0, 0.02),
+        ],
+        ..small
+    }
+    .run();
+    for trial in &mut names.trials {
+        trial.notes.push(hostile.to_owned());
+        trial.spec.workloads[0].name = hostile.to_owned();
+        for phase in &mut trial.phases {
+            phase.workload = hostile.to_owned();
+            phase.phase = hostile.to_owned();
+            phase.notes.push(hostile.to_owned());
+        }
+        if let Some(made) = &mut trial.made {
+            made.record.push((hostile.to_owned(), hostile.to_owned()));
+            made.features.push(hostile.to_owned());
+        }
+    }
+    names
+}
+
 /// Runs that have little or nothing to show, or odd things: every format takes them all.
 fn odd_runs() -> Vec<(&'static str, StoredRun)> {
     let small = || Synthetic { latencies: 120, ..Synthetic::small() };
@@ -43,28 +70,7 @@ fn odd_runs() -> Vec<(&'static str, StoredRun)> {
         trial.outcome = None;
         trial.phases.clear();
     }
-    let hostile = "<script>alert(1)</script>|\"&'\u{1b}[31m,\u{202e}日本語 éà \r\n=1+1";
-    let mut names = Synthetic {
-        contenders: vec![
-            planted(hostile, "ext4", 1.0, 0.02),
-            planted(&"a-very-long-name:".repeat(12), "xfs", 2.0, 0.02),
-        ],
-        ..small()
-    }
-    .run();
-    for trial in &mut names.trials {
-        trial.notes.push(hostile.to_owned());
-        trial.spec.workloads[0].name = hostile.to_owned();
-        for phase in &mut trial.phases {
-            phase.workload = hostile.to_owned();
-            phase.phase = hostile.to_owned();
-            phase.notes.push(hostile.to_owned());
-        }
-        if let Some(made) = &mut trial.made {
-            made.record.push((hostile.to_owned(), hostile.to_owned()));
-            made.features.push(hostile.to_owned());
-        }
-    }
+    let names = hostile_names(small());
     let mut sizes = small().run();
     for (index, trial) in sizes.trials.iter_mut().enumerate() {
         let phase = &mut trial.record.phases[0];
