@@ -12,10 +12,11 @@ use stack::filesystems::{Attachment, Upkeep, UpkeepRequest};
 use units::{Bytes, Nanos};
 use workload::{Care, Uncared};
 
+use super::Execution;
 use super::cold::{Cooling, drop_device_buffers};
+use super::host::TrialHost;
 use super::mounting::Mounted;
 use super::place::Stand;
-use super::{Execution, TrialHost};
 
 impl<'a> TrialHost<'a, '_> {
     pub(super) fn care_for(&'a self, what: &Care) -> Result<Nanos, Uncared> {
