@@ -116,8 +116,11 @@ fn read_record(path: &Path) -> io::Result<Record> {
     Ok(serde_json::from_slice(&std::fs::read(path)?)?)
 }
 
-/// Deals with all entries of one owner; whether none is left.
-fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
+/// The records in these files of one owner, and whether none had to be left.
+fn records_of<'f>(
+    files: &'f BTreeSet<PathBuf>,
+    report: &mut SweepReport,
+) -> (Vec<(&'f PathBuf, Record)>, bool) {
     let mut records = Vec::new();
     let mut clean = true;
     for path in files {
@@ -140,6 +143,12 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
             }
         }
     }
+    (records, clean)
+}
+
+/// Deals with all entries of one owner; whether none is left.
+fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
+    let (mut records, mut clean) = records_of(files, report);
     // Mounts hold devices, devices hold images, images lie in directories; what was made
     // last goes first.
     records.reverse();
