@@ -21,40 +21,25 @@
 //! offers no way to hold a device and let another program write to it, except by passing it an
 //! open descriptor, which mkfs programs do not accept.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use stack::Refusal;
 use units::Bytes;
 
 use crate::contents::{self, Contents};
+use crate::exclusive::{lock, open_node, probe_exclusively};
+use crate::identity::Identity;
 use crate::patience::patiently;
 use crate::sysfs::Entry;
 use crate::{DeviceNumber, ToolPath, Use, ioctl, usage};
 
 /// Smaller devices hold none of the filesystems compared.
 pub const SMALLEST_DEVICE: Bytes = Bytes::from_mib(16);
-
-/// The properties that identify a device; its number alone does not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The kernel's count of disks, never used twice until the next boot; `None` before
-    /// Linux 5.15.
-    pub disk_sequence: Option<u64>,
-    /// Size.
-    pub size: Bytes,
-    /// Serial numbers and the like, and the start of a partition, by file in sysfs.
-    pub serials: BTreeMap<String, String>,
-    /// Device and inode number of a loop device's file.
-    pub loop_file: Option<(u64, u64)>,
-}
 
 /// A claim as data, which another fstrial process needs in addition to the inherited descriptors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,9 +196,9 @@ impl Claim {
     }
 
     fn check_identity(&self) -> Result<(), Refusal> {
-        let now = identity(&self.device, self.state.number)
+        let now = Identity::of(&self.device, self.state.number)
             .map_err(|error| self.refuse(format!("it no longer answers ({error})")))?;
-        match difference(&self.state.identity, &now) {
+        match self.state.identity.difference(&now) {
             None => Ok(()),
             Some(difference) => Err(self
                 .refuse(format!("it is no longer the device that was claimed: {difference}"))
@@ -245,8 +230,8 @@ impl ClaimRequest<'_> {
             return Err(refuse("it is read-only".into())
                 .with_next("`blockdev --setrw` if that is a setting, or name another device"));
         }
-        let identity =
-            identity(&device, number).map_err(|error| refuse(format!("no answer ({error})")))?;
+        let identity = Identity::of(&device, number)
+            .map_err(|error| refuse(format!("no answer ({error})")))?;
         if identity.size < self.minimum {
             return Err(refuse(format!(
                 "it has {}, and at least {} are needed",
@@ -345,106 +330,6 @@ fn refuse_if_used(
         )
         .with_next("mount /proc and /sys, or run as root")),
     }
-}
-
-/// Opens the node and makes sure that it is the device meant.
-fn open_node(node: &Path, name: &str, number: DeviceNumber, flags: i32) -> Result<File, Refusal> {
-    let opened = patiently(
-        || {
-            std::fs::OpenOptions::new()
-                .read(true)
-                .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | flags)
-                .open(node)
-        },
-        |opened| {
-            let error = opened.as_ref().err()?;
-            (error.raw_os_error() == Some(libc::EBUSY)).then(|| node.to_owned())
-        },
-    );
-    let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::EBUSY) => Refusal::new(name, format!("{} is held by someone", node.display()))
-            .with_next(
-                "see `lsof`, `fuser -v`, `lsblk` and `zpool status` for who holds it; name \
-                 another device",
-            ),
-        Some(libc::EACCES | libc::EPERM) => {
-            Refusal::new(name, format!("it cannot be opened ({error})"))
-                .with_next("block devices need root; use --dir without")
-        }
-        _ => Refusal::new(name, format!("it cannot be opened ({error})")),
-    })?;
-    match file.metadata() {
-        Ok(metadata) if DeviceNumber::from_raw(metadata.rdev()) == number => Ok(file),
-        _ => Err(Refusal::new(name, "another device took over its name meanwhile")
-            .with_next("see `lsblk` and start again")),
-    }
-}
-
-/// Opens the device and the whole disk exclusively and closes them again. Opening for reading is
-/// enough, and unlike the close of a writer it does not make udev examine the disk again.
-fn probe_exclusively(node: &Path, name: &str, number: DeviceNumber) -> Result<(), Refusal> {
-    open_node(node, name, number, libc::O_EXCL)?;
-    if let Some(disk) = disk_of_partition(name, number)? {
-        open_node(&disk.node(), name, disk.number, libc::O_EXCL)?;
-    }
-    Ok(())
-}
-
-fn disk_of_partition(name: &str, number: DeviceNumber) -> Result<Option<Entry>, Refusal> {
-    let disk = Entry::of(number).and_then(|entry| entry.whole_disk());
-    let disk =
-        disk.map_err(|error| Refusal::new(name, format!("sysfs does not answer ({error})")))?;
-    Ok((disk.number != number).then_some(disk))
-}
-
-/// Locks the device for us alone and a partition's disk against a claim of the whole.
-fn lock(
-    device: &File,
-    node: &Path,
-    name: &str,
-    number: DeviceNumber,
-) -> Result<Option<File>, Refusal> {
-    let locked = |node: &Path| {
-        Refusal::new(name, format!("{} is locked by another process", node.display()))
-            .with_next("wait for the other fstrial to end, or name another device")
-    };
-    // A child that was just forked shares our locks until it executes its program, and udev locks a
-    // disk while it examines it. Both last only a moment, so the lock is retried.
-    let flock = |file: &File, node: &Path, operation: FlockOperation| {
-        patiently(
-            || flock(file, operation),
-            |locked| (*locked == Err(Errno::WOULDBLOCK)).then(|| node.to_owned()),
-        )
-        .map_err(|_| locked(node))
-    };
-    flock(device, node, FlockOperation::NonBlockingLockExclusive)?;
-    let Some(disk) = disk_of_partition(name, number)? else { return Ok(None) };
-    let file = open_node(&disk.node(), name, disk.number, 0)?;
-    flock(&file, &disk.node(), FlockOperation::NonBlockingLockShared)?;
-    Ok(Some(file))
-}
-
-pub(crate) fn identity(device: &File, number: DeviceNumber) -> io::Result<Identity> {
-    Ok(Identity {
-        disk_sequence: ioctl::disk_sequence(device).ok(),
-        size: Bytes(ioctl::size_bytes(device)?),
-        serials: Entry::of(number)?.serials()?,
-        loop_file: ioctl::loop_status(device).ok().map(|status| (status.device, status.inode)),
-    })
-}
-
-/// The difference between two identities, in words; `None` if there is none.
-fn difference(then: &Identity, now: &Identity) -> Option<String> {
-    if then.disk_sequence != now.disk_sequence {
-        return Some("its disk sequence number changed, so another disk is attached".into());
-    }
-    if then.size != now.size {
-        return Some(format!("it had {} and has {}", then.size, now.size));
-    }
-    if then.serials != now.serials {
-        return Some("its serial number or place changed".into());
-    }
-    (then.loop_file != now.loop_file).then(|| "another file is attached".into())
 }
 
 fn read_contents(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use stack::filesystems::scheduler_in_use;
 
 use crate::sysfs::Entry;
-use crate::{Claim, DeviceNumber, Identity, claim};
+use crate::{Claim, DeviceNumber, Identity};
 
 /// The files of the settings, relative to a disk's directory in sysfs.
 const FILES: [&str; 2] = ["queue/scheduler", "queue/read_ahead_kb"];
@@ -42,7 +42,7 @@ impl QueueSettings {
     pub(crate) fn restore(&self) -> io::Result<Vec<String>> {
         let Ok(entry) = Entry::of(self.number) else { return Ok(Vec::new()) };
         let identity =
-            File::open(entry.node()).and_then(|device| claim::identity(&device, self.number));
+            File::open(entry.node()).and_then(|device| Identity::of(&device, self.number));
         if identity.ok().as_ref() != Some(&self.identity) {
             return Ok(Vec::new());
         }
