@@ -4,10 +4,10 @@
 //! when its time is up. It reads its assignment from standard input and writes events to standard
 //! output. Its standard error is kept in case it dies.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::RawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub(crate) struct Inherited(pub(crate) RawFd);
 /// Why no process could be started.
 #[derive(Debug, thiserror::Error)]
 #[error("a process for the trial could not be started: {0}")]
-struct ProcessError(#[from] std::io::Error);
+struct ProcessError(#[from] io::Error);
 
 /// How often the parent looks at the clock and at the stop flag.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -81,7 +81,7 @@ fn start<A: Serialize>(assignment: &A, inherited: &[Inherited]) -> Result<Child,
         && let Err(error) = protocol::write_order(&mut stdin, assignment)
     {
         kill_group(&mut child);
-        return Err(std::io::Error::other(error).into());
+        return Err(io::Error::other(error).into());
     }
     Ok(child)
 }
@@ -104,7 +104,7 @@ impl Watched {
         stop: &Stop,
         sink: &mut dyn FnMut(Event),
     ) -> Result<(), Stopped> {
-        let (send, lines) = channel::<std::io::Result<String>>();
+        let (send, lines) = channel::<io::Result<String>>();
         let stdout = self.child.stdout.take();
         let reader = std::thread::spawn(move || {
             for line in stdout.into_iter().flat_map(|out| BufReader::new(out).lines()) {
@@ -157,25 +157,7 @@ impl Watched {
         self.ended = true;
         let _ = reader.join();
         let said = listener.join().unwrap_or_default();
-        sink(Event::Ended(end.unwrap_or_else(|| {
-            let signal = status.as_ref().ok().and_then(ExitStatusExt::signal);
-            let how = match (signal, status) {
-                (Some(signal), _) => format!("killed by signal {signal}"),
-                (None, Ok(status)) => status.to_string(),
-                (None, Err(error)) => error.to_string(),
-            };
-            let said = said.trim();
-            let reason = if said.is_empty() {
-                format!("the trial's process ended at {}: {how}", self.step)
-            } else {
-                format!("the trial's process ended at {}: {how}: {said}", self.step)
-            };
-            match signal {
-                // A trial never does this to itself: a user did, or a kernel short of memory.
-                Some(libc::SIGKILL | libc::SIGTERM) => Outcome::Lost { reason },
-                _ => Outcome::GuestDied { reason, kernel_log: String::new() },
-            }
-        })));
+        sink(Event::Ended(end.unwrap_or_else(|| died(self.step, status, &said))));
         Ok(())
     }
 }
@@ -185,6 +167,27 @@ impl Drop for Watched {
         if !self.ended {
             kill_group(&mut self.child);
         }
+    }
+}
+
+/// The outcome of a trial whose process ended at `step` without reporting one.
+fn died(step: Step, status: io::Result<ExitStatus>, said: &str) -> Outcome {
+    let signal = status.as_ref().ok().and_then(ExitStatusExt::signal);
+    let how = match (signal, status) {
+        (Some(signal), _) => format!("killed by signal {signal}"),
+        (None, Ok(status)) => status.to_string(),
+        (None, Err(error)) => error.to_string(),
+    };
+    let said = said.trim();
+    let reason = if said.is_empty() {
+        format!("the trial's process ended at {step}: {how}")
+    } else {
+        format!("the trial's process ended at {step}: {how}: {said}")
+    };
+    match signal {
+        // A trial never does this to itself: a user did, or a kernel short of memory.
+        Some(libc::SIGKILL | libc::SIGTERM) => Outcome::Lost { reason },
+        _ => Outcome::GuestDied { reason, kernel_log: String::new() },
     }
 }
 
