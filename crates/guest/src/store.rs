@@ -5,18 +5,22 @@
 //! page of the pool. Parts are mapped as they come into use, since page tables for all of a
 //! large disk would take tens of megabytes of the guest's RAM.
 
+mod index;
+mod pool;
+
 use std::io;
 
 use units::Bytes;
 
-use crate::region::{Region, STORE_AT, Window};
+use self::index::{Entry, Index};
+use self::pool::Pool;
+use crate::region::{Region, STORE_AT};
 
 /// Bytes in a page.
 pub const PAGE: u64 = 4096;
 /// Bytes mapped at once.
 const WINDOW: u64 = 4 << 20;
 const PAGES_A_WINDOW: u64 = WINDOW / PAGE;
-const ENTRIES_A_WINDOW: u64 = WINDOW / 4;
 
 /// Why a request's data could not be stored or brought back.
 #[derive(Debug, thiserror::Error)]
@@ -37,50 +41,12 @@ pub enum StoreError {
     Io(#[from] io::Error),
 }
 
-/// What the index says of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entry {
-    /// All bytes are this one.
-    Filled(u8),
-    /// Its number in the pool.
-    At(u32),
-}
-
-impl Entry {
-    fn decode(number: u32) -> Entry {
-        match number {
-            0 => Entry::Filled(0),
-            1..=255 => Entry::Filled(number as u8),
-            _ => Entry::At(number - 256),
-        }
-    }
-
-    fn encode(self) -> u32 {
-        match self {
-            Entry::Filled(byte) => u32::from(byte),
-            Entry::At(page) => page + 256,
-        }
-    }
-}
-
 /// The contents of all disks of a guest.
 #[derive(Debug)]
 pub struct PageStore {
     region: Region,
     disks: Vec<Index>,
-    pool_at: u64,
-    pool: Vec<Window>,
-    /// Pages of the pool ever used; those below it that are not in use are in `free`.
-    reached: u32,
-    free: Vec<u32>,
-    limit: u32,
-}
-
-#[derive(Debug)]
-struct Index {
-    pages: u64,
-    at: u64,
-    windows: Vec<Option<Window>>,
+    pool: Pool,
 }
 
 impl PageStore {
@@ -93,30 +59,21 @@ impl PageStore {
         let mut at = STORE_AT;
         let mut disks = Vec::new();
         for capacity in capacities {
-            let pages = capacity.0.div_ceil(PAGE);
-            let windows = pages.div_ceil(ENTRIES_A_WINDOW);
-            disks.push(Index { pages, at, windows: (0..windows).map(|_| None).collect() });
-            at += windows * WINDOW;
+            let index = Index::new(*capacity, at);
+            at = index.end();
+            disks.push(index);
         }
         if at >= region.len() {
             return Err(io::Error::other("the disks are too large for the shared region"));
         }
         let room = (region.len() - at) / PAGE;
         let limit = u32::try_from((limit.0 / PAGE).min(room)).unwrap_or(u32::MAX - 256);
-        Ok(PageStore {
-            region,
-            disks,
-            pool_at: at,
-            pool: Vec::new(),
-            reached: 0,
-            free: Vec::new(),
-            limit,
-        })
+        Ok(PageStore { region, disks, pool: Pool::new(at, limit) })
     }
 
     /// Pages that hold something.
     pub fn pages_in_use(&self) -> u64 {
-        u64::from(self.reached) - self.free.len() as u64
+        self.pool.in_use()
     }
 
     /// Writes `len` bytes at `offset`; `fetch` is called with each piece to fill and the
@@ -162,7 +119,7 @@ impl PageStore {
     ) -> Result<u64, StoreError> {
         let first = match self.entry(disk, page)? {
             Entry::At(existing) => existing,
-            Entry::Filled(_) => self.allocate()?,
+            Entry::Filled(_) => self.pool.allocate()?,
         };
         self.set_entry(disk, page, Entry::At(first))?;
         let mut count = 1;
@@ -173,7 +130,7 @@ impl PageStore {
             }
             match self.entry(disk, page + count)? {
                 Entry::At(existing) if existing == next => {}
-                Entry::Filled(_) if self.allocate_if(next)? => {
+                Entry::Filled(_) if self.pool.allocate_if(next)? => {
                     self.set_entry(disk, page + count, Entry::At(next))?;
                 }
                 _ => break,
@@ -186,7 +143,7 @@ impl PageStore {
         for nth in (0..count).rev() {
             let bytes = self.run_bytes(first + nth as u32, 1)?;
             if let Some(byte) = repeated_byte(bytes) {
-                self.free.push(first + nth as u32);
+                self.pool.release(first + nth as u32);
                 self.set_entry(disk, page + nth, Entry::Filled(byte))?;
             }
         }
@@ -255,7 +212,7 @@ impl PageStore {
             match self.entry(disk, page)? {
                 Entry::Filled(0) => continue,
                 Entry::Filled(_) => {}
-                Entry::At(at) => self.free.push(at),
+                Entry::At(at) => self.pool.release(at),
             }
             self.set_entry(disk, page, Entry::Filled(0))?;
         }
@@ -264,7 +221,7 @@ impl PageStore {
 
     fn check(&self, disk: usize, offset: u64, len: u64) -> Result<(), StoreError> {
         let inside = self.disks.get(disk).is_some_and(|index| {
-            offset.checked_add(len).is_some_and(|end| end <= index.pages * PAGE)
+            offset.checked_add(len).is_some_and(|end| end <= index.pages() * PAGE)
         });
         if inside { Ok(()) } else { Err(StoreError::Outside { offset, len }) }
     }
@@ -274,7 +231,7 @@ impl PageStore {
         match self.entry(disk, page)? {
             Entry::At(existing) => Ok(existing),
             Entry::Filled(byte) => {
-                let new = self.allocate()?;
+                let new = self.pool.allocate()?;
                 self.page_bytes(new)?.fill(byte);
                 self.set_entry(disk, page, Entry::At(new))?;
                 Ok(new)
@@ -282,62 +239,20 @@ impl PageStore {
         }
     }
 
-    fn allocate(&mut self) -> Result<u32, StoreError> {
-        if let Some(page) = self.free.pop() {
-            return Ok(page);
-        }
-        if self.reached >= self.limit {
-            return Err(StoreError::Full(Bytes(u64::from(self.reached) * PAGE)));
-        }
-        self.reached += 1;
-        Ok(self.reached - 1)
-    }
-
-    /// Takes the next page only if it is `wanted`.
-    fn allocate_if(&mut self, wanted: u32) -> Result<bool, StoreError> {
-        let next = self.free.last().copied().unwrap_or(self.reached);
-        if next != wanted {
-            return Ok(false);
-        }
-        self.allocate().map(|_| true)
-    }
-
     fn page_bytes(&mut self, page: u32) -> io::Result<&mut [u8]> {
         self.run_bytes(page, 1)
     }
 
-    /// Pages side by side in one window.
     fn run_bytes(&mut self, first: u32, count: u64) -> io::Result<&mut [u8]> {
-        let window = (u64::from(first) / PAGES_A_WINDOW) as usize;
-        while self.pool.len() <= window {
-            let at = self.pool_at + self.pool.len() as u64 * WINDOW;
-            self.pool.push(self.region.map(at, WINDOW.min(self.region.len() - at))?);
-        }
-        let from = (u64::from(first) % PAGES_A_WINDOW * PAGE) as usize;
-        Ok(&mut self.pool[window].bytes_mut()[from..][..(count * PAGE) as usize])
-    }
-
-    fn index_window(&mut self, disk: usize, page: u64) -> io::Result<&mut Window> {
-        let index = &mut self.disks[disk];
-        let window = (page / ENTRIES_A_WINDOW) as usize;
-        let slot = &mut index.windows[window];
-        match slot {
-            Some(window) => Ok(window),
-            None => Ok(slot.insert(self.region.map(index.at + window as u64 * WINDOW, WINDOW)?)),
-        }
+        self.pool.bytes(&self.region, first, count)
     }
 
     fn entry(&mut self, disk: usize, page: u64) -> io::Result<Entry> {
-        let from = (page % ENTRIES_A_WINDOW * 4) as usize;
-        let bytes = &self.index_window(disk, page)?.bytes()[from..][..4];
-        Ok(Entry::decode(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
+        self.disks[disk].get(&self.region, page)
     }
 
     fn set_entry(&mut self, disk: usize, page: u64, entry: Entry) -> io::Result<()> {
-        let from = (page % ENTRIES_A_WINDOW * 4) as usize;
-        let number = entry.encode().to_le_bytes();
-        self.index_window(disk, page)?.bytes_mut()[from..][..4].copy_from_slice(&number);
-        Ok(())
+        self.disks[disk].set(&self.region, page, entry)
     }
 }
 
