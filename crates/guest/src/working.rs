@@ -8,7 +8,7 @@ use workload::PhaseEvent;
 use crate::channel::Channel;
 use crate::order::{Order, Sabotage};
 use crate::priority::schedule_before_others;
-use crate::region::{Region, Word};
+use crate::region::{Region, Word, Words};
 use crate::transport::Reading;
 use crate::{held, models, output, port};
 
@@ -51,17 +51,25 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
         });
         return;
     }
-    match order.sabotage {
-        Some(Sabotage::Panic) => {
+    if let Some(sabotage) = order.sabotage {
+        fail(sabotage);
+    }
+    execute(order, &mut channel, &words, server);
+}
+
+/// Makes the trial fail on purpose.
+fn fail(sabotage: Sabotage) {
+    match sabotage {
+        Sabotage::Panic => {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");
         }
-        Some(Sabotage::Sleep | Sabotage::Kill) => loop {
+        Sabotage::Sleep | Sabotage::Kill => loop {
             // Waits for ever, an hour at a time: virtual time skips each hour as soon as nothing
             // else runs.
             let hour = rustix::time::Timespec { tv_sec: 3600, tv_nsec: 0 };
             let _ = rustix::thread::nanosleep(&hour);
         },
-        Some(sabotage @ (Sabotage::Spin | Sabotage::Hang)) => {
+        Sabotage::Spin | Sabotage::Hang => {
             if sabotage == Sabotage::Hang {
                 schedule_before_others(99);
             }
@@ -72,8 +80,11 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
                 turns = std::hint::black_box(turns.wrapping_add(1));
             }
         }
-        None => {}
     }
+}
+
+/// Executes the trial itself.
+fn execute(order: &Order, channel: &mut Channel, words: &Words, server: Option<ProgramCpu>) {
     let ordered_rebuild = order.disks.iter().any(models::is_rebuilding);
     let mut phases = 0;
     let mut readings = Readings::default();
@@ -90,7 +101,7 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
                 if ordered_rebuild && words.get(Word::Rebuilding) == 0 {
                     result.notes.push(FILLED.to_owned());
                 }
-                let now = server.map(|server| Reading::take(&words, server));
+                let now = server.map(|server| Reading::take(words, server));
                 if let Some((from, to)) = readings.of(&result.phase, now) {
                     from.add_overhead(to, result);
                 }
@@ -116,7 +127,7 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
             phases += 1;
             words.set(Word::Phase, phases);
             if let Some(server) = server {
-                readings.begin(phase, Reading::take(&words, server));
+                readings.begin(phase, Reading::take(words, server));
             }
         }
     });
