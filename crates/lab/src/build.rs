@@ -3,29 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use units::Bytes;
-
-use crate::apt::{Archives, Package};
-use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished, write_whole};
+use crate::apt::Archives;
+use crate::building::on_path;
+use crate::cache::{Lock, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
 use crate::checkpoint::key;
 use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::kernel_source::{self, KernelSource, Plan};
-use crate::lab::Parts;
-use crate::machine::Qemu;
 use crate::names::{self, DEFAULT_LAB};
 use crate::optional::{self, Base, OptionalPart, directory_of};
 use crate::own_kernel::{self, Given};
 use crate::packages::Source;
-
-/// The kernel series: the last that Debian ships with reiserfs.
-pub(crate) const KERNEL_SERIES: &str = "6.12";
-/// The emulator's program and package.
-const QEMU: &str = "qemu-system-x86_64";
-const QEMU_PACKAGE: &str = "qemu-system-x86";
-pub(crate) const MANIFEST: &str = "manifest.toml";
-const MANIFEST_VERSION: u32 = 1;
+use crate::progress::BuildProgress;
+use crate::software::{
+    MANIFEST, MANIFEST_VERSION, Manifest, OwnKernel, QEMU, QEMU_PACKAGE, Software,
+};
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -48,150 +40,6 @@ pub struct BuildOptions {
     /// Names of optional parts ([`crate::OPTIONAL_PARTS`]) to build in addition to those the lab
     /// has.
     pub with: Vec<String>,
-}
-
-/// How a build is getting on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BuildProgress {
-    /// The package lists are being fetched.
-    Lists,
-    /// Packages are being downloaded.
-    Download {
-        /// What for: `kernel`, `tools`, `emulator`.
-        what: &'static str,
-        /// How many.
-        packages: usize,
-        /// Their size.
-        size: Bytes,
-    },
-    /// Packages are being unpacked.
-    Unpack {
-        /// What for.
-        what: &'static str,
-    },
-    /// A driver's package that this machine's archives do not have: the lab is built without it.
-    Absent {
-        /// Its name.
-        package: String,
-    },
-    /// The user's own kernel booted.
-    Booted {
-        /// How it reaches simulated disks.
-        front_end: &'static str,
-        /// The filesystems for which the lab now has both driver and tools.
-        filesystems: Vec<&'static str>,
-        /// Tools and modules that filesystems or layouts want and that it does not have.
-        missing: Vec<String>,
-    },
-    /// An optional part is being built.
-    Part {
-        /// Which.
-        part: &'static str,
-        /// What is being done.
-        doing: String,
-    },
-}
-
-/// Describes a lab's software; kept beside it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Manifest {
-    /// Version of this file's format.
-    pub version: u32,
-    /// The kernel: a path below the lab's directory, or absolute for the user's own kernel.
-    pub kernel: PathBuf,
-    /// Its modules, likewise.
-    pub modules: PathBuf,
-    /// The tools' tree, likewise.
-    pub tools: PathBuf,
-    /// Root of an unpacked QEMU, likewise; the host's own where missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub qemu: Option<PathBuf>,
-    /// Where its kernel comes from, if that is no package of those below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own_kernel: Option<OwnKernel>,
-    /// The optional parts it has, in order.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub with: BTreeSet<String>,
-    /// A key for what this program itself put into each part; no entry where that is nothing. A
-    /// program whose key differs rebuilds the part.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub own: BTreeMap<String, String>,
-    /// The packages it was made of.
-    #[serde(default, rename = "package")]
-    pub packages: Vec<Package>,
-}
-
-/// A kernel that comes from none of the lab's packages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OwnKernel {
-    /// What it was made of, one line.
-    pub made_of: String,
-    /// Distinguishes it from another kernel of the same release.
-    pub key: String,
-}
-
-/// A built lab's software.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Software {
-    /// Where it lies.
-    pub directory: PathBuf,
-    /// What it is.
-    pub manifest: Manifest,
-}
-
-/// Reads a manifest, which has to be of this version.
-pub(crate) fn read_manifest(path: &Path, text: &str) -> Result<Manifest, LabError> {
-    let manifest: Manifest =
-        toml::from_str(text).map_err(|error| LabError::damaged(path, error.to_string()))?;
-    match manifest.version {
-        MANIFEST_VERSION => Ok(manifest),
-        other => Err(LabError::damaged(
-            path,
-            format!("it is of version {other}, this program reads {MANIFEST_VERSION}"),
-        )),
-    }
-}
-
-impl Software {
-    /// Its kernel's release, as its modules' directory is called.
-    pub fn kernel_release(&self) -> String {
-        let name = self.manifest.modules.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    }
-
-    /// Its parts, ready for [`crate::Lab::open`].
-    ///
-    /// # Errors
-    /// When one is missing, or there is no QEMU.
-    pub fn parts(&self) -> Result<Parts, LabError> {
-        let place = |path: &Path| {
-            let path = self.directory.join(path);
-            if path.exists() { Ok(path) } else { Err(LabError::damaged(&path, "it is missing")) }
-        };
-        let qemu = match &self.manifest.qemu {
-            Some(root) => Qemu::unpacked(place(root)?),
-            None => Qemu::Host {
-                path: on_path(QEMU).ok_or_else(|| {
-                    let why = "the host's QEMU is gone; `fstrial lab build --refresh` unpacks one";
-                    LabError::NoPackage { package: QEMU_PACKAGE.to_owned(), why: why.to_owned() }
-                })?,
-            },
-        };
-        Ok(Parts {
-            kernel: place(&self.manifest.kernel)?,
-            modules: place(&self.manifest.modules)?,
-            tools: place(&self.manifest.tools)?,
-            qemu,
-            optional: self
-                .manifest
-                .with
-                .iter()
-                .map(|part| place(&directory_of(part)))
-                .collect::<Result<_, _>>()?,
-        })
-    }
 }
 
 /// Builds the lab's software in `cache`, unless it is there already. An interrupted build never
@@ -292,22 +140,6 @@ fn extend(work: &Path, present: &Software) -> Result<Manifest, LabError> {
     // The manifest is a link too, and the other lab's must not be written to.
     std::fs::remove_file(&path).map_err(LabError::at("remove", &path))?;
     Ok(present.manifest.clone())
-}
-
-/// Makes `to` a tree of links to the files of `from`.
-pub(crate) fn link_tree(from: &Path, to: &Path) -> Result<(), LabError> {
-    std::fs::create_dir_all(to).map_err(LabError::at("create", to))?;
-    for entry in std::fs::read_dir(from).map_err(LabError::at("read", from))? {
-        let entry = entry.map_err(LabError::at("read", from))?;
-        let (path, place) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(LabError::at("stat", &path))?;
-        if kind.is_dir() {
-            link_tree(&path, &place)?;
-        } else {
-            std::fs::hard_link(&path, &place).map_err(LabError::at("link", &place))?;
-        }
-    }
-    Ok(())
 }
 
 /// Builds a part into an unfinished lab.
@@ -428,14 +260,6 @@ fn build_in(
     })
 }
 
-/// A program on the PATH.
-pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|path| path.is_file())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -514,13 +338,6 @@ mod tests {
         assert_eq!(std::fs::read_to_string(plain.directory.join(MANIFEST)).unwrap(), text);
         assert!(grown.directory.join("modules/6.12/ublk_drv.ko").is_file());
         assert!(grown.directory.join("link").is_symlink());
-    }
-
-    #[test]
-    fn a_lab_of_another_version_is_refused_with_both() {
-        let text = "version = 7\nkernel = \"k\"\nmodules = \"m\"\ntools = \"t\"\n";
-        let error = read_manifest(Path::new("manifest.toml"), text).unwrap_err().to_string();
-        assert!(error.contains("version 7") && error.contains("reads 1"), "{error}");
     }
 
     #[test]

@@ -1,10 +1,19 @@
-//! Steps of a build: programs that start many others.
+//! The programs of a build: where they lie, and steps that start many others.
 
 use std::io::{self, BufRead, BufReader, PipeWriter};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use crate::error::LabError;
+
+/// A program on the PATH.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|path| path.is_file())
+}
 
 /// Runs a step of a build and passes its output on line by line. If this process ends, so does
 /// the step, with every process it has started.

@@ -56,6 +56,22 @@ pub fn open_cache(directory: &Path) -> Result<PathBuf, LabError> {
     Ok(files::private_directory(directory)?)
 }
 
+/// Makes `to` a tree of links to the files of `from`.
+pub(crate) fn link_tree(from: &Path, to: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(to).map_err(LabError::at("create", to))?;
+    for entry in std::fs::read_dir(from).map_err(LabError::at("read", from))? {
+        let entry = entry.map_err(LabError::at("read", from))?;
+        let (path, place) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(LabError::at("stat", &path))?;
+        if kind.is_dir() {
+            link_tree(&path, &place)?;
+        } else {
+            std::fs::hard_link(&path, &place).map_err(LabError::at("link", &place))?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file of the cache under a temporary name and renames it when it is complete and on
 /// disk.
 pub(crate) fn write_whole(

@@ -8,9 +8,9 @@ use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::build::{Manifest, Software};
 use crate::error::LabError;
 use crate::optional;
+use crate::software::{Manifest, Software};
 
 impl Manifest {
     /// The first path or part it names that does not lie in the lab's own directory.

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::build::{MANIFEST, Software, read_manifest};
 use crate::cache::{Lock, open_cache, write_whole};
 use crate::error::LabError;
 use crate::kernel_source;
 use crate::packages;
+use crate::software::{MANIFEST, Software, read_manifest};
 
 /// The lab that is used if none is named.
 pub const DEFAULT_LAB: &str = "default";

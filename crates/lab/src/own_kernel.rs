@@ -10,11 +10,12 @@ use testbed::Stop;
 use trial::InputFiles;
 
 use crate::apt;
-use crate::build::{BuildProgress, OwnKernel, Software};
 use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::profile::MachineProfile;
+use crate::progress::BuildProgress;
+use crate::software::{OwnKernel, Software};
 
 /// The machine on which a kernel is tried: the smallest that is shipped.
 const TRIED_ON: &str = "ideal";

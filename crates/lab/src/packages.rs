@@ -9,10 +9,12 @@ use stack::layouts::LAYOUTS;
 use units::Bytes;
 
 use crate::apt::{Apt, Archives, Package, calls_itself, unpack};
-use crate::build::{BuildProgress, KERNEL_SERIES};
 use crate::error::LabError;
 use crate::optional::OPTIONAL_PARTS;
+use crate::progress::BuildProgress;
 
+/// The kernel series: the last that Debian ships with reiserfs.
+const KERNEL_SERIES: &str = "6.12";
 /// The package of tools that several drivers use but none names: `wipefs`, `blockdev`.
 const SHARED_TOOLS: &str = "util-linux";
 /// The directory of downloaded packages, relative to the cache; files are named by SHA-256.

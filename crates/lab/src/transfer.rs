@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-use crate::build::{MANIFEST, Manifest, Software, adopt};
+use crate::build::adopt;
 use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished};
 use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::names::check_name;
+use crate::software::{MANIFEST, Manifest, Software};
 
 /// Name of the file that holds the digest, first in an exported lab.
 const DIGEST: &str = "digest";

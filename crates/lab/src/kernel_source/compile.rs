@@ -5,8 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Site;
-use crate::build::on_path;
-use crate::building::run;
+use crate::building::{on_path, run};
 use crate::error::LabError;
 
 /// The kernel, in what is kept.

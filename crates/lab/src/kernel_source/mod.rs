@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 use units::Bytes;
 
 use crate::apt::{Archives, Package};
-use crate::build::{BuildProgress, link_tree};
 use crate::building;
+use crate::cache::link_tree;
 use crate::checkpoint::key;
 use crate::error::LabError;
 use crate::packages::Source;
+use crate::progress::BuildProgress;
 use patches::Patch;
 use settings::Setting;
 pub use tree::SourceTree;

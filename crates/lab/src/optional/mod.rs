@@ -27,11 +27,11 @@ use trial::{Event, InputFiles, Outcome};
 use units::Bytes;
 
 use crate::apt::{Archives, Package};
-use crate::build::BuildProgress;
 use crate::building::last_lines;
 use crate::error::LabError;
 use crate::lab::{Extras, Lab, Parts};
 use crate::packages::Source;
+use crate::progress::BuildProgress;
 
 pub(crate) use boot::SYSTEM;
 

@@ -8,9 +8,8 @@ use units::Bytes;
 
 use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
-use crate::build::{link_tree, on_path};
-use crate::building::run;
-use crate::cache::unfinished;
+use crate::building::{on_path, run};
+use crate::cache::{link_tree, unfinished};
 use crate::checkpoint::key;
 use crate::error::LabError;
 
