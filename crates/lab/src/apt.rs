@@ -1,12 +1,15 @@
 //! Debian packages without root: apt with a state directory of our own. Of the machine's own
 //! package state, only the list of sources and the keys are read; nothing is changed.
 
+mod archives;
+
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::archives::Archives;
 use crate::error::LabError;
 use crate::watched::{self, Ended, Patience};
 
@@ -30,28 +33,6 @@ pub(crate) struct Apt {
     directory: PathBuf,
     config: PathBuf,
 }
-
-/// Archives in addition to those of the machine's own list of sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Archives {
-    /// Components of the distribution in addition to those that are listed: `contrib`.
-    pub components: &'static [&'static str],
-    /// Source packages to take from the release's backports if they are there: the release's
-    /// own versions do not build for every kernel of its security suite.
-    pub backports: &'static [&'static str],
-    /// Security suites of older releases: `bullseye-security`.
-    pub security: &'static [&'static str],
-}
-
-impl Archives {
-    /// Whether the machine's own sources are enough.
-    fn is_own(&self) -> bool {
-        *self == Archives::default()
-    }
-}
-
-/// The keyring that verifies Debian's archives, where a source does not name one.
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 impl Apt {
     /// Sets it up below `directory`, which exists.
@@ -110,37 +91,6 @@ impl Apt {
             std::fs::write(&apt.config, &text).map_err(LabError::at("write", &apt.config))?;
         }
         Ok(apt)
-    }
-
-    /// A list of sources and the preferences for it: the distribution's archives that this
-    /// machine lists, with the requested components and backports added. Lists that are there
-    /// already are not fetched again.
-    fn beyond(&self, archives: &Archives) -> Result<(String, String), LabError> {
-        // An archive's publisher is named in its list only, so the lists have to be there.
-        self.update()?;
-        let format = "$(REPO_URI) $(CODENAME) $(COMPONENT) $(ORIGIN)";
-        let told =
-            self.run("apt-get", &["indextargets", "--format", format, "Identifier: Packages"])?;
-        let listed: Vec<Vec<&str>> =
-            told.lines().map(|line| line.split(' ').collect::<Vec<_>>()).collect();
-        let sources = sources(&listed, archives);
-        if sources.is_empty() {
-            return Err(LabError::NoPackage {
-                package: archives.backports.join(" "),
-                why: "apt's sources list no Debian archive; add one".to_owned(),
-            });
-        }
-        let signed = match Path::new(KEYRING).exists() {
-            true => format!(" signed-by={KEYRING}"),
-            false => String::new(),
-        };
-        let list = sources.iter().map(|(place, suite, components)| {
-            format!("deb [arch=amd64{signed}] {place} {suite} {components}\n")
-        });
-        let preferred = archives.backports.iter().map(|name| {
-            format!("Package: src:{name}\nPin: release n=*-backports\nPin-Priority: 990\n\n")
-        });
-        Ok((list.collect(), preferred.collect()))
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> Result<String, LabError> {
@@ -343,39 +293,6 @@ fn advice(said: &str) -> Option<String> {
     }
 }
 
-/// Place, suite and components of every archive of Debian's in a table of place, code name,
-/// component and origin, with more components, and of the backports of each release.
-fn sources(listed: &[Vec<&str>], archives: &Archives) -> Vec<(String, String, String)> {
-    let mut sources: Vec<(String, String, Vec<&str>)> = Vec::new();
-    for line in listed {
-        let [place, suite, component, "Debian"] = line[..] else { continue };
-        let backports = format!("{suite}-backports");
-        let release = !suite.contains('-') && !archives.backports.is_empty();
-        let older = archives.security.iter().copied().filter(|_| suite.ends_with("-security"));
-        let backports = release.then_some(backports.as_str());
-        for suite in [Some(suite), backports].into_iter().flatten().chain(older) {
-            let known = sources.iter_mut().find(|(p, s, _)| p == place && s == suite);
-            let components = match known {
-                Some((_, _, components)) => components,
-                None => {
-                    sources.push((place.to_owned(), suite.to_owned(), Vec::new()));
-                    let Some((_, _, components)) = sources.last_mut() else { continue };
-                    components
-                }
-            };
-            for component in [component].iter().chain(archives.components) {
-                if !components.contains(component) {
-                    components.push(component);
-                }
-            }
-        }
-    }
-    let joined = |(place, suite, components): (String, String, Vec<&str>)| {
-        (place, suite, components.join(" "))
-    };
-    sources.into_iter().map(joined).collect()
-}
-
 /// A line of `--print-uris`: `'URI' file size HASH`. A hash other than SHA-256 is left out.
 fn planned(line: &str) -> Option<Package> {
     let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split_whitespace();
@@ -404,36 +321,6 @@ mod tests {
         let epoch = "'x' ntfs-3g_1%3a2022.10.3-1_amd64.deb 1 SHA256:0";
         assert_eq!(planned(epoch).unwrap().version, "1:2022.10.3-1");
         assert_eq!(planned("Reading package lists..."), None);
-    }
-
-    #[test]
-    fn more_components_and_backports_come_from_the_same_place() {
-        let text = [
-            "http://a/security/ bookworm-security main Debian",
-            "http://a/debian/ bookworm main Debian",
-            "http://a/debian/ bookworm-updates main Debian",
-            "http://b/other/ stable main Someone",
-        ];
-        let listed: Vec<Vec<&str>> = text.iter().map(|line| line.split(' ').collect()).collect();
-        let archives = Archives {
-            components: &["contrib"],
-            backports: &["zfs-linux"],
-            security: &["bullseye-security"],
-        };
-        let found: Vec<String> = sources(&listed, &archives)
-            .into_iter()
-            .map(|(place, suite, components)| format!("{place} {suite} {components}"))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                "http://a/security/ bookworm-security main contrib",
-                "http://a/security/ bullseye-security main contrib",
-                "http://a/debian/ bookworm main contrib",
-                "http://a/debian/ bookworm-backports main contrib",
-                "http://a/debian/ bookworm-updates main contrib",
-            ]
-        );
     }
 
     #[test]
