@@ -14,7 +14,7 @@ use workload::ORIGINALS;
 use crate::cpio::Archive;
 use crate::error::LabError;
 use crate::lab::Parts;
-use crate::modules::ModuleTree;
+use crate::modules::{Module, ModuleTree};
 use crate::tools;
 
 /// Modules loaded before all others: checksums and encodings that filesystems request by aliases
@@ -93,11 +93,36 @@ pub(crate) fn initramfs(
     module_places.extend(optional("modules"));
     let tree = ModuleTree::read(module_places)?;
     let front_end = choose(front_end, &parts.modules, &tree)?;
-    let mut wanted: Vec<&str> = FIRST.to_vec();
-    wanted.push(module_of(front_end));
     let optional_tools = optional("tools");
     let mut trees = vec![parts.tools.as_path()];
     trees.extend(optional_tools.iter().map(PathBuf::as_path));
+    let wanted = wanted_modules(front_end, &trees);
+    add_modules(&mut archive, tree.collect(&wanted)?, region_base);
+
+    let userland = tools::collect(&trees, programs(parts))?;
+    for place in optional("files") {
+        resident += add_tree(&mut archive, &place, "")?;
+    }
+    for (path, contents) in &userland.files {
+        archive.file(path, true, contents);
+        resident += contents.len() as u64;
+    }
+    let beside: u64 = parts.descriptions().map(|part| part.memory.0).sum();
+    resident += beside;
+    let mut missing = userland.missing;
+    add_missing_modules(&mut missing, &parts.modules, &tree);
+    // The last entry: if the guest finds this file, the whole archive was unpacked.
+    archive.file(WHOLE_FILE.trim_start_matches('/'), false, b"");
+    let bytes = archive.finish();
+    let starts_in = Bytes(2 * bytes.len() as u64 + KERNEL.0 + beside);
+    Ok(Initramfs { bytes, resident, starts_in, missing, front_end })
+}
+
+/// The modules to load: those of the filesystems whose tools are in these trees, of all layouts, and
+/// of the front end.
+fn wanted_modules(front_end: FrontEndKind, trees: &[&Path]) -> Vec<&'static str> {
+    let mut wanted: Vec<&str> = FIRST.to_vec();
+    wanted.push(module_of(front_end));
     let has = |program: &&str| {
         trees.iter().any(|tree| tools::find(tree, &tools::PROGRAM_DIRECTORIES, program).is_some())
     };
@@ -107,10 +132,15 @@ pub(crate) fn initramfs(
     wanted.extend(able.map(|description| description.module));
     wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().modules));
     wanted.extend(LAYOUTS.iter().flat_map(|layout| layout.describe().faster_with));
+    wanted
+}
+
+/// Adds modules, and a file with their order and options.
+fn add_modules(archive: &mut Archive, modules: Vec<Module>, region_base: u64) {
     let directory = MODULES_DIRECTORY.trim_start_matches('/');
     archive.directory(directory);
     let mut order = String::new();
-    for module in tree.collect(&wanted)? {
+    for module in modules {
         let file = format!("{}.ko", module.name);
         archive.file(&format!("{directory}/{file}"), false, &module.image);
         order.push_str(&file);
@@ -122,11 +152,14 @@ pub(crate) fn initramfs(
         order.push('\n');
     }
     archive.file(&format!("{directory}/order"), false, order.as_bytes());
+}
 
+/// The programs that filesystems, layouts, workloads and the lab's optional parts want in a guest.
+fn programs(parts: &Parts) -> BTreeSet<&'static str> {
     let run_by_originals = ORIGINALS
         .iter()
         .flat_map(|original| original.describe().programs().map(|program| program.name));
-    let programs: BTreeSet<&str> = FILESYSTEMS
+    FILESYSTEMS
         .iter()
         .flat_map(|filesystem| filesystem.describe().programs)
         .chain(FILESYSTEMS.iter().flat_map(|filesystem| filesystem.upkeep_programs()))
@@ -135,19 +168,12 @@ pub(crate) fn initramfs(
         .chain(parts.descriptions().flat_map(|part| part.programs))
         .copied()
         .chain(run_by_originals)
-        .collect();
-    let userland = tools::collect(&trees, programs)?;
-    for place in optional("files") {
-        resident += add_tree(&mut archive, &place, "")?;
-    }
-    for (path, contents) in &userland.files {
-        archive.file(path, true, contents);
-        resident += contents.len() as u64;
-    }
-    let beside: u64 = parts.descriptions().map(|part| part.memory.0).sum();
-    resident += beside;
-    let mut missing = userland.missing;
-    let built_in = std::fs::read_to_string(parts.modules.join("modules.builtin"));
+        .collect()
+}
+
+/// Adds the modules of layouts that this kernel neither has nor has built in.
+fn add_missing_modules(missing: &mut Vec<String>, modules: &Path, tree: &ModuleTree) {
+    let built_in = std::fs::read_to_string(modules.join("modules.builtin"));
     let built_in = built_in.unwrap_or_default();
     for module in LAYOUTS.iter().flat_map(|layout| layout.describe().modules) {
         let is_there = tree.has(&module.replace('-', "_"))
@@ -157,11 +183,6 @@ pub(crate) fn initramfs(
             missing.push((*module).to_owned());
         }
     }
-    // The last entry: if the guest finds this file, the whole archive was unpacked.
-    archive.file(WHOLE_FILE.trim_start_matches('/'), false, b"");
-    let bytes = archive.finish();
-    let starts_in = Bytes(2 * bytes.len() as u64 + KERNEL.0 + beside);
-    Ok(Initramfs { bytes, resident, starts_in, missing, front_end })
 }
 
 fn module_of(front_end: FrontEndKind) -> &'static str {
