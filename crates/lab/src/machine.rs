@@ -232,29 +232,11 @@ impl Machine {
         purpose: Use,
     ) -> Result<Command, LabError> {
         let mut command = qemu.command()?;
-        let total = self.ram.0 + REGION_BYTES;
-        let mut preload = None;
         let mut option = |name: &str, value: String| {
             command.arg(name).arg(value);
         };
-        // An emulator with a fine clock shifts to the right, so the sign is the opposite.
-        let shift = self.price_for(purpose).shift;
-        let icount = format!("shift={},sleep=off", shift.unsigned_abs());
-        // An instruction takes a fixed time and idle time is skipped, so no clock of the host plays
-        // a part. TCG with one thread keeps everything in one order.
-        match purpose {
-            Use::Checkpoint | Use::Trial => {
-                preload = Some(format!("/proc/self/fd/{}", inherited.flush_clock));
-                // Room for all the translated code of a booting system. With 64 MiB, code was
-                // dropped and translated again: a boot took 38.9 s of processor time, not 33.3.
-                option("-accel", "tcg,thread=single,tb-size=256".to_owned());
-                // Recording (to /dev/null) is on for the sake of its lock. Without the lock, QEMU's
-                // main thread may look at a processor that is about to halt before its last
-                // instructions were counted, and skip idle time from the wrong moment. That made a
-                // few nanoseconds of difference in one of three runs on a busy host.
-                option("-icount", format!("{icount},rr=record,rrfile=/dev/null"));
-            }
-            Use::RealTime => option("-accel", "kvm".to_owned()),
+        for (name, value) in self.time(purpose) {
+            option(name, value);
         }
         // The seed of QEMU's own random numbers.
         option("-seed", "1".to_owned());
@@ -268,25 +250,9 @@ impl Machine {
         option("-cpu", processor.to_owned());
         option("-smp", "1".to_owned());
         option("-machine", format!("q35,max-ram-below-4g={}", self.below_4g()));
-        option("-m", format!("{}M", total >> 20));
-        // The second NUMA node is the shared region: behind all RAM, and hidden by `mem=`.
-        let share = if purpose == Use::Trial { "off" } else { "on" };
-        option(
-            "-object",
-            format!(
-                "memory-backend-file,id=ram,size={},mem-path=/proc/self/fd/{},share={share}",
-                self.ram.0, inherited.ram
-            ),
-        );
-        option(
-            "-object",
-            format!(
-                "memory-backend-file,id=region,size={REGION_BYTES},mem-path=/proc/self/fd/{},share=on",
-                inherited.region
-            ),
-        );
-        option("-numa", "node,memdev=ram,cpus=0".to_owned());
-        option("-numa", "node,memdev=region".to_owned());
+        for (name, value) in self.memory(inherited, purpose) {
+            option(name, value);
+        }
         option("-display", "none".to_owned());
         option("-device", "isa-debugcon,iobase=0xe9,chardev=debug".to_owned());
         option("-chardev", "stdio,id=debug,signal=off".to_owned());
@@ -305,11 +271,57 @@ impl Machine {
         }
         command.args(["-nodefaults", "-no-user-config", "-no-reboot"]);
         // A preloaded library of the user's would change what the emulator does.
-        match preload {
-            Some(library) => command.env("LD_PRELOAD", library),
-            None => command.env_remove("LD_PRELOAD"),
+        match purpose {
+            Use::Checkpoint | Use::Trial => {
+                command.env("LD_PRELOAD", format!("/proc/self/fd/{}", inherited.flush_clock))
+            }
+            Use::RealTime => command.env_remove("LD_PRELOAD"),
         };
         Ok(command)
+    }
+
+    /// The options that say how time passes in the guest.
+    fn time(&self, purpose: Use) -> Vec<(&'static str, String)> {
+        // An emulator with a fine clock shifts to the right, so the sign is the opposite.
+        let shift = self.price_for(purpose).shift;
+        let icount = format!("shift={},sleep=off", shift.unsigned_abs());
+        // An instruction takes a fixed time and idle time is skipped, so no clock of the host plays
+        // a part. TCG with one thread keeps everything in one order.
+        match purpose {
+            Use::Checkpoint | Use::Trial => vec![
+                // Room for all the translated code of a booting system. With 64 MiB, code was
+                // dropped and translated again: a boot took 38.9 s of processor time, not 33.3.
+                ("-accel", "tcg,thread=single,tb-size=256".to_owned()),
+                // Recording (to /dev/null) is on for the sake of its lock. Without the lock, QEMU's
+                // main thread may look at a processor that is about to halt before its last
+                // instructions were counted, and skip idle time from the wrong moment. That made a
+                // few nanoseconds of difference in one of three runs on a busy host.
+                ("-icount", format!("{icount},rr=record,rrfile=/dev/null")),
+            ],
+            Use::RealTime => vec![("-accel", "kvm".to_owned())],
+        }
+    }
+
+    /// The options of the guest's RAM and of the region that it shares with the host.
+    fn memory(&self, inherited: Inherited, purpose: Use) -> [(&'static str, String); 5] {
+        let total = self.ram.0 + REGION_BYTES;
+        // The second NUMA node is the shared region: behind all RAM, and hidden by `mem=`.
+        let share = if purpose == Use::Trial { "off" } else { "on" };
+        let ram = format!(
+            "memory-backend-file,id=ram,size={},mem-path=/proc/self/fd/{},share={share}",
+            self.ram.0, inherited.ram
+        );
+        let region = format!(
+            "memory-backend-file,id=region,size={REGION_BYTES},mem-path=/proc/self/fd/{},share=on",
+            inherited.region
+        );
+        [
+            ("-m", format!("{}M", total >> 20)),
+            ("-object", ram),
+            ("-object", region),
+            ("-numa", "node,memdev=ram,cpus=0".to_owned()),
+            ("-numa", "node,memdev=region".to_owned()),
+        ]
     }
 
     fn kernel_options(&self) -> String {
