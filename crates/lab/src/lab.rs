@@ -15,7 +15,7 @@ use crate::checkpoint;
 use crate::disks;
 use crate::emulator::{self, Clock, copy_of, flush_clock};
 use crate::error::LabError;
-use crate::image::initramfs;
+use crate::image::{Initramfs, initramfs};
 use crate::inputs::Inputs;
 use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::memory::Backing;
@@ -131,19 +131,7 @@ impl Lab {
             fine => copy_of(&parts.qemu, cache, fine)
                 .ok_or_else(|| profile.needs_fine_clock(&qemu_version))?,
         };
-        // The image contains the region's address, which depends on the RAM, which depends on the
-        // image's size. Starting with an assumed address, this settles in at most two rounds.
-        let mut machine = profile.machine(inputs.resident());
-        let image = loop {
-            let place = machine.region_base();
-            let image = initramfs(&parts, place, profile.front_end)?;
-            let with_room = profile.machine(image.resident + inputs.resident());
-            let settled = with_room.region_base() == machine.region_base();
-            machine = with_room;
-            if settled {
-                break image;
-            }
-        };
+        let (machine, image) = machine_and_image(&parts, &profile, inputs.resident())?;
         profile.starts(machine, &image)?;
         let images = cache.join("images");
         let checkpoints = cache.join("checkpoints");
@@ -160,24 +148,7 @@ impl Lab {
                 file.write_all(&image.bytes).map_err(LabError::at("write", &path))
             })?;
         }
-        let machine_text = serde_json::to_vec(&machine)
-            .map_err(|error| LabError::value("the machine", error.to_string()))?;
-        let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
-        // The emulator's path is not part of the key: an exported lab has the same key elsewhere.
-        let placeless = Qemu::Host { path: PathBuf::from("emulator") };
-        let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
-            let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6, flush_clock: 7 };
-            machine.command(&placeless, kernel_name, image_name, files, purpose)
-        });
-        let options = format!("{options:?}");
-        let key = checkpoint::key(&[
-            &kernel,
-            image_key.as_bytes(),
-            qemu_version.as_bytes(),
-            &machine_text,
-            options.as_bytes(),
-            flush_clock::SOURCE.as_bytes(),
-        ]);
+        let key = key_of(&kernel, &image_key, &qemu_version, &machine)?;
         let profile_text = serde_json::to_vec(&profile)
             .map_err(|error| LabError::value("the profile", error.to_string()))?;
         let id = checkpoint::key(&[key.as_bytes(), &profile_text]);
@@ -373,4 +344,52 @@ impl Lab {
             sabotage: extras.sabotage,
         })
     }
+}
+
+/// The machine of a profile, with room for `inputs` bytes of inputs, and the image that it boots.
+fn machine_and_image(
+    parts: &Parts,
+    profile: &MachineProfile,
+    inputs: u64,
+) -> Result<(Machine, Initramfs), LabError> {
+    // The image contains the region's address, which depends on the RAM, which depends on the
+    // image's size. Starting with an assumed address, this settles in at most two rounds.
+    let mut machine = profile.machine(inputs);
+    loop {
+        let place = machine.region_base();
+        let image = initramfs(parts, place, profile.front_end)?;
+        let with_room = profile.machine(image.resident + inputs);
+        let settled = with_room.region_base() == machine.region_base();
+        machine = with_room;
+        if settled {
+            return Ok((machine, image));
+        }
+    }
+}
+
+/// The key of a guest that has booted: a digest of everything its state depends on.
+fn key_of(
+    kernel: &[u8],
+    image_key: &str,
+    qemu_version: &str,
+    machine: &Machine,
+) -> Result<String, LabError> {
+    let machine_text = serde_json::to_vec(machine)
+        .map_err(|error| LabError::value("the machine", error.to_string()))?;
+    let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
+    // The emulator's path is not part of the key: an exported lab has the same key elsewhere.
+    let placeless = Qemu::Host { path: PathBuf::from("emulator") };
+    let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
+        let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6, flush_clock: 7 };
+        machine.command(&placeless, kernel_name, image_name, files, purpose)
+    });
+    let options = format!("{options:?}");
+    Ok(checkpoint::key(&[
+        kernel,
+        image_key.as_bytes(),
+        qemu_version.as_bytes(),
+        &machine_text,
+        options.as_bytes(),
+        flush_clock::SOURCE.as_bytes(),
+    ]))
 }
