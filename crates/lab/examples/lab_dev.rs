@@ -9,6 +9,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
@@ -19,17 +20,12 @@ use trial::{Event, InputFiles, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [verb, cache, rest @ ..] = &arguments[..]
         && verb == "build"
     {
-        let unpack_qemu = rest.first().is_some_and(|word| word == "unpack-qemu");
-        let options = BuildOptions { unpack_qemu, ..BuildOptions::default() };
-        let built = lab::build(Path::new(cache), &options, &mut |step| println!("{step:?}"))?;
-        println!("{} packages in {}", built.manifest.packages.len(), built.directory.display());
-        println!("{:?}", built.parts()?);
-        return Ok(());
+        return build(Path::new(cache), rest.first().is_some_and(|word| word == "unpack-qemu"));
     }
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["export", cache, file] => {
@@ -50,25 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [cache, profile, contender, work, seed, times, rest @ ..] = &arguments[..] else {
         return Err("see the top of lab_dev.rs".into());
     };
-    let parts = lab::find(Path::new(cache), lab::DEFAULT_LAB)?.parts()?;
-    let began = Instant::now();
-    let profile = MachineProfile::find(profile)?;
-    let mails = std::env::var("LAB_DEV_MAILS").unwrap_or_else(|_| "2000".to_owned()).parse()?;
-    let mail = Some(workload::corpora::synthetic::ensure(Path::new(cache), mails, 1)?);
-    let system = std::env::var_os("LAB_DEV_SYSTEM").map(Into::into);
-    let files = InputFiles {
-        mail: if system.is_some() { None } else { mail },
-        system,
-        ..InputFiles::default()
-    };
-    let lab = Lab::open(parts, Path::new(cache), profile, &files)?;
-    println!(
-        "lab {} opened in {:?}; {:?}; missing {:?}",
-        lab.id(),
-        began.elapsed(),
-        lab.machine(),
-        lab.missing_tools()
-    );
+    let lab = open(Path::new(cache), profile)?;
     if times == "kvm" {
         println!("{:?}", lab.probe_kvm(&Stop::new())?);
         return Ok(());
@@ -76,23 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let began = Instant::now();
     lab.warm_up(&Stop::new())?;
     println!("checkpoint in {:?}", began.elapsed());
-    let (name, settings) = work.split_once(':').unwrap_or((work, ""));
-    let description = workload::find(name).ok_or("no such workload")?.describe();
-    let settings: BTreeMap<String, String> = settings
-        .split(':')
-        .filter_map(|one| one.split_once('='))
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    let parameters = Parameters::resolve(description, &settings, 1.0)?;
-    let spec = TrialSpec {
-        contender: Contender::parse_list(contender)?.remove(0),
-        workloads: vec![WorkloadChoice { name: name.to_owned(), parameters }],
-        seed: Seed(seed.parse()?),
-        block: 0,
-        size: Some(rest.first().map_or(Ok(Bytes::from_gib(2)), |size| size.parse())?),
-        verify: true,
-        timeout: Nanos::from_secs(3000),
-    };
+    let spec = spec(contender, work, seed, rest.first())?;
     let sabotage = rest.get(1).map(|word| serde_json::from_value(serde_json::json!(word)));
     if let Some(times) = times.strip_prefix("verify-") {
         let result = lab::verify(&lab, &spec, times.parse()?, &Stop::new(), &|how, repeat| {
@@ -123,4 +85,61 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{carried:?}");
     }
     Ok(())
+}
+
+fn build(cache: &Path, unpack_qemu: bool) -> Result<(), Box<dyn Error>> {
+    let options = BuildOptions { unpack_qemu, ..BuildOptions::default() };
+    let built = lab::build(cache, &options, &mut |step| println!("{step:?}"))?;
+    println!("{} packages in {}", built.manifest.packages.len(), built.directory.display());
+    println!("{:?}", built.parts()?);
+    Ok(())
+}
+
+/// The lab with the inputs that the environment asks for.
+fn open(cache: &Path, profile: &str) -> Result<Lab, Box<dyn Error>> {
+    let parts = lab::find(cache, lab::DEFAULT_LAB)?.parts()?;
+    let began = Instant::now();
+    let profile = MachineProfile::find(profile)?;
+    let mails = std::env::var("LAB_DEV_MAILS").unwrap_or_else(|_| "2000".to_owned()).parse()?;
+    let mail = Some(workload::corpora::synthetic::ensure(cache, mails, 1)?);
+    let system = std::env::var_os("LAB_DEV_SYSTEM").map(Into::into);
+    let files = InputFiles {
+        mail: if system.is_some() { None } else { mail },
+        system,
+        ..InputFiles::default()
+    };
+    let lab = Lab::open(parts, cache, profile, &files)?;
+    println!(
+        "lab {} opened in {:?}; {:?}; missing {:?}",
+        lab.id(),
+        began.elapsed(),
+        lab.machine(),
+        lab.missing_tools()
+    );
+    Ok(lab)
+}
+
+fn spec(
+    contender: &str,
+    work: &str,
+    seed: &str,
+    size: Option<&String>,
+) -> Result<TrialSpec, Box<dyn Error>> {
+    let (name, settings) = work.split_once(':').unwrap_or((work, ""));
+    let description = workload::find(name).ok_or("no such workload")?.describe();
+    let settings: BTreeMap<String, String> = settings
+        .split(':')
+        .filter_map(|one| one.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let parameters = Parameters::resolve(description, &settings, 1.0)?;
+    Ok(TrialSpec {
+        contender: Contender::parse_list(contender)?.remove(0),
+        workloads: vec![WorkloadChoice { name: name.to_owned(), parameters }],
+        seed: Seed(seed.parse()?),
+        block: 0,
+        size: Some(size.map_or(Ok(Bytes::from_gib(2)), |size| size.parse())?),
+        verify: true,
+        timeout: Nanos::from_secs(3000),
+    })
 }
