@@ -118,8 +118,8 @@ pub(crate) fn initramfs(
     Ok(Initramfs { bytes, resident, starts_in, missing, front_end })
 }
 
-/// The modules to load: those of the filesystems whose tools are in these trees, of all layouts, and
-/// of the front end.
+/// The modules to load: the first ones, that of the front end, and those of all layouts and of the
+/// filesystems whose tools are in these trees.
 fn wanted_modules(front_end: FrontEndKind, trees: &[&Path]) -> Vec<&'static str> {
     let mut wanted: Vec<&str> = FIRST.to_vec();
     wanted.push(module_of(front_end));
