@@ -199,4 +199,11 @@ mod tests {
         std::fs::write(cache.path().join(TABLE), "[labs]\ndefault = \"../../etc\"\n").unwrap();
         assert!(matches!(find(cache.path(), DEFAULT_LAB), Err(LabError::Damaged { .. })));
     }
+
+    #[test]
+    fn no_lab_says_how_to_get_one() {
+        let cache = tempfile::tempdir().unwrap();
+        let error = find(cache.path(), DEFAULT_LAB).unwrap_err().to_string();
+        assert!(error.contains("fstrial lab build"), "{error}");
+    }
 }
