@@ -5,9 +5,8 @@ use std::fmt::Write;
 
 use units::Nanos;
 
-use super::LARGE_PHASES;
-use super::SMALL_PHASES;
-use super::parameters;
+use super::description::{LARGE_PHASES, LINKS, SEEKS_PARAMETER, SIZE, SMALL_PHASES};
+use super::{parameters, seekers};
 use crate::{Parameters, PhaseResult, PhaseStatus};
 
 /// Which program's line.
@@ -32,7 +31,7 @@ pub fn bonnie_csv(
     phases: &[PhaseResult],
 ) -> String {
     let chunk = parameters.get(&parameters::CHUNK).0;
-    let size = size_text(parameters.get(&super::SIZE).0);
+    let size = size_text(parameters.get(&SIZE).0);
     let mut line = String::new();
     // Writing to a String cannot fail.
     let _ = match format {
@@ -40,8 +39,7 @@ pub fn bonnie_csv(
         BonnieCsv::V103 => write!(line, "{name},{size}:{}", chunk_text(chunk)),
         BonnieCsv::V198 => {
             let chunk = if chunk == 8192 { String::new() } else { chunk_text(chunk) };
-            let (seeks, seekers) =
-                (parameters.get(&super::SEEKS_PARAMETER), super::seekers(parameters));
+            let (seeks, seekers) = (parameters.get(&SEEKS_PARAMETER), seekers(parameters));
             write!(line, "1.98,2.00a,{name},1,{seed},{size},{chunk},{seeks},{seekers}")
         }
     };
@@ -55,7 +53,7 @@ pub fn bonnie_csv(
     let (min, max) =
         (parameters.get(&parameters::MIN_SIZE).0, parameters.get(&parameters::MAX_SIZE).0);
     let directories = parameters.get(&parameters::DIRECTORIES);
-    let max = match parameters.get(&super::LINKS) {
+    let max = match parameters.get(&LINKS) {
         "hard" => "-1".to_owned(),
         "symbolic" => "-2".to_owned(),
         _ if max == 0 => String::new(),
@@ -149,7 +147,7 @@ fn chunk_text(bytes: u64) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::DESCRIPTION;
+    use super::super::description::DESCRIPTION;
     use super::*;
     use crate::Cache;
 

@@ -1,5 +1,8 @@
 //! Bonnie's file tests: many small files created, statted, deleted.
 
+mod links;
+mod names;
+
 #[cfg(test)]
 mod create_and_look_tests;
 #[cfg(test)]
@@ -11,19 +14,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+pub(super) use self::links::Links;
+use self::names::File;
 use super::Manner;
 use crate::engine::file_io::{list, read, write_all};
 use crate::engine::path_buffer::PathBuffer;
-use crate::engine::unsupported::is_unsupported;
-use crate::{Op, OpError, Recorder, Seed};
-
-/// What the files are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Links {
-    None,
-    Hard,
-    Symbolic,
-}
+use crate::{Op, OpError, Recorder};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Small {
@@ -39,61 +35,8 @@ pub(super) struct Small {
 
 /// The directory of each of the two tests.
 pub(super) const DIRECTORY: &str = "Bonnie";
-const NAME_MAX: usize = 24;
-
-/// A file: name within its directory, and size.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct File {
-    name: [u8; NAME_MAX],
-    length: u8,
-    number: u32,
-    bytes: u32,
-}
-
-impl File {
-    fn name(&self) -> &[u8] {
-        &self.name[..usize::from(self.length)]
-    }
-}
-
-const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 impl Small {
-    /// Draws names and sizes of one test; in the random one the random part comes first.
-    pub(super) fn draw(&self, seed: Seed, random: bool) -> Vec<File> {
-        let mut draw =
-            seed.stream(if random { "bonnie random names" } else { "bonnie sequential names" });
-        let mut sizes = seed.stream("bonnie sizes");
-        (0..self.files)
-            .map(|number| {
-                let mut text = Vec::with_capacity(NAME_MAX);
-                let letters = draw.below(13) as usize;
-                let part: Vec<u8> =
-                    (0..letters).map(|_| LETTERS[draw.below(62) as usize]).collect();
-                let count = match self.manner {
-                    Manner::V103a => format!("{number:07}"),
-                    Manner::V200a => format!("{number:010x}"),
-                };
-                if random {
-                    text.extend_from_slice(&part);
-                    text.extend_from_slice(count.as_bytes());
-                } else {
-                    text.extend_from_slice(count.as_bytes());
-                    text.extend_from_slice(&part);
-                }
-                let mut name = [0; NAME_MAX];
-                name[..text.len()].copy_from_slice(&text);
-                let range = u64::from(self.max.saturating_sub(self.min));
-                let bytes = if self.links == Links::None {
-                    self.min + sizes.below(range) as u32
-                } else {
-                    0
-                };
-                File { name, length: text.len() as u8, number, bytes }
-            })
-            .collect()
-    }
-
     /// A directory of the test's own as seen from there; `.` where it has none.
     fn directory(&self, number: u32, path: &mut PathBuffer) {
         path.clear();
@@ -130,40 +73,6 @@ impl Small {
             rustix::fs::mkdirat(&own, path.c_str(), mode).map_err(path.failed("mkdir"))?;
         }
         Ok(own)
-    }
-
-    /// Whether the filesystem supports the requested links; if not, why. A lack of room for one is
-    /// left to the phase to report.
-    pub(super) fn probe_links(&self, target: BorrowedFd<'_>) -> Result<(), String> {
-        let (from, to) = (c"Bonnie-probe", c"Bonnie-probe-link");
-        let tried = match self.links {
-            Links::None => return Ok(()),
-            Links::Symbolic => rustix::fs::symlinkat(from, target, to),
-            Links::Hard => {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-                let made = rustix::fs::openat(target, from, flags, Mode::from_raw_mode(0o600));
-                made.and_then(|_| {
-                    let linked = rustix::fs::linkat(target, from, target, to, AtFlags::empty());
-                    let _ = rustix::fs::unlinkat(target, from, AtFlags::empty());
-                    linked
-                })
-            }
-        };
-        if tried.is_ok() {
-            let _ = rustix::fs::unlinkat(target, to, AtFlags::empty());
-        }
-        self.refusal(tried)
-    }
-
-    /// What a filesystem says that takes no such links; any other error is the phase's to report.
-    fn refusal(&self, tried: Result<(), Errno>) -> Result<(), String> {
-        let kind = if self.links == Links::Hard { "hard" } else { "symbolic" };
-        match tried {
-            Err(error) if is_unsupported(error) => {
-                Err(format!("this filesystem takes no {kind} links: {error}"))
-            }
-            _ => Ok(()),
-        }
     }
 
     pub(super) fn create(

@@ -8,8 +8,9 @@ use std::path::Path;
 use std::thread;
 
 use super::*;
+use crate::Seed;
 use crate::engine::file_io::open_target;
-use crate::workloads::bonnie::{CREATE_SEQUENTIAL, STAT_SEQUENTIAL};
+use crate::workloads::bonnie::description::{CREATE_SEQUENTIAL, STAT_SEQUENTIAL};
 
 /// Three files of ten bytes in one directory.
 fn small(links: Links, chunk: usize) -> Small {
