@@ -45,8 +45,12 @@ impl Seen {
     }
 }
 
+fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
 fn is_hard_linked(stat: &Stat) -> bool {
-    stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+    stat.st_nlink > 1 && is_regular(stat)
 }
 
 /// How much cpio reads next of a file of `size` bytes: no more than lstat reported.
@@ -65,11 +69,14 @@ pub(super) fn copy(
     recorder: &mut Recorder<'_>,
     (file_op, other_op): (Op, Op),
 ) -> Result<Seen, OpError> {
-    let as_root = rustix::process::geteuid().is_root();
-    let mut seen = Seen::default();
-    let mut places = Places::new();
-    let mut buffer = [1u8; CPIO_BLOCK];
-    let mut copied = PathBuffer::new();
+    let mut copying = Copying {
+        target,
+        as_root: rustix::process::geteuid().is_root(),
+        seen: Seen::default(),
+        places: Places::new(),
+        buffer: [1; CPIO_BLOCK],
+        copied: PathBuffer::new(),
+    };
     let mut start = PathBuffer::new();
     start.text(from);
     recorder.restart();
@@ -77,89 +84,134 @@ pub(super) fn copy(
         if step == Step::Left {
             return Ok(());
         }
-        copied.clear().text(to).bytes(&path.as_bytes()[from.len()..]);
+        copying.copied.clear().text(to).bytes(&path.as_bytes()[from.len()..]);
         let stat = lstat(target, path)?;
-        match rustix::fs::statat(target, copied.c_str(), AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => {}
-            Err(error) => return Err(copied.failed("stat")(error)),
-            Ok(_) => return Err(copied.failed("copy to")(Errno::EXIST)),
-        }
-        let keep = Timestamps {
-            last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: 0 },
-            last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: 0 },
-        };
-        let owner = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        let mut bytes = 0;
-        match kind {
-            FileType::Directory => {
-                rustix::fs::mkdirat(target, copied.c_str(), mode)
-                    .map_err(copied.failed("mkdir"))?;
-                if as_root {
-                    let (uid, gid) = (Some(owner.0), Some(owner.1));
-                    let flags = AtFlags::empty();
-                    allowed(rustix::fs::chownat(target, copied.c_str(), uid, gid, flags))
-                        .map_err(copied.failed("chown"))?;
-                }
-                rustix::fs::chmodat(target, copied.c_str(), mode, AtFlags::empty())
-                    .map_err(copied.failed("chmod"))?;
-                rustix::fs::utimensat(target, copied.c_str(), &keep, AtFlags::empty())
-                    .map_err(copied.failed("set the time of"))?;
-            }
-            FileType::Symlink => {
-                let link = readlink(target, path)?;
-                let made = rustix::fs::symlinkat(link.c_str(), target, copied.c_str());
-                seen.take_link(made).map_err(copied.failed("symlink"))?;
-            }
-            _ => {
-                let place = (stat.st_dev, stat.st_ino);
-                let first = if is_hard_linked(&stat) { places.get(&place) } else { None };
-                if let Some(first) = first {
-                    let made = rustix::fs::linkat(
-                        target,
-                        first.c_str(),
-                        target,
-                        copied.c_str(),
-                        AtFlags::empty(),
-                    );
-                    seen.take_link(made).map_err(copied.failed("link"))?;
-                } else {
-                    let source = open_to_read(target, path)?;
-                    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
-                    let narrow = Mode::from_raw_mode(0o600);
-                    let made = rustix::fs::openat(target, copied.c_str(), flags, narrow)
-                        .map_err(copied.failed("create"))?;
-                    // cpio trusts the size that lstat reported and does not look for the end.
-                    while bytes < stat.st_size as u64 {
-                        let want = cpio_piece(stat.st_size as u64, bytes);
-                        let got =
-                            read(&source, &mut buffer[..want]).map_err(path.failed("read"))?;
-                        if got == 0 {
-                            return Err(ended_early(path));
-                        }
-                        write_all(&made, &buffer[..got]).map_err(copied.failed("write"))?;
-                        bytes += got as u64;
-                    }
-                    if as_root {
-                        allowed(rustix::fs::fchown(&made, Some(owner.0), Some(owner.1)))
-                            .map_err(copied.failed("chown"))?;
-                    }
-                    rustix::fs::fchmod(&made, mode).map_err(copied.failed("chmod"))?;
-                    rustix::fs::futimens(&made, &keep).map_err(copied.failed("set the time of"))?;
-                    if is_hard_linked(&stat) {
-                        places.insert(place, copied.clone());
-                    }
-                }
-            }
-        }
+        let bytes = copying.entry(path, &stat)?;
         recorder.read(bytes);
         recorder.wrote(bytes);
-        seen.count(path.as_bytes(), bytes);
-        recorder.done(if kind == FileType::RegularFile { file_op } else { other_op });
+        copying.seen.count(path.as_bytes(), bytes);
+        recorder.done(if is_regular(&stat) { file_op } else { other_op });
         Ok(())
     })?;
-    Ok(seen.into_digest(recorder))
+    Ok(copying.seen.into_digest(recorder))
+}
+
+/// A copy that is being made.
+struct Copying<'a> {
+    target: BorrowedFd<'a>,
+    as_root: bool,
+    seen: Seen,
+    places: Places,
+    buffer: [u8; CPIO_BLOCK],
+    /// Where the entry is copied to.
+    copied: PathBuffer,
+}
+
+impl Copying<'_> {
+    /// Copies what is at `path`, where nothing is yet; returns the bytes of its contents.
+    fn entry(&mut self, path: &PathBuffer, stat: &Stat) -> Result<u64, OpError> {
+        match rustix::fs::statat(self.target, self.copied.c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(self.copied.failed("stat")(error)),
+            Ok(_) => return Err(self.copied.failed("copy to")(Errno::EXIST)),
+        }
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => self.directory(stat).map(|()| 0),
+            FileType::Symlink => {
+                let link = readlink(self.target, path)?;
+                let made = rustix::fs::symlinkat(link.c_str(), self.target, self.copied.c_str());
+                self.seen.take_link(made).map_err(self.copied.failed("symlink"))?;
+                Ok(0)
+            }
+            _ => self.file(path, stat),
+        }
+    }
+
+    fn directory(&self, stat: &Stat) -> Result<(), OpError> {
+        let (target, copied) = (self.target, &self.copied);
+        let kept = Kept::of(stat);
+        rustix::fs::mkdirat(target, copied.c_str(), kept.mode).map_err(copied.failed("mkdir"))?;
+        if self.as_root {
+            let (uid, gid) = kept.owner;
+            let flags = AtFlags::empty();
+            allowed(rustix::fs::chownat(target, copied.c_str(), uid, gid, flags))
+                .map_err(copied.failed("chown"))?;
+        }
+        rustix::fs::chmodat(target, copied.c_str(), kept.mode, AtFlags::empty())
+            .map_err(copied.failed("chmod"))?;
+        rustix::fs::utimensat(target, copied.c_str(), &kept.times, AtFlags::empty())
+            .map_err(copied.failed("set the time of"))
+    }
+
+    /// Copies a file, or links it to the copy that it has under another name.
+    fn file(&mut self, path: &PathBuffer, stat: &Stat) -> Result<u64, OpError> {
+        let place = (stat.st_dev, stat.st_ino);
+        let first = if is_hard_linked(stat) { self.places.get(&place) } else { None };
+        if let Some(first) = first {
+            let made = rustix::fs::linkat(
+                self.target,
+                first.c_str(),
+                self.target,
+                self.copied.c_str(),
+                AtFlags::empty(),
+            );
+            self.seen.take_link(made).map_err(self.copied.failed("link"))?;
+            return Ok(0);
+        }
+        let bytes = self.contents(path, stat)?;
+        if is_hard_linked(stat) {
+            self.places.insert(place, self.copied.clone());
+        }
+        Ok(bytes)
+    }
+
+    fn contents(&mut self, path: &PathBuffer, stat: &Stat) -> Result<u64, OpError> {
+        let copied = &self.copied;
+        let kept = Kept::of(stat);
+        let source = open_to_read(self.target, path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        let narrow = Mode::from_raw_mode(0o600);
+        let made = rustix::fs::openat(self.target, copied.c_str(), flags, narrow)
+            .map_err(copied.failed("create"))?;
+        let mut bytes = 0;
+        // cpio trusts the size that lstat reported and does not look for the end.
+        while bytes < stat.st_size as u64 {
+            let want = cpio_piece(stat.st_size as u64, bytes);
+            let got = read(&source, &mut self.buffer[..want]).map_err(path.failed("read"))?;
+            if got == 0 {
+                return Err(ended_early(path));
+            }
+            write_all(&made, &self.buffer[..got]).map_err(copied.failed("write"))?;
+            bytes += got as u64;
+        }
+        if self.as_root {
+            let (uid, gid) = kept.owner;
+            allowed(rustix::fs::fchown(&made, uid, gid)).map_err(copied.failed("chown"))?;
+        }
+        rustix::fs::fchmod(&made, kept.mode).map_err(copied.failed("chmod"))?;
+        rustix::fs::futimens(&made, &kept.times).map_err(copied.failed("set the time of"))?;
+        Ok(bytes)
+    }
+}
+
+/// What cpio gives a copy of its original.
+struct Kept {
+    times: Timestamps,
+    owner: (Option<Uid>, Option<Gid>),
+    mode: Mode,
+}
+
+impl Kept {
+    fn of(stat: &Stat) -> Kept {
+        Kept {
+            times: Timestamps {
+                last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: 0 },
+                last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: 0 },
+            },
+            owner: (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid))),
+            mode: Mode::from_raw_mode(stat.st_mode & 0o7777),
+        }
+    }
 }
 
 /// Packs `from` into a new tar file, with the calls of GNU tar 1.34 on each file.
@@ -171,20 +223,43 @@ pub(super) fn pack(
     (file_op, other_op): (Op, Op),
 ) -> Result<Seen, OpError> {
     let mut seen = Seen::default();
-    let mut places = Places::new();
-    let mut buffer = vec![1u8; RECORD];
-    let mut name = PathBuffer::new();
+    let places = Places::new();
+    let buffer = vec![1u8; RECORD];
+    let name = PathBuffer::new();
     let mut start = PathBuffer::new();
     start.text(from);
     recorder.restart();
-    let mut made = Archive::create(target, archive)?;
+    let made = Archive::create(target, archive)?;
+    let mut packing = Packing { target, places, buffer, name, made };
     Walker::new().walk(target, &mut start, &mut |step, path| {
         if step == Step::Left {
             return Ok(());
         }
         let stat = lstat(target, path)?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        name.clear().bytes(path.as_bytes().get(from.len() + 1..).unwrap_or(b"."));
+        packing.name.clear().bytes(path.as_bytes().get(from.len() + 1..).unwrap_or(b"."));
+        let bytes = packing.entry(path, &stat)?;
+        recorder.read(bytes);
+        seen.count(path.as_bytes(), bytes);
+        recorder.done(if is_regular(&stat) { file_op } else { other_op });
+        Ok(())
+    })?;
+    recorder.wrote(packing.made.finish()?);
+    Ok(seen.into_digest(recorder))
+}
+
+/// A tar file that is being made.
+struct Packing<'a> {
+    target: BorrowedFd<'a>,
+    places: Places,
+    buffer: Vec<u8>,
+    /// The entry's name in the tar file.
+    name: PathBuffer,
+    made: Archive,
+}
+
+impl Packing<'_> {
+    /// Packs what is at `path`; returns the bytes of its contents.
+    fn entry(&mut self, path: &PathBuffer, stat: &Stat) -> Result<u64, OpError> {
         let mut facts = Facts {
             kind: tar::EntryType::Regular,
             bytes: 0,
@@ -192,53 +267,52 @@ pub(super) fn pack(
             owner: (stat.st_uid, stat.st_gid),
             mtime: stat.st_mtime as u64,
         };
-        match kind {
+        match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => {
                 facts.kind = tar::EntryType::Directory;
-                name.text("/");
-                made.entry(name.as_bytes(), b"", facts)?;
+                self.name.text("/");
+                self.made.entry(self.name.as_bytes(), b"", facts)?;
             }
             FileType::Symlink => {
                 facts.kind = tar::EntryType::Symlink;
-                let link = readlink(target, path)?;
-                made.entry(name.as_bytes(), link.as_bytes(), facts)?;
+                let link = readlink(self.target, path)?;
+                self.made.entry(self.name.as_bytes(), link.as_bytes(), facts)?;
             }
             _ => {
                 let place = (stat.st_dev, stat.st_ino);
-                if let Some(first) = places.get(&place) {
+                if let Some(first) = self.places.get(&place) {
                     facts.kind = tar::EntryType::Link;
-                    made.entry(name.as_bytes(), first.as_bytes(), facts)?;
+                    self.made.entry(self.name.as_bytes(), first.as_bytes(), facts)?;
                 } else {
                     facts.bytes = stat.st_size as u64;
-                    let source = open_to_read(target, path)?;
-                    rustix::fs::fstat(&source).map_err(path.failed("stat"))?;
-                    made.entry(name.as_bytes(), b"", facts)?;
-                    let mut left = facts.bytes;
-                    while left > 0 {
-                        let want = made.room().min(usize::try_from(left).unwrap_or(RECORD));
-                        let got =
-                            read(&source, &mut buffer[..want]).map_err(path.failed("read"))?;
-                        if got == 0 {
-                            return Err(ended_early(path));
-                        }
-                        made.add(&buffer[..got])?;
-                        left -= got as u64;
-                    }
-                    made.pad()?;
-                    rustix::fs::fstat(&source).map_err(path.failed("stat"))?;
-                    if is_hard_linked(&stat) {
-                        places.insert(place, name.clone());
+                    self.contents(path, facts)?;
+                    if is_hard_linked(stat) {
+                        self.places.insert(place, self.name.clone());
                     }
                 }
             }
         }
-        recorder.read(facts.bytes);
-        seen.count(path.as_bytes(), facts.bytes);
-        recorder.done(if kind == FileType::RegularFile { file_op } else { other_op });
+        Ok(facts.bytes)
+    }
+
+    fn contents(&mut self, path: &PathBuffer, facts: Facts) -> Result<(), OpError> {
+        let source = open_to_read(self.target, path)?;
+        rustix::fs::fstat(&source).map_err(path.failed("stat"))?;
+        self.made.entry(self.name.as_bytes(), b"", facts)?;
+        let mut left = facts.bytes;
+        while left > 0 {
+            let want = self.made.room().min(usize::try_from(left).unwrap_or(RECORD));
+            let got = read(&source, &mut self.buffer[..want]).map_err(path.failed("read"))?;
+            if got == 0 {
+                return Err(ended_early(path));
+            }
+            self.made.add(&self.buffer[..got])?;
+            left -= got as u64;
+        }
+        self.made.pad()?;
+        rustix::fs::fstat(&source).map_err(path.failed("stat"))?;
         Ok(())
-    })?;
-    recorder.wrote(made.finish()?);
-    Ok(seen.into_digest(recorder))
+    }
 }
 
 /// lstat of everything below `from`.
@@ -257,9 +331,8 @@ pub(super) fn find(
             return Ok(());
         }
         let stat = lstat(target, path)?;
-        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         // The size of a directory depends on the filesystem.
-        seen.count(path.as_bytes(), if is_file { stat.st_size as u64 } else { 0 });
+        seen.count(path.as_bytes(), if is_regular(&stat) { stat.st_size as u64 } else { 0 });
         recorder.done(op);
         Ok(())
     })?;
