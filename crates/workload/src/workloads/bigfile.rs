@@ -1,5 +1,6 @@
 //! Large files: written, read, both at once, deleted.
 
+mod description;
 #[cfg(test)]
 mod tests;
 
@@ -10,114 +11,17 @@ use measure::now;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
 
-use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
+use self::description::{
+    BLOCK, DD, DD_FSYNC, DD_SIZE, DELETE, DESCRIPTION, FSYNC, KEEP, READ, READ_WRITE, SIZE, WRITE,
+};
+use crate::engine::contents::{Contents, Filling};
 use crate::engine::file_io::{open_target, read, write_all};
 use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
-use crate::typed::{SizeParameter, SwitchParameter};
-use crate::{
-    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
-    PhaseDescription, Recorder, Seed,
-};
+use crate::{Context, Description, Failure, InputFacts, Op, OpError, Parameters, Recorder, Seed};
 use crate::{Space, Workload};
 
 pub(super) struct BigFile;
-
-const READ_OP: OpDescription = OpDescription { name: "read", span: "one read of a block" };
-const WRITE_OP: OpDescription = OpDescription { name: "write", span: "one write of a block" };
-const FSYNC_OP: OpDescription = OpDescription { name: "fsync", span: "the fsync at the end" };
-
-static DD: PhaseDescription = PhaseDescription {
-    name: "dd",
-    summary: "creates a file of zeros in blocks of 1 MiB",
-    clock: "open (truncating), clearing the buffer before each write as /dev/zero does, writes, \
-            close; no fsync and no sync, as dd does without conv=fsync, unless `dd_fsync`",
-    ops: &[WRITE_OP, FSYNC_OP],
-    disk_bound: false,
-};
-static WRITE: PhaseDescription = PhaseDescription {
-    name: "write",
-    summary: "writes one file from memory",
-    clock: "create, writes, fsync (unless `fsync=off`), close",
-    ops: &[WRITE_OP, FSYNC_OP],
-    disk_bound: true,
-};
-static READ: PhaseDescription = PhaseDescription {
-    name: "read",
-    summary: "reads that file",
-    clock: "open, reads to the end, close. Begins cold where that can be done",
-    ops: &[READ_OP],
-    disk_bound: true,
-};
-static READ_WRITE: PhaseDescription = PhaseDescription {
-    name: "read-write",
-    summary: "reads that file while another thread writes a second one",
-    clock: "until both streams have ended, the writer with fsync (unless `fsync=off`) and close. \
-            Begins cold where that can be done. The rate of each stream, over its own time, is \
-            reported as a figure",
-    ops: &[READ_OP, WRITE_OP, FSYNC_OP],
-    disk_bound: true,
-};
-static DELETE: PhaseDescription = PhaseDescription {
-    name: "delete",
-    summary: "deletes the first file",
-    clock: "one unlink; no sync. The figure is the size over that time. The other files are \
-            removed after the clock",
-    ops: &[OpDescription { name: "unlink", span: "one unlink" }],
-    disk_bound: false,
-};
-
-const DD_SIZE: SizeParameter =
-    SizeParameter::new("dd_size", "Size of the file of zeros; 0 leaves the phase out.", "4G")
-        .scaled();
-const DD_FSYNC: SwitchParameter = SwitchParameter::new(
-    "dd_fsync",
-    "As dd's conv=fsync: whether writing the file of zeros ends with fsync.",
-    "off",
-);
-const SIZE: SizeParameter =
-    SizeParameter::new("size", "Size of the other files; 0 leaves their phases out.", "2G")
-        .scaled();
-const BLOCK: SizeParameter =
-    SizeParameter::new("block", "Bytes of a read or write of the other files.", "1M");
-const FSYNC: SwitchParameter =
-    SwitchParameter::new("fsync", "Whether writing the other files ends with fsync.", "on");
-const KEEP: SwitchParameter = SwitchParameter::new(
-    "keep",
-    "Whether the file of zeros stays, for the next workload of a sequence.",
-    "off",
-);
-
-static DESCRIPTION: Description = Description {
-    name: "bigfile",
-    summary: "large files: create as dd does, write, read, both at once, delete",
-    origin: "Two studies. 2007: `dd if=/dev/zero of=bigfile bs=1048576 count=4096`, the phase \
-`dd`. 2011: files of 2 GB written from a RAM disk, read, both at once, deleted, in MB/s; the \
-script was not published. Assumed: the write ends with fsync, caches are dropped before reads, the \
-two streams of `read-write` are one reader of the first file and one writer of a second.\n\n\
-Departures: contents come from memory instead of a RAM disk, and by default they neither compress \
-nor repeat, like a video; `dd` clears its buffer itself instead of reading /dev/zero. Rates are in \
-MiB/s over each stream's own time.",
-    headline: Headline {
-        question: "writing one large file",
-        phase: "write",
-        metric: "write_rate",
-        things: "written",
-    },
-    presets: &[],
-    inputs: &[],
-    parameters: &[
-        DD_SIZE.row,
-        DD_FSYNC.row,
-        SIZE.row,
-        BLOCK.row,
-        FSYNC.row,
-        KEEP.row,
-        COMPRESSIBLE.row,
-        DUPLICATE.row,
-    ],
-    phases: &[&DD, &WRITE, &READ, &READ_WRITE, &DELETE],
-};
 
 /// The file of zeros; `randomio` finds it there.
 pub(super) const ZEROS: &str = "bigfile";
@@ -185,15 +89,47 @@ struct Job {
     filling: Filling,
 }
 
+impl Job {
+    fn blocks(self) -> u64 {
+        self.size.div_ceil(self.block as u64)
+    }
+}
+
 fn streams(context: &mut Context<'_>, sequence: &mut KeepGoing, job: Job) -> Result<(), Failure> {
-    let blocks = job.size.div_ceil(job.block as u64);
-    let path = context.target().to_owned();
-    let target = open_target(&path)?;
+    if !write_first(context, sequence, job)? {
+        context.skip_rest("the file could not be written");
+        return Ok(());
+    }
+    let mut buffer = vec![1; job.block];
+    read_first(context, sequence, job, &mut buffer)?;
+
+    context.make_cold();
+    let target = open_target(context.target())?;
+    let target = target.as_fd();
+    let both = read_and_write(context, sequence, job, target, buffer)?;
+    if context.verify() {
+        for (file, written) in [(FIRST, true), (SECOND, both)] {
+            if written {
+                verify(target, file, job)?;
+            }
+        }
+    }
+    delete_first(context, sequence, job, target)?;
+    remove(target, SECOND)
+}
+
+/// Phase `write`; returns whether the file is there.
+fn write_first(
+    context: &mut Context<'_>,
+    sequence: &mut KeepGoing,
+    job: Job,
+) -> Result<bool, Failure> {
+    let target = open_target(context.target())?;
     let mut contents = Contents::new(job.seed, FIRST, job.block, job.filling);
     let after = after_failure(context);
     let ended = context.phase_with(
         &WRITE,
-        blocks,
+        job.blocks(),
         |recorder| {
             let kinds = (Op(0), Op(1));
             write(target.as_fd(), FIRST, &mut contents, job, kinds, recorder, None)
@@ -205,29 +141,42 @@ fn streams(context: &mut Context<'_>, sequence: &mut KeepGoing, job: Job) -> Res
     );
     if sequence.take(ended)?.is_none() {
         remove(target.as_fd(), FIRST)?;
-        context.skip_rest("the file could not be written");
-        return Ok(());
+        return Ok(false);
     }
-    drop(target);
+    Ok(true)
+}
 
+/// Phase `read`.
+fn read_first(
+    context: &mut Context<'_>,
+    sequence: &mut KeepGoing,
+    job: Job,
+    buffer: &mut [u8],
+) -> Result<(), Failure> {
     context.make_cold();
-    let target = open_target(&path)?;
-    let mut buffer = vec![1; job.block];
+    let target = open_target(context.target())?;
     let after = after_failure(context);
     let ended = context.phase_with(
         &READ,
-        blocks,
-        |recorder| read_all(target.as_fd(), &mut buffer, job, recorder, None),
+        job.blocks(),
+        |recorder| read_all(target.as_fd(), buffer, job, recorder, None),
         |spent, result| {
             result.figures.insert("read_mib_per_s".to_owned(), rate(job.size, *spent));
             not_comparable(result, after);
         },
     );
     sequence.take(ended)?;
-    drop(target);
+    Ok(())
+}
 
-    context.make_cold();
-    let target = open_target(&path)?;
+/// Phase `read-write`; returns whether the second file is there.
+fn read_and_write(
+    context: &mut Context<'_>,
+    sequence: &mut KeepGoing,
+    job: Job,
+    target: BorrowedFd<'_>,
+    buffer: Vec<u8>,
+) -> Result<bool, Failure> {
     let after = after_failure(context);
     let workers = vec![
         Worker::Reader(buffer),
@@ -236,15 +185,13 @@ fn streams(context: &mut Context<'_>, sequence: &mut KeepGoing, job: Job) -> Res
     let ended = phase_with_threads(
         context,
         &READ_WRITE,
-        2 * blocks,
+        2 * job.blocks(),
         workers,
         |worker, group, recorder| match worker {
-            Worker::Reader(mut buffer) => {
-                read_all(target.as_fd(), &mut buffer, job, recorder, Some(group))
-            }
+            Worker::Reader(mut buffer) => read_all(target, &mut buffer, job, recorder, Some(group)),
             Worker::Writer(mut contents) => {
                 let kinds = (Op(1), Op(2));
-                write(target.as_fd(), SECOND, &mut contents, job, kinds, recorder, Some(group))
+                write(target, SECOND, &mut contents, job, kinds, recorder, Some(group))
             }
         },
         |_| Ok(()),
@@ -255,21 +202,23 @@ fn streams(context: &mut Context<'_>, sequence: &mut KeepGoing, job: Job) -> Res
             not_comparable(result, after);
         },
     );
-    let both = sequence.take(ended)?.is_some();
-    if context.verify() {
-        for (file, written) in [(FIRST, true), (SECOND, both)] {
-            if written {
-                verify(target.as_fd(), file, job)?;
-            }
-        }
-    }
+    Ok(sequence.take(ended)?.is_some())
+}
+
+/// Phase `delete`.
+fn delete_first(
+    context: &mut Context<'_>,
+    sequence: &mut KeepGoing,
+    job: Job,
+    target: BorrowedFd<'_>,
+) -> Result<(), Failure> {
     let after = after_failure(context);
     let ended = context.phase_with(
         &DELETE,
         1,
         |recorder| {
             let start = now();
-            rustix::fs::unlinkat(&target, FIRST, AtFlags::empty())
+            rustix::fs::unlinkat(target, FIRST, AtFlags::empty())
                 .map_err(|error| OpError::new("unlink", FIRST, error))?;
             recorder.done(Op(0));
             Ok(now() - start)
@@ -280,7 +229,7 @@ fn streams(context: &mut Context<'_>, sequence: &mut KeepGoing, job: Job) -> Res
         },
     );
     sequence.take(ended)?;
-    remove(target.as_fd(), SECOND)
+    Ok(())
 }
 
 enum Worker {
