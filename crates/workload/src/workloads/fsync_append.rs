@@ -1,5 +1,6 @@
 //! A database's log: records appended, each made durable before the next.
 
+mod description;
 #[cfg(test)]
 mod tests;
 
@@ -9,116 +10,24 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
-use crate::engine::contents::{COMPRESSIBLE, Filling};
+use self::description::{
+    APPEND, DESCRIPTION, PREPARE, RECORD, RECORDS, ROOM, SEGMENT_PARAMETER, SYNC, WRITERS,
+};
+use crate::engine::contents::Filling;
 use crate::engine::file_io::{holds, open_target, write_all};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
 use crate::engine::walk;
-use crate::typed::{ChoiceParameter, CountParameter, SizeParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
-    PhaseDescription, PhaseResult, Preset, Recorder, Seed,
+    Context, Description, Failure, InputFacts, Op, OpError, Parameters, PhaseResult, Recorder, Seed,
 };
 use crate::{Space, Workload};
 
 pub(super) struct FsyncAppend;
 
-static PREPARE: PhaseDescription = PhaseDescription {
-    name: "prepare",
-    summary: "reserves room for the logs, if requested",
-    clock: "for each segment create, fallocate or writes of zeros, fsync, close",
-    ops: &[OpDescription { name: "segment", span: "create to close of one segment" }],
-    disk_bound: false,
-};
-static APPEND: PhaseDescription = PhaseDescription {
-    name: "append",
-    summary: "writers append records, each made durable before the next",
-    clock: "from the moment all writers are released until the last has closed its log: beginning \
-            each segment, with fsync of its directory; writes; syncs",
-    ops: &[
-        OpDescription { name: "commit", span: "the sync of one record, or its write with O_DSYNC" },
-        OpDescription { name: "write", span: "the write of one record, left out of its commit" },
-        OpDescription {
-            name: "segment",
-            span: "create or open of a segment, fsync of the directory",
-        },
-    ],
-    disk_bound: true,
-};
 const COMMIT: Op = Op(0);
 const WRITE: Op = Op(1);
 const SEGMENT: Op = Op(2);
-
-const RECORDS: CountParameter =
-    CountParameter::new("records", "Records of each writer.", 1, 1_000_000_000, "10_000").scaled();
-const RECORD: SizeParameter = SizeParameter::new("record", "Bytes of a record.", "8K");
-const SYNC: ChoiceParameter = ChoiceParameter::new(
-    "sync",
-    "What makes a record durable.",
-    &[
-        ("fsync", "fsync"),
-        ("fdatasync", "fdatasync, which may leave out timestamps"),
-        ("dsync", "the file is open with O_DSYNC"),
-        ("none", "nothing: for comparison"),
-    ],
-    "fsync",
-);
-const ROOM: ChoiceParameter = ChoiceParameter::new(
-    "room",
-    "State of a segment before records are written to it.",
-    &[
-        ("none", "it does not exist"),
-        ("fallocate", "reserved blocks"),
-        ("zeros", "blocks of zeros, so that no append changes metadata"),
-    ],
-    "none",
-);
-const SEGMENT_PARAMETER: SizeParameter = SizeParameter::new(
-    "segment",
-    "Size at which a new file is begun, a multiple of the record.",
-    "16M",
-);
-const WRITERS: CountParameter =
-    CountParameter::new("writers", "Threads, each with a log of its own.", 1, 1024, "1");
-
-static DESCRIPTION: Description = Description {
-    name: "fsync-append",
-    summary: "a database's log: append a record, make it durable, again",
-    origin: "Our own, after what databases do with their write-ahead logs: SQLite and many \
-key-value stores append and fsync; PostgreSQL writes segments of 16 MiB that hold zeros already, \
-and calls fdatasync. Each writer has a log of its own. A segment that does not exist yet is \
-created, and its directory made durable, before its first record. A commit's latency is that of \
-its sync alone; the write before it has a row of its own.",
-    headline: Headline {
-        question: "a database's commits to its log",
-        phase: "append",
-        metric: "ops_rate",
-        things: "commits",
-    },
-    presets: &[
-        Preset {
-            name: "postgresql",
-            question: "committing to PostgreSQL's log: fdatasync of 8 KiB in segments of zeros",
-            set: &[("sync", "fdatasync"), ("room", "zeros")],
-        },
-        Preset {
-            name: "kv-store",
-            question: "committing to a key-value store's log: small records, fdatasync, a file that grows",
-            set: &[("record", "512"), ("sync", "fdatasync"), ("room", "none")],
-        },
-    ],
-    inputs: &[],
-    parameters: &[
-        RECORDS.row,
-        RECORD.row,
-        SYNC.row,
-        ROOM.row,
-        SEGMENT_PARAMETER.row,
-        WRITERS.row,
-        COMPRESSIBLE.row,
-    ],
-    phases: &[&PREPARE, &APPEND],
-};
 
 const DIRECTORY: &str = "fsync-append";
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o755);
