@@ -36,6 +36,15 @@ pub(super) struct LeftOut {
     pub(super) no_links: u64,
 }
 
+/// A step with what was drawn for it.
+#[derive(Clone, Copy)]
+struct Drawn<'a> {
+    step: &'a Step,
+    size: Option<u64>,
+    /// The file's place in [`Share::files`], for steps that need one.
+    place: usize,
+}
+
 /// A thread in one phase.
 pub(super) struct Worker {
     pub(super) shares: Vec<Share>,
@@ -162,57 +171,18 @@ impl Share {
             left_out.no_file += 1;
             return Ok(());
         }
-        let place = picked.unwrap_or(0);
-        if let Some((directory, number, _)) = self.files.get(place).filter(|_| needs_file) {
+        let drawn = Drawn { step, size, place: picked.unwrap_or(0) };
+        if let Some((directory, number, _)) = self.files.get(drawn.place).filter(|_| needs_file) {
             self.path(*directory, *number, path);
         }
         let block = &mut buffer[..step.block.0];
         match step.kind {
             Kind::Mkdir => self.mkdir(target, path)?,
-            Kind::Create => {
-                let (directory, number) = self.new_name(path);
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-                let file = open(target, path, flags)?;
-                let size = size.unwrap_or(0);
-                self.write(&file, size, step.fsync, block, path, recorder)?;
-                self.files.push((directory, number, self.sizes.len()));
-                self.sizes.push(size);
-            }
-            Kind::Write => {
-                let file = open(target, path, OFlags::WRONLY)?;
-                let (bytes, place) = (size.unwrap_or(0), self.files[place].2);
-                let start = self.draw.below(self.sizes[place].saturating_sub(bytes) + 1);
-                rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(start))
-                    .map_err(path.failed("seek"))?;
-                self.write(&file, bytes, step.fsync, block, path, recorder)?;
-                self.sizes[place] = self.sizes[place].max(start + bytes);
-            }
-            Kind::Append => {
-                let file = open(target, path, OFlags::WRONLY | OFlags::APPEND)?;
-                let bytes = size.unwrap_or(0);
-                self.write(&file, bytes, step.fsync, block, path, recorder)?;
-                self.sizes[self.files[place].2] += bytes;
-            }
-            Kind::Truncate => {
-                let file = open(target, path, OFlags::WRONLY)?;
-                let bytes = size.unwrap_or(0);
-                rustix::fs::ftruncate(&file, bytes).map_err(path.failed("truncate"))?;
-                self.write(&file, 0, step.fsync, block, path, recorder)?;
-                self.sizes[self.files[place].2] = bytes;
-            }
-            Kind::Read => {
-                let file = open(target, path, OFlags::RDONLY)?;
-                let mut left = size.unwrap_or(u64::MAX);
-                while left > 0 {
-                    let want = (block.len() as u64).min(left) as usize;
-                    let got = read(&file, &mut block[..want]).map_err(path.failed("read"))?;
-                    if got == 0 {
-                        break;
-                    }
-                    recorder.read(got as u64);
-                    left -= got as u64;
-                }
-            }
+            Kind::Create => self.create(target, drawn, block, path, recorder)?,
+            Kind::Write => self.overwrite(target, drawn, block, path, recorder)?,
+            Kind::Append => self.append(target, drawn, block, path, recorder)?,
+            Kind::Truncate => self.truncate(target, drawn, block, path, recorder)?,
+            Kind::Read => read_file(target, drawn, block, path, recorder)?,
             Kind::Stat => {
                 rustix::fs::statat(target, path.c_str(), AtFlags::empty())
                     .map_err(path.failed("stat"))?;
@@ -229,40 +199,128 @@ impl Share {
             Kind::Unlink => {
                 rustix::fs::unlinkat(target, path.c_str(), AtFlags::empty())
                     .map_err(path.failed("unlink"))?;
-                self.files.swap_remove(place);
+                self.files.swap_remove(drawn.place);
             }
-            Kind::Rename => {
-                let mut to = PathBuffer::new();
-                let (directory, number) = self.new_name(&mut to);
-                rustix::fs::renameat(target, path.c_str(), target, to.c_str())
-                    .map_err(path.failed("rename"))?;
-                self.files[place] = (directory, number, self.files[place].2);
-            }
+            Kind::Rename => self.rename(target, drawn, path)?,
             Kind::Link | Kind::Symlink => {
-                let mut to = PathBuffer::new();
-                let (directory, number) = self.new_name(&mut to);
-                let made = if step.kind == Kind::Link {
-                    let flags = AtFlags::empty();
-                    rustix::fs::linkat(target, path.c_str(), target, to.c_str(), flags)
-                } else {
-                    rustix::fs::symlinkat(path.c_str(), target, to.c_str())
-                };
-                match made {
-                    Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
-                        left_out.no_links += 1;
-                        return Ok(());
-                    }
-                    made => made.map_err(to.failed("link"))?,
-                }
-                // A symbolic link is not taken for a file.
-                if step.kind == Kind::Link {
-                    self.files.push((directory, number, self.files[place].2));
+                if !self.link(target, drawn, path)? {
+                    left_out.no_links += 1;
+                    return Ok(());
                 }
             }
             Kind::Think => think(step.time.map_or(Duration::ZERO, |time| time.0.into())),
         }
         recorder.done(op);
         Ok(())
+    }
+
+    fn create(
+        &mut self,
+        target: BorrowedFd<'_>,
+        drawn: Drawn<'_>,
+        block: &mut [u8],
+        path: &mut PathBuffer,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let (directory, number) = self.new_name(path);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = open(target, path, flags)?;
+        let size = drawn.size.unwrap_or(0);
+        self.write(&file, size, drawn.step.fsync, block, path, recorder)?;
+        self.files.push((directory, number, self.sizes.len()));
+        self.sizes.push(size);
+        Ok(())
+    }
+
+    fn overwrite(
+        &mut self,
+        target: BorrowedFd<'_>,
+        drawn: Drawn<'_>,
+        block: &mut [u8],
+        path: &PathBuffer,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let file = open(target, path, OFlags::WRONLY)?;
+        let (bytes, place) = (drawn.size.unwrap_or(0), self.files[drawn.place].2);
+        let start = self.draw.below(self.sizes[place].saturating_sub(bytes) + 1);
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(start)).map_err(path.failed("seek"))?;
+        self.write(&file, bytes, drawn.step.fsync, block, path, recorder)?;
+        self.sizes[place] = self.sizes[place].max(start + bytes);
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        target: BorrowedFd<'_>,
+        drawn: Drawn<'_>,
+        block: &mut [u8],
+        path: &PathBuffer,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let file = open(target, path, OFlags::WRONLY | OFlags::APPEND)?;
+        let bytes = drawn.size.unwrap_or(0);
+        self.write(&file, bytes, drawn.step.fsync, block, path, recorder)?;
+        self.sizes[self.files[drawn.place].2] += bytes;
+        Ok(())
+    }
+
+    fn truncate(
+        &mut self,
+        target: BorrowedFd<'_>,
+        drawn: Drawn<'_>,
+        block: &mut [u8],
+        path: &PathBuffer,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), OpError> {
+        let file = open(target, path, OFlags::WRONLY)?;
+        let bytes = drawn.size.unwrap_or(0);
+        rustix::fs::ftruncate(&file, bytes).map_err(path.failed("truncate"))?;
+        self.write(&file, 0, drawn.step.fsync, block, path, recorder)?;
+        self.sizes[self.files[drawn.place].2] = bytes;
+        Ok(())
+    }
+
+    fn rename(
+        &mut self,
+        target: BorrowedFd<'_>,
+        drawn: Drawn<'_>,
+        path: &PathBuffer,
+    ) -> Result<(), OpError> {
+        let mut to = PathBuffer::new();
+        let (directory, number) = self.new_name(&mut to);
+        rustix::fs::renameat(target, path.c_str(), target, to.c_str())
+            .map_err(path.failed("rename"))?;
+        self.files[drawn.place] = (directory, number, self.files[drawn.place].2);
+        Ok(())
+    }
+
+    /// Whether the filesystem takes the link.
+    fn link(
+        &mut self,
+        target: BorrowedFd<'_>,
+        drawn: Drawn<'_>,
+        path: &PathBuffer,
+    ) -> Result<bool, OpError> {
+        let kind = drawn.step.kind;
+        let mut to = PathBuffer::new();
+        let (directory, number) = self.new_name(&mut to);
+        let made = if kind == Kind::Link {
+            let flags = AtFlags::empty();
+            rustix::fs::linkat(target, path.c_str(), target, to.c_str(), flags)
+        } else {
+            rustix::fs::symlinkat(path.c_str(), target, to.c_str())
+        };
+        match made {
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+                return Ok(false);
+            }
+            made => made.map_err(to.failed("link"))?,
+        }
+        // A symbolic link is not taken for a file.
+        if kind == Kind::Link {
+            self.files.push((directory, number, self.files[drawn.place].2));
+        }
+        Ok(true)
     }
 
     fn write(
@@ -302,6 +360,27 @@ impl Share {
         }
         Ok(())
     }
+}
+
+fn read_file(
+    target: BorrowedFd<'_>,
+    drawn: Drawn<'_>,
+    block: &mut [u8],
+    path: &PathBuffer,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), OpError> {
+    let file = open(target, path, OFlags::RDONLY)?;
+    let mut left = drawn.size.unwrap_or(u64::MAX);
+    while left > 0 {
+        let want = (block.len() as u64).min(left) as usize;
+        let got = read(&file, &mut block[..want]).map_err(path.failed("read"))?;
+        if got == 0 {
+            break;
+        }
+        recorder.read(got as u64);
+        left -= got as u64;
+    }
+    Ok(())
 }
 
 fn open(target: BorrowedFd<'_>, path: &PathBuffer, flags: OFlags) -> Result<OwnedFd, OpError> {
