@@ -69,77 +69,91 @@ impl<'a> Worker<'a> {
         recorder: &mut Recorder<'_>,
         digest: bool,
     ) -> Result<(), OpError> {
-        let files = self.job.files;
         let kind = self.group.kind(self.draw.below(self.group.sum()));
-        let fact = match kind {
-            Kind::Read | Kind::ReadAll => {
-                // Without any file there is nothing to read.
-                let Some((place, size, guard)) = files.any_to_read(&mut self.draw) else {
-                    return nothing(recorder);
-                };
-                let opened = self.open(place, OFlags::RDONLY, self.job.direct)?;
-                if kind == Kind::ReadAll {
-                    self.blocks(&opened, 0, size, true, recorder)?;
-                } else {
-                    self.somewhere(&opened, size, true, recorder)?;
-                }
-                drop((opened, guard));
-                place as u64
-            }
-            Kind::Write => {
-                let Some((place, size, guard)) = files.any_to_change(&mut self.draw) else {
-                    return nothing(recorder);
-                };
-                let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
-                self.somewhere(&opened, size, false, recorder)?;
-                self.sync(&opened)?;
-                drop((opened, guard));
-                place as u64
-            }
-            Kind::Append => {
-                let Some((place, size, mut guard)) = files.any_to_change(&mut self.draw) else {
-                    return nothing(recorder);
-                };
-                let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
-                let size = size.div_ceil(ALIGNMENT) * ALIGNMENT;
-                self.blocks(&opened, size, self.group.size, false, recorder)?;
-                self.sync(&opened)?;
-                *guard = Some(size + self.group.size);
-                drop(opened);
-                place as u64
-            }
-            Kind::Create => {
-                let Some((place, mut guard)) = files.any_empty(&mut self.draw) else {
-                    return nothing(recorder);
-                };
-                let size = self.job.min + self.draw.below(self.job.max - self.job.min + 1);
-                // As in the original, a new file is written through the cache.
-                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-                let opened = self.open(place, flags, false)?;
-                self.blocks(&opened, 0, size, false, recorder)?;
-                self.sync(&opened)?;
-                *guard = Some(size);
-                drop(opened);
-                place as u64
-            }
-            Kind::Delete => {
-                let Some((place, _, mut guard)) = files.any_to_change(&mut self.draw) else {
-                    return nothing(recorder);
-                };
-                files.path(place, &mut self.path);
-                rustix::fs::unlinkat(self.job.target, self.path.c_str(), AtFlags::empty())
-                    .map_err(self.path.failed("unlink"))?;
-                *guard = None;
-                self.transactions += 1;
-                place as u64
-            }
-            Kind::Meta => self.meta()?,
+        let place = match kind {
+            Kind::Read => self.read(false, recorder)?,
+            Kind::ReadAll => self.read(true, recorder)?,
+            Kind::Write => self.write(recorder)?,
+            Kind::Append => self.append(recorder)?,
+            Kind::Create => self.create(recorder)?,
+            Kind::Delete => self.delete()?,
+            Kind::Meta => Some(self.meta()?),
         };
+        let Some(fact) = place else { return nothing(recorder) };
         if digest {
             recorder.digest(fact << 3 | kind as u64);
         }
         recorder.done(Op(kind as usize));
         Ok(())
+    }
+
+    /// Reads a file, the whole or some of it. As in what follows, the result is the file's place,
+    /// unless there is no such file.
+    fn read(&mut self, all: bool, recorder: &mut Recorder<'_>) -> Result<Option<u64>, OpError> {
+        // Without any file there is nothing to read.
+        let Some((place, size, guard)) = self.job.files.any_to_read(&mut self.draw) else {
+            return Ok(None);
+        };
+        let opened = self.open(place, OFlags::RDONLY, self.job.direct)?;
+        if all {
+            self.blocks(&opened, 0, size, true, recorder)?;
+        } else {
+            self.somewhere(&opened, size, true, recorder)?;
+        }
+        drop((opened, guard));
+        Ok(Some(place as u64))
+    }
+
+    fn write(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<u64>, OpError> {
+        let Some((place, size, guard)) = self.job.files.any_to_change(&mut self.draw) else {
+            return Ok(None);
+        };
+        let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
+        self.somewhere(&opened, size, false, recorder)?;
+        self.sync(&opened)?;
+        drop((opened, guard));
+        Ok(Some(place as u64))
+    }
+
+    fn append(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<u64>, OpError> {
+        let Some((place, size, mut guard)) = self.job.files.any_to_change(&mut self.draw) else {
+            return Ok(None);
+        };
+        let opened = self.open(place, OFlags::RDWR, self.job.direct)?;
+        let size = size.div_ceil(ALIGNMENT) * ALIGNMENT;
+        self.blocks(&opened, size, self.group.size, false, recorder)?;
+        self.sync(&opened)?;
+        *guard = Some(size + self.group.size);
+        drop(opened);
+        Ok(Some(place as u64))
+    }
+
+    fn create(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<u64>, OpError> {
+        let Some((place, mut guard)) = self.job.files.any_empty(&mut self.draw) else {
+            return Ok(None);
+        };
+        let size = self.job.min + self.draw.below(self.job.max - self.job.min + 1);
+        // As in the original, a new file is written through the cache.
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let opened = self.open(place, flags, false)?;
+        self.blocks(&opened, 0, size, false, recorder)?;
+        self.sync(&opened)?;
+        *guard = Some(size);
+        drop(opened);
+        Ok(Some(place as u64))
+    }
+
+    fn delete(&mut self) -> Result<Option<u64>, OpError> {
+        let files = self.job.files;
+        let Some((place, _, mut guard)) = files.any_to_change(&mut self.draw) else {
+            return Ok(None);
+        };
+        files.path(place, &mut self.path);
+        rustix::fs::unlinkat(self.job.target, self.path.c_str(), AtFlags::empty())
+            .map_err(self.path.failed("unlink"))?;
+        *guard = None;
+        self.transactions += 1;
+        Ok(Some(place as u64))
     }
 
     fn open(&mut self, place: usize, flags: OFlags, direct: bool) -> Result<OwnedFd, OpError> {
