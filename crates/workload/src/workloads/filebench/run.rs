@@ -53,7 +53,6 @@ pub(super) fn run(
     list: &'static [Action],
 ) -> Result<(), Failure> {
     let target = open_target(context.target())?;
-    let outside = |error| Failure::Op { phase: "before the first", error };
     let done = phases(context, target.as_fd(), root, list);
     walk::remove(target.as_fd(), root, || ()).map_err(outside)?;
     done.inspect_err(|_| context.skip_rest("a phase before it failed"))
@@ -72,20 +71,7 @@ fn phases(
     let append = parameters.get(&super::APPEND_SIZE).0.max(1);
     let (threads, loops) = (parameters.get(&super::THREADS), parameters.get(&super::LOOPS));
     let time = parameters.get(&super::TIME);
-    let set = Set::draw(
-        seed,
-        parameters.get(&super::FILES),
-        parameters.get(&super::MEAN_SIZE).0,
-        parameters.get(&super::PREALLOCATED),
-        parameters.get(&super::DIRECTORY_WIDTH),
-        root,
-    );
-    let outside = |error| Failure::Op { phase: "before the first", error };
-    set.directories(|path| {
-        rustix::fs::mkdirat(target, path.c_str(), Mode::from_raw_mode(0o755))
-            .map_err(path.failed("mkdir"))
-    })
-    .map_err(outside)?;
+    let set = draw_set(context, target, root)?;
     let mut contents = vec![1; io];
     let filling = Filling::of(parameters);
     filling.fill(&mut seed.stream("filebench contents"), &mut contents);
@@ -137,6 +123,34 @@ fn phases(
         verify(target, &set, &log_path, logged)?;
     }
     Ok(())
+}
+
+/// A failure of what belongs to no phase.
+fn outside(error: OpError) -> Failure {
+    Failure::Op { phase: "before the first", error }
+}
+
+/// Draws the set and makes its directories.
+fn draw_set(
+    context: &Context<'_>,
+    target: BorrowedFd<'_>,
+    root: &'static str,
+) -> Result<Set, Failure> {
+    let parameters = context.parameters();
+    let set = Set::draw(
+        context.seed(),
+        parameters.get(&super::FILES),
+        parameters.get(&super::MEAN_SIZE).0,
+        parameters.get(&super::PREALLOCATED),
+        parameters.get(&super::DIRECTORY_WIDTH),
+        root,
+    );
+    set.directories(|path| {
+        rustix::fs::mkdirat(target, path.c_str(), Mode::from_raw_mode(0o755))
+            .map_err(path.failed("mkdir"))
+    })
+    .map_err(outside)?;
+    Ok(set)
 }
 
 /// Whether a thread begins another round: `loops` of them, or for 0 until the time is over.
