@@ -15,7 +15,7 @@ use crate::engine::walk;
 use crate::typed::{CountParameter, SizeParameter};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
-    PhaseDescription, Recorder,
+    PhaseDescription, Recorder, Seed,
 };
 use crate::{Space, Workload};
 
@@ -177,8 +177,6 @@ fn run(
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let (threads, entries) = (parameters.get(&THREADS), parameters.get(&ENTRIES));
-    let bytes = parameters.get(&BYTES).0;
-    let neighbour = parameters.get(&NEIGHBOUR);
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let crowded = (threads > processors)
         .then(|| format!("{threads} threads on {processors} processors: contention is hidden"));
@@ -186,9 +184,7 @@ fn run(
     for thread in 0..threads {
         make(target, &format!("{DIRECTORY}/own{thread}"))?;
     }
-    let mut contents = vec![1; bytes as usize];
-    let (seed, filling) = (context.seed(), Filling::of(context.parameters()));
-    filling.fill(&mut seed.stream("scale contents"), &mut contents);
+    let job = Job::of(context);
 
     // For each failed phase, the kind of entry and whether it was shared: nothing more is done
     // with those entries.
@@ -200,23 +196,13 @@ fn run(
             context.skip(phase, "an earlier phase on the same entries failed");
             continue;
         }
-        let workers: Vec<Worker> = (0..threads)
-            .map(|thread| Worker {
-                of: if makes { thread } else { (thread + neighbour) % threads },
-                entries,
-                contents: contents.clone(),
-                marker: Marker::new(seed, &format!("scale marks {thread}"), filling),
-                buffer: vec![1; contents.len().clamp(1, 1 << 20)],
-                path: PathBuffer::new(),
-            })
-            .collect();
         let after = after_failure(context);
         let crowded = crowded.clone();
         let ended = phase_with_threads(
             context,
             phase,
             threads * entries,
-            workers,
+            job.workers(makes),
             |mut worker, group, recorder| {
                 for number in 0..worker.entries {
                     if group.is_stopped() {
@@ -246,6 +232,47 @@ fn run(
         }
     }
     Ok(())
+}
+
+/// What all threads of all phases have in common.
+struct Job {
+    threads: u64,
+    entries: u64,
+    neighbour: u64,
+    contents: Vec<u8>,
+    seed: Seed,
+    filling: Filling,
+}
+
+impl Job {
+    fn of(context: &Context<'_>) -> Job {
+        let parameters = context.parameters();
+        let (seed, filling) = (context.seed(), Filling::of(parameters));
+        let mut contents = vec![1; parameters.get(&BYTES).0 as usize];
+        filling.fill(&mut seed.stream("scale contents"), &mut contents);
+        Job {
+            threads: parameters.get(&THREADS),
+            entries: parameters.get(&ENTRIES),
+            neighbour: parameters.get(&NEIGHBOUR),
+            contents,
+            seed,
+            filling,
+        }
+    }
+
+    /// One worker a thread, for its own entries where the phase `makes` them.
+    fn workers(&self, makes: bool) -> Vec<Worker> {
+        (0..self.threads)
+            .map(|thread| Worker {
+                of: if makes { thread } else { (thread + self.neighbour) % self.threads },
+                entries: self.entries,
+                contents: self.contents.clone(),
+                marker: Marker::new(self.seed, &format!("scale marks {thread}"), self.filling),
+                buffer: vec![1; self.contents.len().clamp(1, 1 << 20)],
+                path: PathBuffer::new(),
+            })
+            .collect()
+    }
 }
 
 /// Empties the directories of a failed phase.
