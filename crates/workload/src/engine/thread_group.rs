@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use measure::now;
 use units::Nanos;
 
 use crate::recorder::PROGRESS_EVERY;
-use crate::{Context, Failure, OpError, PhaseDescription, PhaseResult, Recorder};
+use crate::{Context, Failure, OpError, PhaseDescription, PhaseResult, Recorded, Recorder};
 
 /// What the threads of a phase share.
 #[derive(Debug, Default)]
@@ -168,24 +168,7 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
                 ended.wait_for(count, || {
                     recorder.tell(seen.iter().map(|seen| seen.load(Ordering::Relaxed)).sum());
                 });
-                let mut results = Vec::with_capacity(count);
-                let mut failed = None;
-                for thread in threads {
-                    match thread.join() {
-                        Ok(Some((theirs, done))) => {
-                            recorder.merge(theirs);
-                            match done {
-                                Ok(result) => results.push(result),
-                                Err(error) => _ = failed.get_or_insert(error),
-                            }
-                        }
-                        Ok(None) => {}
-                        Err(panic) => std::panic::resume_unwind(panic),
-                    }
-                }
-                if let Some(error) = failed {
-                    return Err(error);
-                }
+                let results = join(threads, recorder)?;
                 recorder.restart();
                 last(recorder)?;
                 Ok(results)
@@ -196,6 +179,35 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
         gate.open(false);
         done
     })
+}
+
+/// What a thread has recorded and how its work ended; nothing if there was no work.
+type Worked<R> = Option<(Recorded, Result<R, OpError>)>;
+
+/// Waits for the threads, merges their recorders in order and returns their results.
+fn join<R>(
+    threads: Vec<ScopedJoinHandle<'_, Worked<R>>>,
+    recorder: &mut Recorder<'_>,
+) -> Result<Vec<R>, OpError> {
+    let mut results = Vec::with_capacity(threads.len());
+    let mut failed = None;
+    for thread in threads {
+        match thread.join() {
+            Ok(Some((theirs, done))) => {
+                recorder.merge(theirs);
+                match done {
+                    Ok(result) => results.push(result),
+                    Err(error) => _ = failed.get_or_insert(error),
+                }
+            }
+            Ok(None) => {}
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(results),
+    }
 }
 
 #[cfg(test)]
