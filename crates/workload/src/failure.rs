@@ -49,6 +49,18 @@ fn named(program: &str, said: &str) -> String {
     if said.contains('`') { said.to_owned() } else { format!("{program}: {said}") }
 }
 
+impl Failure {
+    /// An op before the first phase failed.
+    pub(crate) fn before(error: OpError) -> Failure {
+        Failure::Op { phase: "before the first", error }
+    }
+
+    /// An op after the last phase failed.
+    pub(crate) fn after(error: OpError) -> Failure {
+        Failure::Op { phase: "after the last", error }
+    }
+}
+
 /// Why a workload stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {

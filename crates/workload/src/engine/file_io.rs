@@ -14,10 +14,8 @@ use crate::{Failure, OpError};
 /// filesystem unmounted.
 pub(crate) fn open_target(target: &Path) -> Result<OwnedFd, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, target, flags, Mode::empty()).map_err(|error| Failure::Op {
-        phase: "before the first",
-        error: OpError::new("open", target, error),
-    })
+    rustix::fs::openat(CWD, target, flags, Mode::empty())
+        .map_err(|error| Failure::before(OpError::new("open", target, error)))
 }
 
 /// Writes all of `bytes`; one call unless the kernel takes less.

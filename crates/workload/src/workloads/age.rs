@@ -173,10 +173,9 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let (fullness, overwrites) = (parameters.get(&FULLNESS), parameters.get(&OVERWRITES));
     let capacity = parameters.get(&CAPACITY).0;
     let target = open_target(context.target())?;
-    let outside = |error| Failure::Op { phase: "before the first", error };
     let goal = match capacity {
         0 => {
-            let (size, used) = fill_state(target.as_fd()).map_err(outside)?;
+            let (size, used) = fill_state(target.as_fd()).map_err(Failure::before)?;
             if used * 2 > size {
                 return Err(Failure::Input(format!(
                     "the filesystem is in use, {} of {}: age would fill it; give capacity=SIZE \
@@ -205,7 +204,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         fixed: capacity > 0,
     };
     rustix::fs::mkdirat(&target, DIRECTORY, Mode::from_raw_mode(0o755))
-        .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
+        .map_err(|error| Failure::before(OpError::new("mkdir", DIRECTORY, error)))?;
     let planned = goal / aging.law.mean() as u64;
     let aging = context.phase_with(
         &FILL,

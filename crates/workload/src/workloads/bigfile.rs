@@ -360,8 +360,6 @@ fn verify(target: BorrowedFd<'_>, path: &'static str, job: Job) -> Result<(), Fa
 fn remove(target: BorrowedFd<'_>, path: &'static str) -> Result<(), Failure> {
     match rustix::fs::unlinkat(target, path, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
-        Err(error) => {
-            Err(Failure::Op { phase: "after the last", error: OpError::new("unlink", path, error) })
-        }
+        Err(error) => Err(Failure::after(OpError::new("unlink", path, error))),
     }
 }

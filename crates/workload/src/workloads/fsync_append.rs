@@ -31,9 +31,6 @@ const SEGMENT: Op = Op(2);
 
 const DIRECTORY: &str = "fsync-append";
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o755);
-/// Where a failure is that comes before any phase.
-const BEFORE: &str = "before the first";
-
 impl Workload for FsyncAppend {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
@@ -127,21 +124,19 @@ fn in_own_directory(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), F
     let mut path = PathBuffer::new();
     path.text(DIRECTORY);
     rustix::fs::mkdirat(job.target, path.c_str(), DIRECTORY_MODE)
-        .map_err(|error| Failure::Op { phase: BEFORE, error: path.failed("mkdir")(error) })?;
+        .map_err(|error| Failure::before(path.failed("mkdir")(error)))?;
     let done = run(context, job);
-    walk::remove(job.target, DIRECTORY, || ())
-        .map_err(|error| Failure::Op { phase: "after the last", error })?;
+    walk::remove(job.target, DIRECTORY, || ()).map_err(Failure::after)?;
     done
 }
 
 fn run(context: &mut Context<'_>, job: Job<'_>) -> Result<(), Failure> {
     let writers = context.parameters().get(&WRITERS);
-    let outside = |error| Failure::Op { phase: BEFORE, error };
     let mut path = PathBuffer::new();
     for writer in 0..writers {
         Job::directory(writer, &mut path);
         rustix::fs::mkdirat(job.target, path.c_str(), DIRECTORY_MODE)
-            .map_err(|error| outside(path.failed("mkdir")(error)))?;
+            .map_err(|error| Failure::before(path.failed("mkdir")(error)))?;
     }
     if job.room == Room::None {
         context.skip(&PREPARE, "not asked for");

@@ -1,5 +1,5 @@
-//! The workloads. Each is one file; [`WORKLOADS`] is the only list of them. Their building blocks
-//! are in `engine`.
+//! The workloads. Each is one file, or a folder if it has parts; [`WORKLOADS`] is the only list of
+//! them. Their building blocks are in `engine`.
 
 mod age;
 mod bigfile;

@@ -146,8 +146,7 @@ impl Workload for Scale {
             .inspect_err(|_| context.skip_rest("the directory could not be made"))?;
         let mut sequence = KeepGoing::default();
         let done = run(context, target.as_fd(), &mut sequence);
-        walk::remove(target.as_fd(), DIRECTORY, || ())
-            .map_err(|error| Failure::Op { phase: "after the last", error })?;
+        walk::remove(target.as_fd(), DIRECTORY, || ()).map_err(Failure::after)?;
         done.and_then(|()| sequence.end())
             .inspect_err(|_| context.skip_rest("a phase before it failed"))
     }
@@ -165,9 +164,8 @@ struct Worker {
 }
 
 fn make(target: BorrowedFd<'_>, directory: &str) -> Result<(), Failure> {
-    rustix::fs::mkdirat(target, directory, Mode::from_raw_mode(0o755)).map_err(|error| {
-        Failure::Op { phase: "before the first", error: OpError::new("mkdir", directory, error) }
-    })
+    rustix::fs::mkdirat(target, directory, Mode::from_raw_mode(0o755))
+        .map_err(|error| Failure::before(OpError::new("mkdir", directory, error)))
 }
 
 fn run(

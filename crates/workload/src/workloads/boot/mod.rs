@@ -163,13 +163,13 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let root = context.target().to_owned();
     let variant = Variant::of(context.parameters());
     let limit = context.parameters().get(&LIMIT);
-    let setup = |error| Failure::Op { phase: "before the first", error };
     let total = context.parameters().get(&INSTALLED);
     let seed = context.seed();
-    let installed = install(context.system()?, &root, total, seed).map_err(setup)?;
-    write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
-    let preloaded = variant.apply(&root).map_err(OpError::at("prepare", &root)).map_err(setup)?;
-    write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(setup)?;
+    let installed = install(context.system()?, &root, total, seed).map_err(Failure::before)?;
+    write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(Failure::before)?;
+    let preloaded =
+        variant.apply(&root).map_err(OpError::at("prepare", &root)).map_err(Failure::before)?;
+    write_back(&root).map_err(OpError::at("syncfs", &root)).map_err(Failure::before)?;
     context.make_cold();
     let mount = context.mount_took();
     let programs = variant.programs();

@@ -183,9 +183,7 @@ fn phases(
     {
         let target = open_target(&root)?;
         for share in &mut shares {
-            share
-                .begin(target.as_fd())
-                .map_err(|error| Failure::Op { phase: "before the first", error })?;
+            share.begin(target.as_fd()).map_err(Failure::before)?;
         }
     }
     let mut sequence = KeepGoing::default();

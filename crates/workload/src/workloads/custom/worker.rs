@@ -4,7 +4,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
 
 use super::DIRECTORY;
 use super::script::{Kind, Pick, Step};
@@ -12,6 +11,7 @@ use crate::engine::contents::{Filling, Marker};
 use crate::engine::file_io::{list, read, write_all};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::{ThreadGroup, think};
+use crate::engine::unsupported::is_unsupported;
 use crate::{Draw, Failure, Op, OpError, Recorder, Seed};
 
 /// The files of one share; they stay from phase to phase.
@@ -311,9 +311,7 @@ impl Share {
             rustix::fs::symlinkat(path.c_str(), target, to.c_str())
         };
         match made {
-            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
-                return Ok(false);
-            }
+            Err(error) if is_unsupported(error) => return Ok(false),
             made => made.map_err(to.failed("link"))?,
         }
         // A symbolic link is not taken for a file.

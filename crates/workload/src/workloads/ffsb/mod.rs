@@ -86,14 +86,13 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let (count, keep) = (parameters.get(&description::FILES), parameters.get(&description::KEEP));
     let opened = open_target(context.target())?;
     let target = opened.as_fd();
-    let outside = |error| Failure::Op { phase: "before the first", error };
-    let left = Files::left(target, count, directories).map_err(outside)?;
+    let left = Files::left(target, count, directories).map_err(Failure::before)?;
     if let Some(files) = &left {
         let refused = |why: &str| {
             let what = "the files that an earlier workload has left";
             Err(Failure::Input(format!("{what} {why}")))
         };
-        if files.without_place(target).map_err(outside)? > 0 {
+        if files.without_place(target).map_err(Failure::before)? > 0 {
             return refused(
                 "are more or lie elsewhere: `files` and `directories` must be the same",
             );
@@ -105,7 +104,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let made = left.is_none();
     let files = left.unwrap_or_else(|| Files::draw(context.seed(), count, min, max, directories));
     if parameters.get(&description::AGE_PARAMETER) > 0.0 {
-        let (size, used) = fill_state(target).map_err(outside)?;
+        let (size, used) = fill_state(target).map_err(Failure::before)?;
         if used * 2 > size {
             return Err(Failure::Input(format!(
                 "the filesystem is in use, {} of {}: age would fill it",
@@ -115,7 +114,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         }
     }
     if made {
-        make_directories(target, directories).map_err(outside)?;
+        make_directories(target, directories).map_err(Failure::before)?;
     }
     let cold = parameters.get(&COLD);
     let first = job(target, &files, parameters);
@@ -127,7 +126,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         done = perform(context, &second, &profile);
     }
     if !keep {
-        walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
+        walk::remove(target, DIRECTORY, || ()).map_err(Failure::before)?;
     }
     done
 }

@@ -54,7 +54,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let target = open_target(context.target())?;
     let done = phases(context, target.as_fd(), root, list);
-    walk::remove(target.as_fd(), root, || ()).map_err(outside)?;
+    walk::remove(target.as_fd(), root, || ()).map_err(Failure::after)?;
     done.inspect_err(|_| context.skip_rest("a phase before it failed"))
 }
 
@@ -82,7 +82,7 @@ fn phases(
     log_path.text(root).text("/log");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
     let log = rustix::fs::openat(target, log_path.c_str(), flags, Mode::from_raw_mode(0o644))
-        .map_err(|error| outside(log_path.failed("create")(error)))?;
+        .map_err(|error| Failure::before(log_path.failed("create")(error)))?;
     let actors: Vec<Actor<'_>> = (0..threads)
         .map(|number| Actor {
             target,
@@ -125,11 +125,6 @@ fn phases(
     Ok(())
 }
 
-/// A failure of what belongs to no phase.
-fn outside(error: OpError) -> Failure {
-    Failure::Op { phase: "before the first", error }
-}
-
 /// Draws the set and makes its directories.
 fn draw_set(
     context: &Context<'_>,
@@ -149,7 +144,7 @@ fn draw_set(
         rustix::fs::mkdirat(target, path.c_str(), Mode::from_raw_mode(0o755))
             .map_err(path.failed("mkdir"))
     })
-    .map_err(outside)?;
+    .map_err(Failure::before)?;
     Ok(set)
 }
 

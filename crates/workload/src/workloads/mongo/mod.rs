@@ -61,7 +61,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let target = target.as_fd();
     let absolute = context.target().as_os_str().as_encoded_bytes().to_owned();
     rustix::fs::mkdirat(target, DIRECTORY, Mode::from_raw_mode(0o755))
-        .map_err(|error| outside(OpError::new("mkdir", DIRECTORY, error)))?;
+        .map_err(|error| Failure::before(OpError::new("mkdir", DIRECTORY, error)))?;
     let sequence = KeepGoing::default();
     Run {
         target,
@@ -73,11 +73,6 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         lacking: None,
     }
     .phases(context)
-}
-
-/// A failure of what belongs to no phase.
-fn outside(error: OpError) -> Failure {
-    Failure::Op { phase: "before the first", error }
 }
 
 /// What the phases share.
@@ -98,7 +93,7 @@ impl Run<'_> {
         let trees = self.repetitions * self.processes;
         let entries = plan.files + plan.directories.len() as u64;
         if !self.phase(context, &CREATE, trees * entries, &["testdir1"], &create)? {
-            walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
+            walk::remove(target, DIRECTORY, || ()).map_err(Failure::after)?;
             context.skip_rest("the trees could not be made");
             return self.sequence.end();
         }
@@ -123,7 +118,7 @@ impl Run<'_> {
         }
         self.phase(context, &DELETE, all, &[], &delete)?;
         // Removing what a failed copy left belongs to no phase.
-        walk::remove(target, DIRECTORY, || ()).map_err(outside)?;
+        walk::remove(target, DIRECTORY, || ()).map_err(Failure::after)?;
         self.sequence.end()
     }
 

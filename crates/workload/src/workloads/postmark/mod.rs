@@ -166,7 +166,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
 
 /// A directory that could not be made before the phases.
 fn not_made(path: &str, error: Errno) -> Failure {
-    Failure::Op { phase: "before the first", error: OpError::new("mkdir", path, error) }
+    Failure::before(OpError::new("mkdir", path, error))
 }
 
 /// The directories over which files are spread; none for fewer than two.

@@ -69,10 +69,8 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
 }
 
 fn remove(target: BorrowedFd<'_>) -> Result<(), Failure> {
-    rustix::fs::unlinkat(target, OWN, AtFlags::empty()).map_err(|error| Failure::Op {
-        phase: "after the last",
-        error: OpError::new("unlink", OWN, error),
-    })
+    rustix::fs::unlinkat(target, OWN, AtFlags::empty())
+        .map_err(|error| Failure::after(OpError::new("unlink", OWN, error)))
 }
 
 fn on_file(
@@ -114,7 +112,7 @@ fn file(context: &mut Context<'_>, target: BorrowedFd<'_>) -> Result<(&'static s
         Err(Errno::NOENT) => {}
         Err(error) => {
             let error = OpError::new("stat", ZEROS, error);
-            return Err(Failure::Op { phase: "before the first", error });
+            return Err(Failure::before(error));
         }
     }
     let size = context.parameters().get(&SIZE).0;

@@ -212,10 +212,8 @@ fn note_left_out(left_out: u64, result: &mut PhaseResult) {
 }
 
 fn make_directory(target: BorrowedFd<'_>, path: &'static str) -> Result<(), Failure> {
-    rustix::fs::mkdirat(target, path, Mode::from_raw_mode(0o755)).map_err(|error| Failure::Op {
-        phase: "before the first",
-        error: OpError::new("mkdir", path, error),
-    })
+    rustix::fs::mkdirat(target, path, Mode::from_raw_mode(0o755))
+        .map_err(|error| Failure::before(OpError::new("mkdir", path, error)))
 }
 
 /// Phase `copy-archive`.
