@@ -31,6 +31,7 @@ const SEGMENT: Op = Op(2);
 
 const DIRECTORY: &str = "fsync-append";
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o755);
+
 impl Workload for FsyncAppend {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
