@@ -9,7 +9,7 @@ use store::StoredRun;
 use crate::arguments::{Outputs, StudyOutputs};
 use crate::exit::{Exit, Failure};
 use crate::files::write_whole;
-use crate::output::{print_document, say, tell};
+use crate::output::{print_document, say};
 
 /// What to write where. At most one document goes to standard output.
 pub(crate) struct Documents {
@@ -71,7 +71,25 @@ impl Documents {
     /// another document does.
     pub(crate) fn write(&self, run: &StoredRun) -> Result<(), Failure> {
         let analysis = report::analyse(run);
-        self.write_as(&|format, color| self.render(format, run, &analysis, color))
+        let lacking = self.lacking(run);
+        let files = self.files.iter().filter(|(name, _)| !lacking.iter().any(|it| it.0 == *name));
+        let there = Documents { files: files.cloned().collect(), ..*self };
+        there.write_as(&|format, color| self.render(format, run, &analysis, color))?;
+        match lacking.first() {
+            None => Ok(()),
+            Some((name, why)) => {
+                let message = format!(
+                    "--{name} is not written: {why}; `fstrial list runs` shows what each run did"
+                );
+                Err(Failure::new(Exit::Output, message))
+            }
+        }
+    }
+
+    /// Documents that have nothing to show of this run, and why.
+    fn lacking(&self, run: &StoredRun) -> Vec<(&'static str, &'static str)> {
+        let lacks = |name: &'static str| Some((name, report::find(name)?.lacks(run)?));
+        self.files.iter().filter_map(|(name, _)| lacks(name)).collect()
     }
 
     /// The same for a study.
@@ -128,9 +146,6 @@ impl Documents {
         let format = FORMATS.iter().find(|known| known.name() == format).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("there is no report format `{format}`"))
         })?;
-        if let Some(why) = format.lacks(run) {
-            tell(&format!("--{} is empty: {why}", format.name()));
-        }
         let color = color && wants_color();
         let options = report::Options {
             redact: self.redact,

@@ -1,4 +1,4 @@
-//! From a stored run to a report: terminal, HTML, Markdown, CSV, JSON.
+//! From a stored run to a report: terminal, HTML, Markdown, CSV, JSON, bonnie++'s CSV.
 //!
 //! [`analyse`] turns raw measurements into tables with intervals, ranks and verdicts (all
 //! arithmetic is in [`stats`]); a [`Format`] writes them down. Nothing here has side effects: no

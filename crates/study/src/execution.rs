@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use runner::{Limit, Prepared, Request, RunEnd, RunEvent, Session, SessionError, StudyTag};
 use store::Store;
-use trial::{Outcome, TrialSpec};
 
 use crate::matrix::Planned;
 use crate::{PartRun, Study};
@@ -123,17 +122,10 @@ impl<'a> Execution<'a> {
         planned: &[Planned],
         observer: Observer<'_>,
     ) -> Result<(), SessionError> {
-        let known: Vec<StudyTag> = stored_requests(&session.store, &self.key)?
-            .into_iter()
-            .filter_map(|(_, request)| request.study)
-            .collect();
+        let known = self.known(session)?;
         let mut begun = known.len();
         let mut failure = None;
-        for one in planned {
-            let tag = one.request.study.as_ref();
-            if tag.is_some_and(|tag| known.iter().any(|known| is_same_cell(known, tag))) {
-                continue;
-            }
+        for one in planned.iter().filter(|one| !one.is_among(&known)) {
             let created = prepared(session, one)
                 .and_then(|it| session.create(&it, &mut |event| observer(Told::Run(event))));
             match created {
@@ -148,6 +140,12 @@ impl<'a> Execution<'a> {
             Some(error) if begun == 0 => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// The cells that are in the store.
+    pub(crate) fn known(&self, session: &Session<'_>) -> Result<Vec<StudyTag>, SessionError> {
+        let stored = stored_requests(&session.store, &self.key)?;
+        Ok(stored.into_iter().filter_map(|(_, request)| request.study).collect())
     }
 
     /// Runs what is in the store, then the seeds that turn out to be needed.
@@ -246,6 +244,14 @@ pub fn prepared(session: &Session<'_>, planned: &Planned) -> Result<Prepared, Se
     Ok(prepared)
 }
 
+impl Planned {
+    /// Whether its cell is one of these.
+    pub(crate) fn is_among(&self, cells: &[StudyTag]) -> bool {
+        let tag = self.request.study.as_ref();
+        tag.is_some_and(|tag| cells.iter().any(|cell| is_same_cell(cell, tag)))
+    }
+}
+
 /// Whether two runs are of one part, size and assumption.
 pub(crate) fn is_same_cell(a: &StudyTag, b: &StudyTag) -> bool {
     (&a.part, a.size, &a.assumption) == (&b.part, b.size, &b.assumption)
@@ -281,18 +287,4 @@ pub fn stored_runs(store: &Store, key: &str) -> Result<Vec<PartRun>, SessionErro
         .filter_map(|(id, request)| Some((id, request.study?)))
         .map(|(id, tag)| Ok(PartRun { tag, run: store.run(&id)? }))
         .collect()
-}
-
-/// The trials of `planned` that an execution has done already. Lost ones are not among them.
-///
-/// # Errors
-/// When the store cannot be read.
-pub fn done(store: &Store, key: &str, planned: &Planned) -> Result<Vec<TrialSpec>, SessionError> {
-    let runs = stored_runs(store, key)?;
-    let of_cell = runs.iter().filter(|run| {
-        planned.request.study.as_ref().is_some_and(|tag| is_same_cell(tag, &run.tag))
-    });
-    let trials = of_cell.flat_map(|run| &run.run.trials);
-    let done = trials.filter(|trial| trial.outcome.as_ref().is_some_and(Outcome::is_done));
-    Ok(done.map(|trial| trial.spec.clone()).collect())
 }

@@ -6,6 +6,7 @@
 //! [`Execution`] runs a study with a session of the runner. Nothing here prints.
 #![forbid(unsafe_code)]
 
+mod ahead;
 #[cfg(test)]
 mod answer_tests;
 mod assemble;
@@ -45,12 +46,13 @@ mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
+pub use ahead::Ahead;
 pub use assemble::results;
 pub use atom::size_in_words;
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
 pub use execution::{
-    Added, Execution, ExecutionEnd, Limits, Observer, Spreading, Told, done, prepared, stored_runs,
+    Added, Execution, ExecutionEnd, Limits, Observer, Spreading, Told, prepared, stored_runs,
 };
 pub use figures::PartRun;
 pub use formats::{FORMATS, Format, Markdown, markdown_with_charts, render};

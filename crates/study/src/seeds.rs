@@ -17,9 +17,32 @@ impl Execution<'_> {
         why: Added,
         observer: Observer<'_>,
     ) -> Result<usize, SessionError> {
+        let (mut room, mut added) = (self.trials_that_fit(), 0);
+        self.each_called_for(session, why, &mut |session, mut prepared| {
+            prepared.retain(|mut trials| {
+                trials.truncate(room);
+                trials
+            });
+            if prepared.trials.is_empty() {
+                return Ok(());
+            }
+            room -= prepared.trials.len();
+            added += prepared.trials.len();
+            session.create(&prepared, &mut |event| observer(Told::Run(event)))?;
+            Ok(())
+        })?;
+        Ok(added)
+    }
+
+    /// Calls `each` with the further trials of each cell, none of which is in the store.
+    pub(crate) fn each_called_for(
+        &self,
+        session: &mut Session<'_>,
+        why: Added,
+        each: &mut dyn FnMut(&mut Session<'_>, Prepared) -> Result<(), SessionError>,
+    ) -> Result<(), SessionError> {
         let runs = stored_runs(&session.store, &self.key)?;
-        let mut room = self.trials_that_fit();
-        let (mut added, mut seen): (usize, Vec<StudyTag>) = (0, Vec::new());
+        let mut seen: Vec<StudyTag> = Vec::new();
         for (_, request) in stored_requests(&session.store, &self.key)? {
             let Some(tag) = request.study.clone() else { continue };
             if seen.iter().any(|known| is_same_cell(known, &tag)) {
@@ -37,20 +60,11 @@ impl Execution<'_> {
                 }
             };
             seen.push(tag);
-            if let Some(mut prepared) = self.further(session, &runs, request, &wanted, why)? {
-                prepared.retain(|mut trials| {
-                    trials.truncate(room);
-                    trials
-                });
-                if prepared.trials.is_empty() {
-                    continue;
-                }
-                room -= prepared.trials.len();
-                added += prepared.trials.len();
-                session.create(&prepared, &mut |event| observer(Told::Run(event)))?;
+            if let Some(prepared) = self.further(session, &runs, request, &wanted, why)? {
+                each(session, prepared)?;
             }
         }
-        Ok(added)
+        Ok(())
     }
 
     /// The chosen cells of a run, with the requested number of seeds.

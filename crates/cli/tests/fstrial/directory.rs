@@ -166,7 +166,7 @@ fn a_program_that_became_slower_fails_a_script() {
     let ran = sandbox.run("compare r2 r1 --fail-over 5% --phase run").ended_with(0);
     assert!(ran.stdout.contains("1 phase: 1 faster"), "{}", ran.stdout);
     let ran = sandbox.run("compare r2 r1 --phase rnu").ended_with(2);
-    assert!(ran.stderr.contains("these are: run, sync"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is: run, sync"), "{}", ran.stderr);
     let json = sandbox.run("compare r1 r2 --json -").ended_with(0).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["phases"][0]["time"]["verdict"], "more", "{json}");
@@ -203,8 +203,15 @@ fn bonnies_own_programs_read_our_lines() {
     let rows = table.lines().filter(|line| line.split_whitespace().nth(1) == Some("16M::8192:5"));
     assert_eq!(rows.count(), 2, "{table}");
     assert!(table.contains("Sequential Create"), "{table}");
+}
 
-    sandbox.run("run null --dir . --repeats 1 --quiet").ended_with(0);
-    let none = sandbox.run("report latest --bonnie-csv -").ended_with(0);
-    assert!(none.stderr.contains("no figures of bonnie"), "{}", none.stderr);
+#[test]
+fn a_document_that_has_nothing_to_show_is_not_written() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run("run null --dir . --repeats 1 --bonnie-csv b.csv").ended_with(6);
+    assert!(ran.stderr.contains("no figures of bonnie"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("no work at all"), "the answer is shown: {}", ran.stdout);
+    assert!(!sandbox.path("b.csv").exists());
+    sandbox.run("report latest --bonnie-csv - --json j.json").ended_with(6);
+    assert!(sandbox.path("j.json").exists(), "the others are written");
 }

@@ -158,14 +158,53 @@ fn only_names_parts_contenders_and_workloads() {
     let wrong = run(&sandbox, "--only ext22").ended_with(2);
     assert!(wrong.stderr.contains("did you mean `ext2`?"), "{}", wrong.stderr);
     let dry = run(&sandbox, "--dry-run").ended_with(0);
-    assert!(dry.stdout.contains("8 trials in 1 runs"), "{}", dry.stdout);
-    let resumed = sandbox.run("study run --resume r1 --dry-run").ended_with(2);
-    assert!(resumed.stderr.contains("--scale"), "{}", resumed.stderr);
-    let sized = "--scale 0.002 --only ext2,write --seeds";
-    let words = |seeds: u32| format!("{sized} {seeds} --dir ext2=a --dir ext3=b --resume r1");
-    sandbox.run(&format!("study run {} --quiet --json -", words(1))).ended_with(0);
-    let left = sandbox.run(&format!("study run {} --dry-run", words(3))).ended_with(0);
-    assert!(left.stdout.contains("3 trials (1 of them done) in 1 runs"), "{}", left.stdout);
+    assert!(dry.stdout.contains("8 trials in 1 run"), "{}", dry.stdout);
+}
+
+/// Trials that have ended, of all runs.
+fn ended(sandbox: &Sandbox) -> i64 {
+    let store = sandbox.path(".local/share/fstrial/results.db");
+    let store = rusqlite::Connection::open(store).unwrap();
+    let count = "SELECT count(*) FROM trials WHERE outcome IS NOT NULL";
+    store.query_row(count, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_dry_run_of_a_study_that_goes_on_shows_what_is_then_run() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, "--only ext2,write --seeds 2 --budget 1ms").ended_with(1);
+    for (words, trials, why) in [
+        // What --only names does not keep back what is unfinished.
+        ("--scale 0.001 --only ext3 --seeds 1", 3, "2 unfinished trials"),
+        (
+            "--scale 0.002 --only ext2,write --seeds 3",
+            1,
+            "1 more trial for the seeds that were asked for",
+        ),
+        ("--scale 0.002 --only ext2,write --seeds 3", 0, "Nothing is left"),
+        ("--scale 0.002 --seeds 2", 0, "Nothing is left"),
+        ("", 0, "Nothing is left"),
+        ("--scale 0.001,0.002 --seeds 2", 1, "time: "),
+    ] {
+        let words = format!("study run --resume r1 --dir ext2=a --dir ext3=b {words}");
+        let shown = sandbox.run(&format!("{words} --dry-run")).ended_with(0).stdout;
+        assert!(shown.contains(why), "{words}: {shown}");
+        let before = ended(&sandbox);
+        sandbox.run(&format!("{words} --quiet --json -"));
+        assert_eq!(ended(&sandbox) - before, trials, "{words}: {shown}");
+        let total = shown.lines().find(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+        let said = total.map_or("0", |total| total.split(' ').next().unwrap());
+        assert_eq!(said, trials.to_string(), "{words}: {shown}");
+    }
+    // As if it had been interrupted.
+    let store = sandbox.path(".local/share/fstrial/results.db");
+    rusqlite::Connection::open(store)
+        .unwrap()
+        .execute_batch("UPDATE trials SET outcome = NULL, checksum = NULL WHERE id = 1")
+        .unwrap();
+    let shown = sandbox.run("study run --resume r1 --dry-run").ended_with(0).stdout;
+    assert!(shown.contains("1 unfinished trial,"), "{shown}");
+    assert!(!shown.contains("time: unknown"), "it was run before: {shown}");
 }
 
 #[test]

@@ -47,6 +47,9 @@ pub struct Changes {
     pub phases: Vec<PhaseChange>,
     /// What only one of them has.
     pub alone: Vec<String>,
+    /// The names of phases that were asked for; empty for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
 }
 
 /// A phase of one contender.
@@ -128,13 +131,11 @@ impl Changes {
     pub fn only(mut self, names: &[String]) -> Result<Self, String> {
         let known: BTreeSet<&str> = self.phases.iter().map(|it| it.phase.as_str()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(name.as_str())) {
-            let known: Vec<&str> = known.into_iter().collect();
-            return Err(format!(
-                "no phase {name:?} is in both runs; these are: {}",
-                known.join(", ")
-            ));
+            let meant = ::text::meant(name, known.iter().copied()).unwrap_or_default();
+            return Err(format!("no phase `{name}` is in both runs; {meant}"));
         }
         self.phases.retain(|phase| names.contains(&phase.phase));
+        self.only = names.to_vec();
         self.decide();
         Ok(self)
     }
@@ -199,6 +200,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
         circumstances: of_headers(before, after),
         phases: Vec::new(),
         alone: Vec::new(),
+        only: Vec::new(),
     };
     for (names, others, id) in [(&old, &new, &found.before), (&new, &old, &found.after)] {
         let only = names.iter().filter(|name| !others.contains(name));

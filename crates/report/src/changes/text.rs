@@ -57,7 +57,13 @@ fn headline(changes: &Changes) -> String {
             "{after} against {before}: no phase is in both; contenders are matched by name, and \
              `--fs ext4=ext4:data=journal` gives one with other options the name ext4"
         ),
-        false => format!("{after} against {before}, {phases}: {}", parts.join(", ")),
+        false if changes.only.is_empty() => {
+            format!("{after} against {before}, {phases}: {}", parts.join(", "))
+        }
+        false => {
+            let only = changes.only.join(", ");
+            format!("{after} against {before}, only {only}, {phases}: {}", parts.join(", "))
+        }
     }
 }
 

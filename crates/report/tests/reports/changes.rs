@@ -91,9 +91,14 @@ fn phases_that_are_named_are_the_only_questions() {
     assert_eq!(time(&all).verdict, ChangeVerdict::Undecided, "of 18 questions: {:?}", time(&all));
     assert_eq!(time(&one).verdict, ChangeVerdict::More, "of 3: {:?}", time(&one));
     assert_eq!(time(&all).p, time(&one).p, "what was measured stays");
+    let text = one.to_text(false);
+    assert!(text.contains(", only io, 3 phases: "), "{text}");
+    assert!(one.to_json().contains("\"only\"") && !all.to_json().contains("\"only\""));
 
+    let message = all.clone().only(&["agian1".to_owned()]).unwrap_err();
+    assert!(message.contains("did you mean `again1`?"), "{message}");
     let message = all.only(&["io".to_owned(), "no such".to_owned()]).unwrap_err();
-    assert!(message.contains("\"no such\"") && message.contains("again5, io"), "{message}");
+    assert!(message.contains("`no such`") && message.contains("again5, io"), "{message}");
 }
 
 /// Figures of other seeds are not pairs: the spread of the trials counts.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use lab::PartDescription;
-use runner::{Estimate, Remaining, Request, Session};
+use runner::{Estimate, Prepared, Remaining, Request, Session};
 use store::Store;
 use study::{
-    Added, Execution, ExecutionEnd, Limits, PartRun, Planned, Study, Told, Wishes, matrix, prepared,
+    Added, Ahead, Execution, ExecutionEnd, Limits, PartRun, Planned, Study, Told, Wishes, matrix,
 };
 use trial::Outcome;
 
@@ -42,14 +42,14 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
     let spread = Spread::new(&arguments.cluster, &store)?;
     let asked = Asked { arguments, study, named, key, spread };
     let planned = if goes_on { None } else { Some(asked.plan()?) };
+    for one in planned.iter().flatten() {
+        resumed.iter().try_for_each(|group| group.refuse_elsewhere(&one.request.testbed))?;
+        asked.spread.check(&one.request.testbed)?;
+    }
+    if arguments.dry_run {
+        return asked.describe(planned.as_deref(), &mut session);
+    }
     if let Some(planned) = &planned {
-        for one in planned {
-            resumed.iter().try_for_each(|group| group.refuse_elsewhere(&one.request.testbed))?;
-            asked.spread.check(&one.request.testbed)?;
-        }
-        if arguments.dry_run {
-            return asked.describe(planned, &session);
-        }
         // Before any run is created: a run belongs to the lab that it began in.
         let (lab, lacking) = asked.lacking(planned)?;
         crate::labs::complete(lab.as_deref(), &lacking)?;
@@ -69,18 +69,14 @@ pub(super) fn run(arguments: &StudyRun) -> Ended {
 /// Refuses options that would have no effect, above all when a study is only resumed.
 fn refuse_in_vain(arguments: &StudyRun, goes_on: bool) -> Result<(), Failure> {
     let chooses = !arguments.only.is_empty() || arguments.no_assumptions;
-    let why = match (goes_on, chooses, arguments.dry_run) {
+    let why = match (goes_on, chooses) {
         _ if arguments.no_assumptions && arguments.assumption_seeds.is_some() => {
             "--assumption-seeds sets how often assumptions are tested, and --no-assumptions leaves \
              the tests out: give only one of them"
         }
-        (true, true, _) => {
+        (true, true) => {
             "with --resume, --only and --no-assumptions apply to the sizes that --scale names: give \
              --scale too"
-        }
-        (true, _, true) => {
-            "--dry-run with --resume shows what --scale adds, so give --scale too; `fstrial list \
-             runs` shows what is unfinished"
         }
         _ => return Ok(()),
     };
@@ -113,13 +109,7 @@ impl Shown<'_> {
                 say!("left out: {}: {error}", title(self.study, request))
             }
             Told::Added(trials, why) if !self.quiet => {
-                let trials = report::counted(trials, "more trial");
-                let why = match why {
-                    Added::InPlaceOfLost => "in place of those that gave no figure",
-                    Added::AskedFor => "for the seeds that were asked for",
-                    Added::ToDecide => "to decide what is not decided",
-                };
-                say!("{trials} {why}");
+                say!("{} {}", report::counted(trials, "more trial"), added_for(why));
             }
             Told::Added(..) => {}
         }
@@ -203,39 +193,30 @@ impl Asked<'_> {
         Ok((Some(lab.to_owned()), lacking))
     }
 
-    fn describe(&self, planned: &[Planned], session: &Session<'_>) -> Ended {
+    /// Shows what would be run now, and runs nothing.
+    fn describe(&self, planned: Option<&[Planned]>, session: &mut Session<'_>) -> Ended {
         let mut text = format!("{} ({})\n\n", self.study.title, self.study.name);
-        let (mut all, mut all_done) = (0, 0);
+        let (mut all, mut runs) = (0, 0);
         let mut times: Vec<Option<Estimate>> = Vec::new();
-        for one in planned {
-            let mut prepared = prepared(session, one)?;
-            let done = study::done(&session.store, &self.key, one)?;
-            let planned = prepared.trials.len();
-            prepared.trials.retain(|trial| !done.contains(trial));
-            let done = planned - prepared.trials.len();
+        let mut execution = self.execution();
+        if let Some(planned) = planned {
+            execution = execution.choosing(planned);
+        }
+        let planned = planned.unwrap_or_default();
+        execution.each_ahead(session, planned, &mut |session, ahead, prepared| {
             let durations = session.durations(prepared.testbed.as_ref());
             let lanes = prepared.testbed.lanes(&prepared.trials);
             let estimate = Remaining::of(&prepared.trials).left(&durations, &[], lanes);
-            let time = estimate.map_or("unknown".to_owned(), span);
-            text += &format!(
-                "{}\n    {planned} trials{}, {} refused; scale {}; disks of {}; time: {time}\n",
-                title(&self.study, &prepared.request),
-                of_them(done),
-                prepared.refused.len(),
-                prepared.request.scale,
-                prepared.request.size.map_or("any size".to_owned(), |size| size.to_string()),
-            );
-            let mut told: Vec<String> = Vec::new();
-            for (_, refusal) in &prepared.refused {
-                let line = format!("    left out: {refusal}\n");
-                if !told.contains(&line) {
-                    told.push(line);
-                }
-            }
-            text += &told.concat();
-            all += planned;
-            all_done += done;
+            text += &self.part_ahead(ahead, &prepared, estimate);
+            all += prepared.trials.len();
+            runs += 1;
             times.push(estimate);
+        })?;
+        if runs == 0 {
+            text +=
+                "Nothing is left to run. --seeds N asks for more seeds, --scale for other sizes.\n";
+            print(&text)?;
+            return Ok(Exit::Done);
         }
         // Of all runs, or of none.
         let time = match times.into_iter().sum::<Option<Estimate>>() {
@@ -244,8 +225,8 @@ impl Asked<'_> {
                      of studies elsewhere"
                 .to_owned(),
         };
-        let done = of_them(all_done);
-        text += &format!("\n{all} trials{done} in {} runs; time: {time}\n", planned.len());
+        let (all, runs) = (report::counted(all, "trial"), report::counted(runs, "run"));
+        text += &format!("\n{all} in {runs}; time: {time}\n");
         for part in self.lacking(planned)?.1 {
             text += &format!(
                 "the run first builds the lab's part `{}`; the plan above leaves out trials that \
@@ -255,6 +236,33 @@ impl Asked<'_> {
         }
         print(&text)?;
         Ok(Exit::Done)
+    }
+
+    /// What is ahead of one run, for [`Asked::describe`].
+    fn part_ahead(&self, ahead: Ahead, prepared: &Prepared, time: Option<Estimate>) -> String {
+        let counted = |what| report::counted(prepared.trials.len(), what);
+        let trials = match ahead {
+            Ahead::Planned => counted("trial"),
+            Ahead::Unfinished => counted("unfinished trial"),
+            Ahead::Added(why) => format!("{} {}", counted("more trial"), added_for(why)),
+        };
+        let mut text = format!(
+            "{}\n    {trials}, {} refused; scale {}; disks of {}; time: {}\n",
+            title(&self.study, &prepared.request),
+            prepared.refused.len(),
+            prepared.request.scale,
+            prepared.request.size.map_or("any size".to_owned(), |size| size.to_string()),
+            time.map_or("unknown".to_owned(), span),
+        );
+        let mut told: Vec<String> = Vec::new();
+        for (_, refusal) in &prepared.refused {
+            let line = format!("    left out: {refusal}\n");
+            if !told.contains(&line) {
+                told.push(line);
+            }
+        }
+        text += &told.concat();
+        text
     }
 
     fn finish(&self, store: &Store, documents: &Documents, ended: ExecutionEnd) -> Ended {
@@ -287,9 +295,13 @@ impl Asked<'_> {
     }
 }
 
-/// How many of a plan's trials are done, for a study that goes on.
-fn of_them(done: usize) -> String {
-    if done == 0 { String::new() } else { format!(" ({done} of them done)") }
+/// What trials are added for.
+fn added_for(why: Added) -> &'static str {
+    match why {
+        Added::InPlaceOfLost => "in place of those that gave no figure",
+        Added::AskedFor => "for the seeds that were asked for",
+        Added::ToDecide => "to decide what is not decided",
+    }
 }
 
 /// `part single at 3 % under slow-cpu`

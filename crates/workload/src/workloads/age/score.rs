@@ -13,7 +13,8 @@ use crate::{Context, Failure, Op, OpDescription, PhaseDescription, PhaseResult};
 pub(super) static SCORE: PhaseDescription = PhaseDescription {
     name: "score",
     summary: "finds out in how many pieces each file is stored (FIEMAP, or FIBMAP where only that \
-              is available)",
+              is available); files of which the filesystem does not say it are left out, and a \
+              note says how many",
     clock: "open, FIEMAP, close of every file that is left",
     ops: &[OpDescription { name: "map", span: "open, FIEMAP, close of one file" }],
     disk_bound: false,
@@ -30,32 +31,32 @@ struct Layout {
     behind: u64,
     /// Their blocks that could.
     possible: u64,
-    /// Files of which it did not say it, and its last answer.
+    /// Files of which it did not say it.
     unsaid: u64,
-    answer: Option<Errno>,
 }
 
 impl Layout {
-    /// Adds a file of this size, for which the filesystem named this many pieces.
-    fn add(&mut self, size: u64, pieces: Result<u64, Errno>) {
+    /// Adds a file of this size, for which the filesystem named this many pieces, or said that
+    /// there is nothing to say of it. Any other error is one.
+    fn add(&mut self, size: u64, pieces: Result<u64, Errno>) -> Result<(), Errno> {
         let pieces = match pieces {
-            Ok(pieces) => pieces,
-            Err(answer) => {
+            Err(Errno::NOENT) => {
                 self.unsaid += 1;
-                self.answer = Some(answer);
-                return;
+                return Ok(());
             }
+            pieces => pieces?,
         };
         let blocks = size.div_ceil(PAGE);
         self.files += 1;
         self.pieces += pieces;
         self.possible += blocks.saturating_sub(1);
         self.behind += blocks.saturating_sub(pieces.max(1));
+        Ok(())
     }
 
-    /// The filesystem's answer, if it did not say of a single file where that lies.
-    fn refusal(&self) -> Option<Errno> {
-        self.answer.filter(|_| self.files == 0)
+    /// Whether it said of no file where that lies.
+    fn is_refused(&self) -> bool {
+        self.files == 0 && self.unsaid > 0
     }
 
     fn note(&self, result: &mut PhaseResult) {
@@ -66,13 +67,13 @@ impl Layout {
         if self.possible > 0 {
             figure("layout_score", self.behind as f64 / self.possible as f64);
         }
-        if let Some(answer) = self.answer {
+        if self.unsaid > 0 {
             result.notes.push(format!(
                 "{} of {} files are not counted: asked where they lie, the filesystem answered: \
                  {}",
                 self.unsaid,
                 self.files + self.unsaid,
-                std::io::Error::from(answer)
+                std::io::Error::from(Errno::NOENT)
             ));
         }
     }
@@ -110,13 +111,14 @@ pub(super) fn score(context: &mut Context<'_>, aging: &Aging<'_>) -> Result<(), 
             let mut last = PathBuffer::new();
             for (number, size) in &aging.files {
                 last = name(*number);
-                layout.add(*size, fragments(open(&last)?.as_fd()));
+                let file = open(&last)?;
+                layout.add(*size, fragments(file.as_fd())).map_err(last.failed("map"))?;
                 recorder.done(Op(0));
             }
-            match layout.refusal() {
-                Some(answer) => Err(last.failed("map")(answer)),
-                None => Ok(layout),
+            if layout.is_refused() {
+                return Err(last.failed("map")(Errno::NOENT));
             }
+            Ok(layout)
         },
         Layout::note,
     )?;

@@ -126,7 +126,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         done = perform(context, &second, &profile);
     }
     if !keep {
-        walk::remove(target, DIRECTORY, || ()).map_err(Failure::before)?;
+        walk::remove(target, DIRECTORY, || ()).map_err(Failure::after)?;
     }
     done
 }

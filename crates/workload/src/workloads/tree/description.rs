@@ -111,9 +111,9 @@ study: what they create stays for the next part.\n\n\
 System calls per file are those of GNU tar 1.34 and GNU cpio 2.13. Departures: paths are resolved \
 from the target directory, not from the directory they are in; `find` asks for attributes by full \
 path; find and cpio are one thread instead of two processes and a pipe; the archive is a plain \
-tar, never compressed, so that no decompression is timed with the filesystem; the owner of \
-symbolic links, and with tar also their time and the owner of directories, are not set, which tar \
-and cpio do as root. In the study the copy and the last tar came after a file of 4 GB had pushed \
+tar, never compressed, so that no decompression is timed with the filesystem; the time of \
+symbolic links, which tar sets, is left as it is, and as root also their owner and, unlike tar, that \
+of directories. In the study the copy and the last tar came after a file of 4 GB had pushed \
 the tree out of the cache: here these phases begin cold. `find` and `remove` are ours. An archive \
 of your own may hold files, directories and links; from a scaled one, files are chosen by a digest \
 of their paths, with their directories. Links that the filesystem does not support are left out, \

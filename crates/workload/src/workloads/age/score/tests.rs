@@ -48,10 +48,10 @@ fn the_layout_score_is_the_share_of_blocks_behind_their_predecessor() {
 #[test]
 fn files_of_which_the_filesystem_does_not_say_where_they_lie_are_left_out_and_said() {
     let mut layout = Layout::default();
-    layout.add(4 * PAGE, Ok(2));
+    layout.add(4 * PAGE, Ok(2)).unwrap();
     let whole = noted(&layout);
-    layout.add(400 * PAGE, Err(Errno::NOENT));
-    assert_eq!(layout.refusal(), None);
+    layout.add(400 * PAGE, Err(Errno::NOENT)).unwrap();
+    assert!(!layout.is_refused());
     let result = noted(&layout);
     assert_eq!(result.figures, whole.figures, "the other files alone");
     assert!(whole.notes.is_empty());
@@ -59,6 +59,9 @@ fn files_of_which_the_filesystem_does_not_say_where_they_lie_are_left_out_and_sa
     assert!(result.notes[0].contains("No such file"), "{:?}", result.notes);
 
     let mut none = Layout::default();
-    none.add(PAGE, Err(Errno::IO));
-    assert_eq!(none.refusal(), Some(Errno::IO), "of no file at all: no figure");
+    none.add(PAGE, Err(Errno::NOENT)).unwrap();
+    assert!(none.is_refused(), "of no file at all: no figure");
+    for broken in [Errno::IO, Errno::UCLEAN] {
+        assert_eq!(layout.add(PAGE, Err(broken)), Err(broken), "a damaged filesystem");
+    }
 }
