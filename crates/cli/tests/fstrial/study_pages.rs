@@ -62,3 +62,17 @@ fn a_page_is_what_this_program_makes_of_its_results() {
         }
     }
 }
+
+#[test]
+fn every_page_is_in_the_list_of_pages() {
+    let list = std::fs::read_to_string(Path::new(PAGES).join("README.md")).unwrap();
+    for entry in std::fs::read_dir(PAGES).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") && name != "README.md" {
+            assert!(
+                list.contains(&format!("]({name})")),
+                "{name} is not in docs/studies/README.md"
+            );
+        }
+    }
+}
