@@ -1,10 +1,11 @@
 //! Test programs with tests that may not be able to run: where root, a kernel module or a
 //! program is missing, a test is listed as ignored, with the reason, and never as passed.
 //!
-//! Such a program has `harness = false` in its manifest and a
-//! `main` that calls [`run`]. The
-//! options are those of every Rust test program. Tests that can always run use `#[test]`.
+//! Such a program has `harness = false` in its manifest and a `main` that calls [`run`] with the
+//! table of its tests, in the order in which they start. The options are those of every Rust test
+//! program.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
@@ -19,12 +20,45 @@ pub type Ending = Result<(), Skipped>;
 /// A test's name and what it does.
 pub type Test = (&'static str, fn() -> Ending);
 
+/// What a test function may return: [`Ending`], or nothing where it can always run.
+pub trait IntoEnding {
+    /// What the test ends with.
+    ///
+    /// # Errors
+    /// Why it could not run.
+    fn into_ending(self) -> Ending;
+}
+
+impl IntoEnding for () {
+    fn into_ending(self) -> Ending {
+        Ok(())
+    }
+}
+
+impl IntoEnding for Ending {
+    fn into_ending(self) -> Ending {
+        self
+    }
+}
+
 /// Skips the test that returns it.
 ///
 /// # Errors
 /// Always, with the reason.
 pub fn skip<T>(why: impl Into<String>) -> Result<T, Skipped> {
     Err(Skipped(why.into()))
+}
+
+/// # Errors
+/// Skips the test unless this program, of that package of Debian, is on the path or among the
+/// system's programs.
+pub fn needs_program(program: &str, package: &str) -> Ending {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    match std::env::split_paths(&path).chain(system).any(|at| at.join(program).is_file()) {
+        true => Ok(()),
+        false => skip(format!("needs {program} (apt-get install {package})")),
+    }
 }
 
 /// # Errors
@@ -51,6 +85,8 @@ pub fn run(tests: &[Test]) -> ExitCode {
 #[macro_export]
 macro_rules! tests {
     ($($module:ident::$test:ident),+ $(,)?) => {
-        &[$((concat!(stringify!($module), "::", stringify!($test)), $module::$test)),+]
+        &[$((concat!(stringify!($module), "::", stringify!($test)), || {
+            $crate::IntoEnding::into_ending($module::$test())
+        })),+]
     };
 }

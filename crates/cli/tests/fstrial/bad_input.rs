@@ -1,6 +1,8 @@
 //! What is wrong is said clearly, with the documented exit code, and never by a panic.
 
-use crate::sandbox::{Ran, Sandbox, is_root};
+use skippable::{Ending, needs_root};
+
+use crate::sandbox::{Ran, Sandbox};
 
 #[track_caller]
 fn refused(sandbox: &Sandbox, words: &str, code: i32, says: &[&str]) -> Ran {
@@ -12,8 +14,7 @@ fn refused(sandbox: &Sandbox, words: &str, code: i32, says: &[&str]) -> Ran {
     ran
 }
 
-#[test]
-fn a_command_line_that_asks_for_what_does_not_exist() {
+pub(crate) fn a_command_line_that_asks_for_what_does_not_exist() {
     let sandbox = Sandbox::new();
     let cases: &[(&str, &[&str])] = &[
         ("run nothing --dir .", &["there is no workload `nothing`", "maildir-write"]),
@@ -60,14 +61,12 @@ fn a_command_line_that_asks_for_what_does_not_exist() {
     assert!(!sandbox.path(".local/share/fstrial/results.db").exists(), "nothing was begun");
 }
 
-#[test]
-fn a_study_that_allows_to_destroy_what_it_does_not_use() {
+pub(crate) fn a_study_that_allows_to_destroy_what_it_does_not_use() {
     let words = "study run boot-2005 --testbed device --destroy /dev/null --dry-run";
     refused(&Sandbox::new(), words, 2, &["name the device with --device"]);
 }
 
-#[test]
-fn a_corpus_that_is_empty_or_unreadable() {
+pub(crate) fn a_corpus_that_is_empty_or_unreadable() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     refused(&sandbox, "run maildir-write --dir . --mail own:empty", 5, &["holds no mail"]);
@@ -79,15 +78,13 @@ fn a_corpus_that_is_empty_or_unreadable() {
     );
 }
 
-#[test]
-fn a_directory_that_is_missing_or_read_only() {
+pub(crate) fn a_directory_that_is_missing_or_read_only() {
     let sandbox = Sandbox::new();
     refused(&sandbox, "run null --dir absent", 3, &["absent", "it is not a directory"]);
     refused(&sandbox, "run null --dir /proc", 1, &["/proc"]);
 }
 
-#[test]
-fn a_store_that_is_newer_foreign_or_locked() {
+pub(crate) fn a_store_that_is_newer_foreign_or_locked() {
     let sandbox = Sandbox::new();
     let store = sandbox.path("s.db");
     sandbox.run("run null:ops=1000 --dir . --repeats 1 --store s.db").ended_with(0);
@@ -109,19 +106,15 @@ fn a_store_that_is_newer_foreign_or_locked() {
     refused(&sandbox, "run --resume r9", 4, &["no run `r9`"]);
 }
 
-#[test]
-fn an_output_that_cannot_be_written_is_found_before_the_work() {
+pub(crate) fn an_output_that_cannot_be_written_is_found_before_the_work() {
     let sandbox = Sandbox::new();
     refused(&sandbox, "run null --dir . --html nowhere/x.html", 6, &["no directory nowhere"]);
     let runs = sandbox.run("list runs").ended_with(0);
     assert!(runs.stdout.starts_with("no runs"), "{}", runs.stdout);
 }
 
-#[test]
-fn a_missing_mkfs_leaves_out_its_filesystem_alone() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_missing_mkfs_leaves_out_its_filesystem_alone() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     // The tools of ext4 and no others, in a place of their own.
     let tools = sandbox.path("tools");
@@ -139,10 +132,10 @@ fn a_missing_mkfs_leaves_out_its_filesystem_alone() {
     assert!(ran.stderr.contains("mke2fs is not installed"), "{}", ran.stderr);
     assert!(ran.stderr.contains("install e2fsprogs"), "{}", ran.stderr);
     assert!(ran.stdout.contains("tmpfs"), "the other contender went on:\n{}", ran.stdout);
+    Ok(())
 }
 
-#[test]
-fn a_reader_that_has_seen_enough_is_no_panic() {
+pub(crate) fn a_reader_that_has_seen_enough_is_no_panic() {
     let sandbox = Sandbox::new();
     for words in ["completions bash", "list workloads"] {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -156,8 +149,7 @@ fn a_reader_that_has_seen_enough_is_no_panic() {
     }
 }
 
-#[test]
-fn a_corpus_that_was_changed_is_noticed_before_a_run_uses_it() {
+pub(crate) fn a_corpus_that_was_changed_is_noticed_before_a_run_uses_it() {
     let sandbox = Sandbox::new();
     let words = "run maildir-write --dir . --scale 0.002 --mail synthetic:count=50 --repeats 1 -q";
     sandbox.run(words).ended_with(0);
@@ -175,8 +167,7 @@ fn a_corpus_that_was_changed_is_noticed_before_a_run_uses_it() {
     refused(&sandbox, words, 5, &["mailpack"]);
 }
 
-#[test]
-fn what_never_ends_is_refused_at_once() {
+pub(crate) fn what_never_ends_is_refused_at_once() {
     let sandbox = Sandbox::new();
     let cases: &[(&str, i32)] = &[
         ("run maildir-write --dir . --mail own:/dev/zero", 5),
@@ -196,8 +187,7 @@ fn what_never_ends_is_refused_at_once() {
     }
 }
 
-#[test]
-fn what_no_guest_takes_is_refused_before_it_is_made() {
+pub(crate) fn what_no_guest_takes_is_refused_before_it_is_made() {
     let sandbox = Sandbox::new();
     let words = "run maildir-write --testbed lab --mail synthetic:count=100000";
     refused(&sandbox, words, 3, &["2 GiB", "take fewer"]);
@@ -205,8 +195,7 @@ fn what_no_guest_takes_is_refused_before_it_is_made() {
 }
 
 /// Whatever the limit, a command does its work or says that there is no memory.
-#[test]
-fn running_out_of_memory_is_a_message() {
+pub(crate) fn running_out_of_memory_is_a_message() {
     let sandbox = Sandbox::new();
     sandbox.run("run null --dir . --repeats 1").ended_with(0);
     let limited = |kib: u32, words: &str| {

@@ -3,13 +3,12 @@
 use std::fs;
 use std::process::Command;
 
-use crate::sandbox::{Sandbox, is_root};
+use skippable::{Ending, needs_root};
 
-#[test]
-fn it_runs_in_an_empty_root() {
-    if !is_root() {
-        return;
-    }
+use crate::sandbox::Sandbox;
+
+pub(crate) fn it_runs_in_an_empty_root() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let root = sandbox.path("root");
     fs::create_dir_all(root.join("tmp")).unwrap();
@@ -24,10 +23,10 @@ fn it_runs_in_an_empty_root() {
     assert!(run(&["list", "workloads"]).contains("maildir-write"));
     // SQLite is in it too.
     assert!(run(&["list", "runs", "--store", "/tmp/none.db"]).contains("no runs"));
+    Ok(())
 }
 
-#[test]
-fn it_asks_for_no_newer_library_than_it_carries() {
+pub(crate) fn it_asks_for_no_newer_library_than_it_carries() {
     let headers = Command::new("readelf")
         .args(["--program-headers", "--dynamic", env!("CARGO_BIN_EXE_fstrial")])
         .output()

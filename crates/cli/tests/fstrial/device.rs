@@ -4,7 +4,9 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use crate::sandbox::{Ran, Sandbox, images, is_root};
+use skippable::{Ending, needs_root};
+
+use crate::sandbox::{Ran, Sandbox, images};
 
 const SMALL: &str = "--scale 0.002 --mail synthetic:count=50 --quiet";
 
@@ -26,11 +28,8 @@ fn overheard(sandbox: &Sandbox, programs: &[&str]) -> (String, PathBuf) {
     (format!("{}:{SYSTEM}", tools.display()), calls)
 }
 
-#[test]
-fn every_filesystem_is_made_worked_on_and_checked() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn every_filesystem_is_made_worked_on_and_checked() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let (path, calls) = overheard(&sandbox, &["e2fsck", "xfs_repair", "btrfs"]);
     let words = format!(
@@ -60,14 +59,12 @@ fn every_filesystem_is_made_worked_on_and_checked() {
     assert!(text.contains("ext4.ko, feature set of ext2"));
     assert!(text.contains("unmounted and mounted again"), "read phases began cold");
     assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [std::path::PathBuf; 0]);
+    Ok(())
 }
 
 /// On loop devices of its own: made anew, its power lost, its superblock overwritten, repaired.
-#[test]
-fn a_filesystem_is_looked_after_and_whole_at_the_end() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_filesystem_is_looked_after_and_whole_at_the_end() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let ran = sandbox
         .run(
@@ -96,14 +93,12 @@ fn a_filesystem_is_looked_after_and_whole_at_the_end() {
         }
     }
     assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [PathBuf; 0]);
+    Ok(())
 }
 
 /// While one has a filesystem mounted, another makes and mounts one with the same seed.
-#[test]
-fn two_users_with_the_same_seed_are_not_in_each_others_way() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn two_users_with_the_same_seed_are_not_in_each_others_way() -> Ending {
+    needs_root()?;
     let words = "run --testbed device --fs xfs,btrfs --repeats 1 --seed 1 --size 320M --quiet";
     let (one, other) = (Sandbox::new(), Sandbox::new());
     let script = one.path("other-user");
@@ -118,13 +113,11 @@ fn two_users_with_the_same_seed_are_not_in_each_others_way() {
     let theirs = other.run("report --json -").ended_with(0);
     let json: serde_json::Value = serde_json::from_str(&theirs.stdout).unwrap();
     assert_eq!(json["trials"].as_array().unwrap().len(), 2, "of the newest of two runs");
+    Ok(())
 }
 
-#[test]
-fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     // xfs needs 300 MB; the others go on.
     let ran = sandbox
@@ -132,13 +125,11 @@ fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() {
         .ended_with(1);
     assert!(ran.stdout.contains("300 MiB"), "{}", ran.stdout);
     assert!(ran.stdout.contains("1 of 2 trials done"), "{}", ran.stdout);
+    Ok(())
 }
 
-#[test]
-fn a_full_filesystem_fails_the_phase_and_not_the_run() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_full_filesystem_fails_the_phase_and_not_the_run() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let ran = sandbox
         .run(
@@ -149,14 +140,12 @@ fn a_full_filesystem_fails_the_phase_and_not_the_run() {
     let unwrapped = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unwrapped.contains("No space left on device"), "{unwrapped}");
     assert!(unwrapped.contains("2 of 4 trials done, 2 failed"), "{unwrapped}");
+    Ok(())
 }
 
 /// A tool that claims success and does nothing: exit codes alone are not trusted.
-#[test]
-fn an_mkfs_that_does_nothing_and_exits_0_is_found_out() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn an_mkfs_that_does_nothing_and_exits_0_is_found_out() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let tools = sandbox.path("tools");
     std::fs::create_dir(&tools).unwrap();
@@ -179,13 +168,12 @@ fn an_mkfs_that_does_nothing_and_exits_0_is_found_out() {
     .ended_with(1);
     assert!(ran.stderr.is_empty() || !ran.stderr.contains("panicked"), "{}", ran.stderr);
     assert!(ran.stdout.contains("failed at mount"), "{}", ran.stdout);
+    Ok(())
 }
 
-#[test]
-fn a_real_device_is_refused_when_it_carries_something_and_used_when_it_may_be_destroyed() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_real_device_is_refused_when_it_carries_something_and_used_when_it_may_be_destroyed()
+-> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
     let disk = ledger.make_loop_file(sandbox.directory.path(), units::Bytes::from_mib(64)).unwrap();
@@ -209,13 +197,11 @@ fn a_real_device_is_refused_when_it_carries_something_and_used_when_it_may_be_de
     assert!(mount(&["umount", &place.display().to_string()]).unwrap().success());
     let refused = refused.ended_with(3);
     assert!(refused.stderr.contains("mounted"), "{}", refused.stderr);
+    Ok(())
 }
 
-#[test]
-fn a_device_that_disappears_ends_its_trials_and_not_the_run() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_device_that_disappears_ends_its_trials_and_not_the_run() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
     let disk = ledger.make_loop_file(sandbox.directory.path(), units::Bytes::from_mib(64)).unwrap();
@@ -242,15 +228,13 @@ fn a_device_that_disappears_ends_its_trials_and_not_the_run() {
         .ended_with(1);
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
     assert!(ran.stdout.contains("0 of 2 trials done, 2 failed"), "{}", ran.stdout);
+    Ok(())
 }
 
 /// Set for the trial that asks for it, on the disk below and on the mounted filesystem, and as
 /// it was for the next one and afterwards.
-#[test]
-fn scheduler_and_read_ahead_are_the_contenders_and_then_the_machines_again() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn scheduler_and_read_ahead_are_the_contenders_and_then_the_machines_again() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
     let size = units::Bytes::from_mib(320);
@@ -295,11 +279,13 @@ fn scheduler_and_read_ahead_are_the_contenders_and_then_the_machines_again() {
         assert_eq!(said("read-ahead"), ahead, "{name}");
     }
     let known = ["none", "mq-deadline", "bfq", "kyber"];
-    let Some(unknown) = known.into_iter().find(|known| !before[0].contains(known)) else { return };
-    let refused = sandbox
-        .run(&format!(
-            "run null:ops=1000 --testbed device --fs ext4:scheduler={unknown} --repeats 1 --quiet"
-        ))
-        .ended_with(3);
-    assert!(refused.stderr.contains("no such scheduler"), "{}", refused.stderr);
+    if let Some(unknown) = known.into_iter().find(|known| !before[0].contains(known)) {
+        let refused = sandbox
+            .run(&format!(
+                "run null:ops=1000 --testbed device --fs ext4:scheduler={unknown} --repeats 1 --quiet"
+            ))
+            .ended_with(3);
+        assert!(refused.stderr.contains("no such scheduler"), "{}", refused.stderr);
+    }
+    Ok(())
 }

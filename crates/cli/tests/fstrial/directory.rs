@@ -1,11 +1,12 @@
 //! Testbed `dir`, as an ordinary user runs it.
 
+use skippable::{Ending, needs_program};
+
 use crate::sandbox::Sandbox;
 
 const SMALL: &str = "run maildir-write --dir . --scale 0.002 --mail synthetic:count=50 --quiet";
 
-#[test]
-fn one_document_on_standard_output_and_nothing_left_behind() {
+pub(crate) fn one_document_on_standard_output_and_nothing_left_behind() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&format!("{SMALL} --repeats 2 --json -")).ended_with(0);
     let json: serde_json::Value =
@@ -23,8 +24,7 @@ fn one_document_on_standard_output_and_nothing_left_behind() {
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
-#[test]
-fn read_phases_of_a_directory_are_labelled_warm() {
+pub(crate) fn read_phases_of_a_directory_are_labelled_warm() {
     let sandbox = Sandbox::new();
     let words = SMALL.replace("maildir-write", "maildir-read");
     let ran = sandbox.run(&format!("{words} --repeats 1")).ended_with(0);
@@ -33,8 +33,7 @@ fn read_phases_of_a_directory_are_labelled_warm() {
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 100), "{}", ran.stdout);
 }
 
-#[test]
-fn the_same_seed_does_the_same_work() {
+pub(crate) fn the_same_seed_does_the_same_work() {
     let digests = |seed: u32| {
         let sandbox = Sandbox::new();
         let ran = sandbox.run(&format!("{SMALL} --repeats 1 --seed {seed} --json -")).ended_with(0);
@@ -49,8 +48,7 @@ fn the_same_seed_does_the_same_work() {
     assert_ne!(once, digests(2));
 }
 
-#[test]
-fn a_dry_run_shows_the_plan_and_runs_nothing() {
+pub(crate) fn a_dry_run_shows_the_plan_and_runs_nothing() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&format!("{SMALL} --repeats 3 --dry-run")).ended_with(0);
     assert!(ran.stdout.contains("3 trials on testbed dir"), "{}", ran.stdout);
@@ -61,8 +59,7 @@ fn a_dry_run_shows_the_plan_and_runs_nothing() {
     assert!(runs.starts_with("no runs: "), "nothing was run, nor a store made: {runs}");
 }
 
-#[test]
-fn a_stored_run_is_shown_again_and_redacted() {
+pub(crate) fn a_stored_run_is_shown_again_and_redacted() {
     let sandbox = Sandbox::new();
     let first = sandbox.run(&format!("{SMALL} --repeats 2")).ended_with(0);
     let again = sandbox.run("report r1").ended_with(0);
@@ -79,8 +76,7 @@ fn a_stored_run_is_shown_again_and_redacted() {
     }
 }
 
-#[test]
-fn own_mail_leaves_no_readable_word_on_the_target_or_in_a_report() {
+pub(crate) fn own_mail_leaves_no_readable_word_on_the_target_or_in_a_report() {
     let sandbox = Sandbox::new();
     let secret = "Xylophonequartett";
     let mail = sandbox.path("Mail/new");
@@ -101,8 +97,7 @@ fn own_mail_leaves_no_readable_word_on_the_target_or_in_a_report() {
     assert_eq!(String::from_utf8_lossy(&found.stdout), "", "the mail is somewhere in clear");
 }
 
-#[test]
-fn a_workload_that_fails_does_not_stop_a_sequence_and_marks_what_follows() {
+pub(crate) fn a_workload_that_fails_does_not_stop_a_sequence_and_marks_what_follows() {
     let sandbox = Sandbox::new();
     // There is no tree that could be copied.
     let words = "run null:ops=100 tree:phases=copy null:ops=1000 --sequence --dir . --repeats 1";
@@ -118,8 +113,7 @@ fn a_workload_that_fails_does_not_stop_a_sequence_and_marks_what_follows() {
     assert!(marked.contains("follows the workload tree, which failed"), "{}", phases[2]);
 }
 
-#[test]
-fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is() {
+pub(crate) fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is() {
     let sandbox = Sandbox::new();
     let refused = sandbox.run("run --resume").ended_with(3);
     assert!(refused.stderr.contains("no run to resume"), "{}", refused.stderr);
@@ -145,8 +139,7 @@ fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is()
     assert!(!runs.contains("open"), "{runs}");
 }
 
-#[test]
-fn a_program_that_became_slower_fails_a_script() {
+pub(crate) fn a_program_that_became_slower_fails_a_script() {
     let sandbox = Sandbox::new();
     let program = sandbox.path("job");
     let run = |body: &str| {
@@ -179,8 +172,8 @@ fn a_program_that_became_slower_fails_a_script() {
 }
 
 /// Its own programs make tables of what we write in its form.
-#[test]
-fn bonnies_own_programs_read_our_lines() {
+pub(crate) fn bonnies_own_programs_read_our_lines() -> Ending {
+    needs_program("bon_csv2txt", "bonnie++")?;
     use std::process::{Command, Stdio};
 
     let sandbox = Sandbox::new();
@@ -188,12 +181,8 @@ fn bonnies_own_programs_read_our_lines() {
         .run("run bonnie:size=16M:files=1 --dir . --scale 1 --repeats 2 --quiet --bonnie-csv -")
         .ended_with(0);
     assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
-    let Ok(mut reader) =
-        Command::new("bon_csv2txt").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
-    else {
-        eprintln!("left out: needs bon_csv2txt, of the package bonnie++");
-        return;
-    };
+    let mut reader = Command::new("bon_csv2txt");
+    let mut reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = reader.stdin.take().unwrap();
     std::io::Write::write_all(&mut lines, ran.stdout.as_bytes()).unwrap();
     drop(lines);
@@ -203,10 +192,10 @@ fn bonnies_own_programs_read_our_lines() {
     let rows = table.lines().filter(|line| line.split_whitespace().nth(1) == Some("16M::8192:5"));
     assert_eq!(rows.count(), 2, "{table}");
     assert!(table.contains("Sequential Create"), "{table}");
+    Ok(())
 }
 
-#[test]
-fn a_document_that_has_nothing_to_show_is_not_written() {
+pub(crate) fn a_document_that_has_nothing_to_show_is_not_written() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run("run null --dir . --repeats 1 --bonnie-csv b.csv").ended_with(6);
     assert!(ran.stderr.contains("no figures of bonnie"), "{}", ran.stderr);

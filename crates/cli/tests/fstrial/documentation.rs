@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::sandbox::{Ran, Sandbox, is_root};
+use skippable::{Ending, needs_root};
+
+use crate::sandbox::{Ran, Sandbox};
 
 /// The README and the how-tos.
 fn pages() -> Vec<Page> {
@@ -144,16 +146,11 @@ fn small(command: &str) -> String {
     words.join(" ")
 }
 
-#[test]
-fn every_command_shown_works() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn every_command_shown_works() -> Ending {
+    needs_root()?;
     // Mails and trees are fetched once, for all pages, and the parts of a lab that pages add are
     // built once. All other pages use the tests' own lab, whose machines have been started before.
-    let (Some(own), Some(common)) = (Sandbox::with_lab_of_its_own(), Sandbox::with_lab()) else {
-        return;
-    };
+    let (own, common) = (Sandbox::with_lab_of_its_own()?, Sandbox::with_lab()?);
     let (change, others): (Vec<_>, Vec<_>) = pages().into_iter().partition(Page::changes_the_lab);
     let mut run: usize = change.iter().map(|page| page.run(&own.path(".cache"))).sum();
     let cache = common.path(".cache");
@@ -168,11 +165,11 @@ fn every_command_shown_works() {
         workers.map(|worker| worker.join().unwrap()).iter().sum::<usize>()
     });
     assert!(run >= 8, "only {run} commands were found");
+    Ok(())
 }
 
 /// As bash does it when the key is pressed.
-#[test]
-fn a_shell_completes_options_and_names() {
+pub(crate) fn a_shell_completes_options_and_names() {
     let sandbox = Sandbox::new();
     sandbox.run("run null --dir . --repeats 1 -q").ended_with(0);
     let script = "source <(\"$0\" completions bash)
@@ -206,8 +203,7 @@ fn a_shell_completes_options_and_names() {
     }
 }
 
-#[test]
-fn man_pages_come_from_the_help() {
+pub(crate) fn man_pages_come_from_the_help() {
     let sandbox = Sandbox::new();
     sandbox.run("man pages").ended_with(0);
     let page = std::fs::read_to_string(sandbox.path("pages/fstrial-run.1")).unwrap();
@@ -218,8 +214,7 @@ fn man_pages_come_from_the_help() {
     assert!(top.contains("refused before anything was begun"), "exit codes are documented");
 }
 
-#[test]
-fn workloads_are_listed_a_line_each_and_one_whole() {
+pub(crate) fn workloads_are_listed_a_line_each_and_one_whole() {
     let sandbox = Sandbox::new();
     let all = sandbox.run("list workloads").ended_with(0).stdout;
     assert!(all.contains("maildir-write@dovecot") && !all.contains("relist="), "{all}");
@@ -231,8 +226,7 @@ fn workloads_are_listed_a_line_each_and_one_whole() {
     }
 }
 
-#[test]
-fn a_dry_run_shows_the_parameters_of_every_workload() {
+pub(crate) fn a_dry_run_shows_the_parameters_of_every_workload() {
     let sandbox = Sandbox::new();
     let words = "run null:ops=1000 fsync-append:records=7 --dir . --repeats 2 --dry-run";
     let plan = sandbox.run(words).ended_with(0).stdout;
@@ -240,8 +234,7 @@ fn a_dry_run_shows_the_parameters_of_every_workload() {
     assert_eq!(plan.matches("records=7").count(), 1, "{plan}");
 }
 
-#[test]
-fn a_list_of_runs_says_what_was_compared() {
+pub(crate) fn a_list_of_runs_says_what_was_compared() {
     let sandbox = Sandbox::new();
     sandbox.run("run null:ops=1000 --dir . --repeats 1 --scale 100% --quiet").ended_with(0);
     let runs = sandbox.run("list runs").ended_with(0).stdout;
@@ -255,8 +248,7 @@ fn a_list_of_runs_says_what_was_compared() {
     sandbox.run("run --like r9 --dir .").ended_with(4);
 }
 
-#[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+pub(crate) fn a_reader_that_has_seen_enough_is_no_error() {
     for words in ["list workloads", "list filesystems", "doctor", "disk show ideal"] {
         let sandbox = Sandbox::new();
         let mut child = sandbox

@@ -19,8 +19,7 @@ fn tame_output(what: &str, ran: Ran) -> Ran {
     ran
 }
 
-#[test]
-fn a_directorys_name_is_nothing_but_text_in_progress_and_in_every_report() {
+pub(crate) fn a_directorys_name_is_nothing_but_text_in_progress_and_in_every_report() {
     let sandbox = Sandbox::new();
     for name in [NAME, "plain"] {
         std::fs::create_dir(sandbox.path(name)).unwrap();
@@ -49,8 +48,7 @@ fn a_directorys_name_is_nothing_but_text_in_progress_and_in_every_report() {
     tame_output("an error", sandbox.run(&format!("run null --dir absent{NAME}")).ended_with(3));
 }
 
-#[test]
-fn a_disks_title_is_nothing_but_text() {
+pub(crate) fn a_disks_title_is_nothing_but_text() {
     let sandbox = Sandbox::new();
     let shipped = sandbox.run("disk show maxtor-atlas-10k-v").ended_with(0).stdout;
     let mut lines: Vec<&str> = shipped.lines().collect();

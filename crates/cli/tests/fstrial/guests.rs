@@ -5,8 +5,9 @@ use std::fs::File;
 use std::path::Path;
 
 use serde_json::Value;
+use skippable::{Ending, needs_root};
 
-use crate::sandbox::{Sandbox, is_root};
+use crate::sandbox::Sandbox;
 
 const RUN: &str = "run maildir-write --scale 0.002 --mail synthetic:count=50 --repeats 1 --quiet \
                    --json -";
@@ -41,9 +42,8 @@ impl Figures {
     }
 }
 
-#[test]
-fn disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone() {
-    let Some(sandbox) = Sandbox::with_lab() else { return };
+pub(crate) fn disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone() -> Ending {
+    let sandbox = Sandbox::with_lab()?;
     let large = "--size 16G --set ram=256M";
     let (both, report) = Figures::of(&sandbox, &format!("{large} --fs ext4,xfs"));
     assert_eq!(report["environment"]["lab_ram"], "256 MiB");
@@ -52,11 +52,11 @@ fn disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone() {
     assert!(made.to_string().contains("4194304"), "{made}");
     let (alone, _) = Figures::of(&sandbox, &format!("{large} --fs xfs"));
     assert_eq!(alone, both.only("xfs"));
+    Ok(())
 }
 
-#[test]
-fn a_plan_that_does_not_fit_the_machine_is_refused_before_anything_runs() {
-    let Some(sandbox) = Sandbox::with_lab() else { return };
+pub(crate) fn a_plan_that_does_not_fit_the_machine_is_refused_before_anything_runs() -> Ending {
+    let sandbox = Sandbox::with_lab()?;
     let larger = "its guest needs 4.00 TiB of memory; are free; --set ram=SIZE";
     let most = "its disks will hold; TiB; keeps at most 60 GiB for a guest; --scale";
     for (words, told) in [
@@ -70,11 +70,11 @@ fn a_plan_that_does_not_fit_the_machine_is_refused_before_anything_runs() {
     }
     let runs = sandbox.run("list runs").ended_with(0).stdout;
     assert!(!runs.contains("ext4") && !runs.contains("null"), "nothing was begun: {runs}");
+    Ok(())
 }
 
-#[test]
-fn too_little_memory_for_the_guest_is_refused_with_what_is_enough() {
-    let Some(sandbox) = Sandbox::with_lab() else { return };
+pub(crate) fn too_little_memory_for_the_guest_is_refused_with_what_is_enough() -> Ending {
+    let sandbox = Sandbox::with_lab()?;
     let run = |ram: &str| {
         let words = "run null:ops=10 --fs ext4 --size 256M --repeats 1 --quiet --set";
         sandbox.run(&format!("{words} ram={ram}"))
@@ -82,11 +82,12 @@ fn too_little_memory_for_the_guest_is_refused_with_what_is_enough() {
     let refused = run("64M").ended_with(3).stderr;
     let enough = refused.split_once("--set ram=").expect("it says what to do").1;
     run(enough.split_once(')').expect("in brackets").0).ended_with(0);
+    Ok(())
 }
 
-#[test]
-fn a_lab_from_elsewhere_gives_the_same_figures_and_so_does_one_whose_checkpoint_is_damaged() {
-    let Some(here) = Sandbox::with_lab() else { return };
+pub(crate) fn a_lab_from_elsewhere_gives_the_same_figures_and_so_does_one_whose_checkpoint_is_damaged()
+-> Ending {
+    let here = Sandbox::with_lab()?;
     let there = Sandbox::new();
     let words = "--fs ext4 --size 512M";
     let (expected, _) = Figures::of(&here, words);
@@ -106,12 +107,12 @@ fn a_lab_from_elsewhere_gives_the_same_figures_and_so_does_one_whose_checkpoint_
     }
     assert_eq!(damaged, 1);
     assert_eq!(Figures::of(&there, words).0, expected);
+    Ok(())
 }
 
 /// Its figures repeat, what it did wrong is on the first screen, and nothing of it stays.
-#[test]
-fn a_program_of_ones_own_repeats_in_the_lab_and_what_went_wrong_is_said() {
-    let Some(sandbox) = Sandbox::with_lab() else { return };
+pub(crate) fn a_program_of_ones_own_repeats_in_the_lab_and_what_went_wrong_is_said() -> Ending {
+    let sandbox = Sandbox::with_lab()?;
     std::fs::create_dir(sandbox.path("jobs")).unwrap();
     let job = |name: &str, script: &str, rest: &str| {
         let text = format!("run = [\"sh\", \"-c\", '''{script}''']\n{rest}");
@@ -145,14 +146,12 @@ fn a_program_of_ones_own_repeats_in_the_lab_and_what_went_wrong_is_said() {
     let deaf = job("deaf", "trap '' TERM; kill -STOP $$", "timeout = \"1s\"");
     let said = run(&deaf, 1);
     assert!(said.contains("was not done after 1.00 s, ignored SIGTERM"), "{said}");
+    Ok(())
 }
 
-#[test]
-fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_other() {
-    if !is_root() {
-        return;
-    }
-    let Some(sandbox) = Sandbox::with_lab() else { return };
+pub(crate) fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_other() -> Ending {
+    needs_root()?;
+    let sandbox = Sandbox::with_lab()?;
     let words = "lab agreement --here --profile server-ssd --workloads fsync-append \
                  --fs ext4,ext2,reiser4 --scale 0.005 --repeats 2 --loop-dir files";
     let ran = sandbox.run(words).ended_with(0);
@@ -171,4 +170,5 @@ fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_other() {
     assert!(none.stderr.contains("no filesystem is left"), "{}", none.stderr);
     assert!(!sandbox.run("list runs").stdout.contains("r3 "), "nothing was begun");
     sandbox.run("lab agreement --repeats 3 r1 r2").ended_with(2);
+    Ok(())
 }

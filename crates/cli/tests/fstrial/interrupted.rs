@@ -8,7 +8,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::sandbox::{Sandbox, eventually, images, is_root};
+use skippable::{Ending, needs_root, skip};
+
+use crate::sandbox::{Sandbox, eventually, images};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const RUN: &str = "run maildir-write --testbed device --fs ext4 --repeats 3 --scale 0.002 \
@@ -125,10 +127,8 @@ fn assert_the_run_can_be_completed(sandbox: &Sandbox) {
     assert_nothing_is_left(sandbox);
 }
 
-fn killed_in(program: &str) {
-    if !is_root() {
-        return;
-    }
+fn killed_in(program: &str) -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let trap = Trap::on(&sandbox, program);
     let mut child = start(&sandbox, Some(&trap));
@@ -136,34 +136,28 @@ fn killed_in(program: &str) {
     kill(child);
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
+    Ok(())
 }
 
-#[test]
-fn killed_while_the_device_is_examined() {
-    killed_in("wipefs");
+pub(crate) fn killed_while_the_device_is_examined() -> Ending {
+    killed_in("wipefs")
 }
 
-#[test]
-fn killed_in_mkfs() {
-    killed_in("mke2fs");
+pub(crate) fn killed_in_mkfs() -> Ending {
+    killed_in("mke2fs")
 }
 
-#[test]
-fn killed_when_just_mounted() {
+pub(crate) fn killed_when_just_mounted() -> Ending {
     // dumpe2fs runs on the mounted filesystem, before the first workload.
-    killed_in("dumpe2fs");
+    killed_in("dumpe2fs")
 }
 
-#[test]
-fn killed_in_the_check_after_unmounting() {
-    killed_in("e2fsck");
+pub(crate) fn killed_in_the_check_after_unmounting() -> Ending {
+    killed_in("e2fsck")
 }
 
-#[test]
-fn killed_at_work() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn killed_at_work() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let child = start(&sandbox, None);
     let place = Path::new("/var/lib/fstrial/mount-point");
@@ -205,17 +199,14 @@ fn killed_at_work() {
     kill(child);
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
+    Ok(())
 }
 
 /// The daemon holds the device and the mount, and is no child of the killed process.
-#[test]
-fn killed_while_a_daemon_serves_the_filesystem() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn killed_while_a_daemon_serves_the_filesystem() -> Ending {
+    needs_root()?;
     if !Path::new("/usr/sbin/zfs-fuse").exists() && Path::new("/usr/sbin/zpool").exists() {
-        eprintln!("left out: OpenZFS is installed, and zfs-fuse cannot be beside it");
-        return;
+        return skip("OpenZFS is installed, and zfs-fuse cannot be beside it");
     }
     let sandbox = Sandbox::new();
     let home = sandbox.directory.path().display().to_string();
@@ -241,13 +232,11 @@ fn killed_while_a_daemon_serves_the_filesystem() {
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
     assert_eq!(daemons(), 0);
+    Ok(())
 }
 
-#[test]
-fn killed_while_the_report_is_written() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn killed_while_the_report_is_written() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let fifo = sandbox.path("out");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -263,13 +252,11 @@ fn killed_while_the_report_is_written() {
     kill(child);
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
+    Ok(())
 }
 
-#[test]
-fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn ctrl_c_stops_cleanly_and_says_how_to_go_on() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let trap = Trap::on(&sandbox, "e2fsck");
     let mut child = sandbox
@@ -288,6 +275,7 @@ fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
     assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [PathBuf; 0]);
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
+    Ok(())
 }
 
 /// Sends signals that are all there before it does anything about the first.
@@ -298,11 +286,8 @@ fn signal_at_once(child: &Child, signals: &[&str]) {
     }
 }
 
-#[test]
-fn a_second_signal_is_told_what_is_waited_for() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_second_signal_is_told_what_is_waited_for() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let trap = Trap::on(&sandbox, "e2fsck");
     let mut child = start(&sandbox, Some(&trap));
@@ -313,11 +298,11 @@ fn a_second_signal_is_told_what_is_waited_for() {
     assert!(said.contains("still ") && said.contains("another signal leaves"), "{said}");
     assert!(said.contains("fstrial run --resume r1"), "{said}");
     assert_nothing_is_left(&sandbox);
+    Ok(())
 }
 
 /// Who waits no longer ends at once, and the next start removes what was left.
-#[test]
-fn a_third_signal_leaves_the_rest_to_the_next_start() {
+pub(crate) fn a_third_signal_leaves_the_rest_to_the_next_start() {
     let sandbox = Sandbox::new();
     let directory = sandbox.path("here");
     fs::create_dir(&directory).unwrap();
@@ -337,11 +322,8 @@ fn a_third_signal_leaves_the_rest_to_the_next_start() {
     assert_eq!(left(), 0, "the next start removes it");
 }
 
-#[test]
-fn a_trial_whose_process_was_killed_runs_again_on_resume() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_trial_whose_process_was_killed_runs_again_on_resume() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let trap = Trap::on(&sandbox, "e2fsck");
     let words = RUN.replace("--repeats 3", "--repeats 1");
@@ -363,13 +345,11 @@ fn a_trial_whose_process_was_killed_runs_again_on_resume() {
     let json: serde_json::Value = serde_json::from_str(&resumed.stdout).unwrap();
     assert_eq!(json["trials"][0]["outcome"]["outcome"], "done", "{}", resumed.stdout);
     assert!(resumed.stdout.contains("run again: something outside of it had ended it once"));
+    Ok(())
 }
 
-#[test]
-fn two_at_once_take_turns_and_say_so() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn two_at_once_take_turns_and_say_so() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let trap = Trap::on(&sandbox, "e2fsck");
     let mut first = start(&sandbox, Some(&trap));
@@ -387,4 +367,5 @@ fn two_at_once_take_turns_and_say_so() {
     kill(first);
     stderr.read_to_string(&mut said).unwrap();
     assert_eq!(second.wait().unwrap().code(), Some(0), "{said}");
+    Ok(())
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use rustix::mount::{MountFlags, UnmountFlags};
+use skippable::{Ending, needs_program, needs_root};
 
 use crate::archive::{self, Archive, KERNEL, KERNEL_FILE, RELEASE, Served};
-use crate::sandbox::{Ran, Sandbox, eventually, is_root};
+use crate::sandbox::{Ran, Sandbox, eventually};
 
 /// A small filesystem in memory for as long as this lives.
 struct Small<'a>(&'a Path);
@@ -47,11 +48,8 @@ fn unfinished(directory: &Path) -> Vec<String> {
     names.filter(|name| name.contains("unfinished")).collect()
 }
 
-#[test]
-fn a_cache_that_is_full_leaves_no_lab_and_says_what_to_do() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_cache_that_is_full_leaves_no_lab_and_says_what_to_do() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     let cache = sandbox.path(".cache");
     let _small = Small::mount(&cache);
@@ -62,15 +60,13 @@ fn a_cache_that_is_full_leaves_no_lab_and_says_what_to_do() {
     let ran = sandbox.run("lab show").ended_with(3);
     assert!(ran.stderr.contains("fstrial lab build"), "{}", ran.stderr);
     assert_eq!(at_work(sandbox.directory.path()), [""; 0]);
+    Ok(())
 }
 
-/// Whether this machine has what the lab is built with. Says so when not.
-fn has_apt() -> bool {
-    let has = Path::new("/usr/bin/apt-get").exists() && Path::new("/usr/bin/dpkg-deb").exists();
-    if !has {
-        eprintln!("left out: needs apt-get");
-    }
-    has
+/// What the lab is built with.
+fn needs_apt() -> Ending {
+    needs_program("apt-get", "apt")?;
+    needs_program("dpkg-deb", "dpkg")
 }
 
 fn run(sandbox: &Sandbox, words: &str) -> Ran {
@@ -105,11 +101,8 @@ fn assert_the_next_is_whole(sandbox: &Sandbox) {
     assert_eq!(std::fs::read_dir(software).unwrap().count(), 1);
 }
 
-#[test]
-fn a_build_that_is_killed_while_it_downloads_leaves_no_lab() {
-    if !has_apt() {
-        return;
-    }
+pub(crate) fn a_build_that_is_killed_while_it_downloads_leaves_no_lab() -> Ending {
+    needs_apt()?;
     let sandbox = Sandbox::new();
     let archive = Archive::of(&sandbox);
     archive.serve(KERNEL_FILE, Served::Stalled);
@@ -120,13 +113,11 @@ fn a_build_that_is_killed_while_it_downloads_leaves_no_lab() {
     assert_there_is_none(&sandbox);
     archive.serve(KERNEL_FILE, Served::Whole);
     assert_the_next_is_whole(&sandbox);
+    Ok(())
 }
 
-#[test]
-fn a_build_that_is_killed_while_it_unpacks_leaves_no_lab() {
-    if !has_apt() {
-        return;
-    }
+pub(crate) fn a_build_that_is_killed_while_it_unpacks_leaves_no_lab() -> Ending {
+    needs_apt()?;
     let sandbox = Sandbox::new();
     let _archive = Archive::of(&sandbox);
     let called = sandbox.path("called");
@@ -146,13 +137,11 @@ fn a_build_that_is_killed_while_it_unpacks_leaves_no_lab() {
     assert_there_is_none(&sandbox);
     std::fs::remove_file(sandbox.path("bin/dpkg-deb")).unwrap();
     assert_the_next_is_whole(&sandbox);
+    Ok(())
 }
 
-#[test]
-fn a_package_that_does_not_come_whole_or_is_another_is_refused() {
-    if !has_apt() {
-        return;
-    }
+pub(crate) fn a_package_that_does_not_come_whole_or_is_another_is_refused() -> Ending {
+    needs_apt()?;
     let sandbox = Sandbox::new();
     let archive = Archive::of(&sandbox);
     for (how, said) in
@@ -167,13 +156,11 @@ fn a_package_that_does_not_come_whole_or_is_another_is_refused() {
     }
     archive.serve(KERNEL_FILE, Served::Whole);
     assert_the_next_is_whole(&sandbox);
+    Ok(())
 }
 
-#[test]
-fn a_package_of_another_version_than_the_lists_say_is_refused() {
-    if !has_apt() {
-        return;
-    }
+pub(crate) fn a_package_of_another_version_than_the_lists_say_is_refused() -> Ending {
+    needs_apt()?;
     let sandbox = Sandbox::new();
     let archive = Archive::of(&sandbox);
     archive.mislabel_kernel(&sandbox);
@@ -181,6 +168,7 @@ fn a_package_of_another_version_than_the_lists_say_is_refused() {
     let said = format!("linux-image-{RELEASE} 1.1, the package lists say");
     assert!(ran.stderr.contains(&said), "{}", ran.stderr);
     assert_there_is_none(&sandbox);
+    Ok(())
 }
 
 /// The head of a kernel for x86-64, and no kernel behind it.
@@ -191,11 +179,8 @@ fn head_of_a_kernel() -> String {
     String::from_utf8(head).unwrap()
 }
 
-#[test]
-fn what_is_no_kernel_for_the_lab_leaves_the_lab_as_it_was() {
-    if !has_apt() {
-        return;
-    }
+pub(crate) fn what_is_no_kernel_for_the_lab_leaves_the_lab_as_it_was() -> Ending {
+    needs_apt()?;
     let sandbox = Sandbox::new();
     let _archive = Archive::of(&sandbox);
     run(&sandbox, "lab build").ended_with(0);
@@ -231,10 +216,10 @@ fn what_is_no_kernel_for_the_lab_leaves_the_lab_as_it_was() {
     }
     assert_eq!(run(&sandbox, "lab show").ended_with(0).stdout, shown);
     assert_eq!(unfinished(&sandbox.path(".cache/fstrial/lab/software")), [""; 0]);
+    Ok(())
 }
 
-#[test]
-fn sources_of_a_kernel_that_are_none_are_told_before_anything_is_made() {
+pub(crate) fn sources_of_a_kernel_that_are_none_are_told_before_anything_is_made() {
     let sandbox = Sandbox::new();
     for (name, text) in [("text", "a text\n"), ("settings", "CONFIG_EXT4_FS=m\nEXT4\n")] {
         std::fs::write(sandbox.path(name), text).unwrap();

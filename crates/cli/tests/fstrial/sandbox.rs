@@ -5,6 +5,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use skippable::{Ending, Skipped, skip};
+
 /// A temporary home with store, cache and state of its own.
 pub(crate) struct Sandbox {
     pub(crate) directory: tempfile::TempDir,
@@ -22,36 +24,41 @@ impl Sandbox {
         Sandbox { directory: tempfile::tempdir().unwrap() }
     }
 
-    /// One with the lab of the tests, built where it is not yet; no sandbox where the lab cannot
-    /// be had, unless `FSTRIAL_TEST_LAB=required`.
-    pub(crate) fn with_lab() -> Option<Sandbox> {
-        static BUILT: OnceLock<bool> = OnceLock::new();
+    /// One with the lab of the tests, built where it is not yet.
+    ///
+    /// # Errors
+    /// Skips the test where the lab cannot be had, unless `FSTRIAL_TEST_LAB=required`.
+    pub(crate) fn with_lab() -> Result<Sandbox, Skipped> {
+        static BUILT: OnceLock<Ending> = OnceLock::new();
         let sandbox = Sandbox::new();
         let lab = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab");
         std::fs::create_dir_all(&lab).unwrap();
         std::fs::create_dir_all(sandbox.path(".cache/fstrial")).unwrap();
         std::os::unix::fs::symlink(lab, sandbox.path(".cache/fstrial/lab")).unwrap();
-        let built = *BUILT.get_or_init(|| {
+        let built = BUILT.get_or_init(|| {
             let ran = sandbox.run("lab build");
             let required = std::env::var("FSTRIAL_TEST_LAB").is_ok_and(|it| it == "required");
             assert!(ran.code == Some(0) || !required, "the lab is required: {}", ran.stderr);
-            if ran.code != Some(0) {
-                eprintln!("left out: the lab cannot be had here: {}", ran.stderr);
+            match ran.code {
+                Some(0) => Ok(()),
+                _ => skip(format!("the lab cannot be had here: {}", ran.stderr.trim())),
             }
-            ran.code == Some(0)
         });
-        built.then_some(sandbox)
+        built.clone().map(|()| sandbox)
     }
 
     /// One with a lab of its own, the same as that of the tests: what is built onto it changes
     /// what other tests measure in, and they run beside each other.
-    pub(crate) fn with_lab_of_its_own() -> Option<Sandbox> {
+    ///
+    /// # Errors
+    /// As [`Self::with_lab`].
+    pub(crate) fn with_lab_of_its_own() -> Result<Sandbox, Skipped> {
         let tests = Sandbox::with_lab()?;
         let sandbox = Sandbox::new();
         let file = tests.path("lab.tar");
         tests.run(&format!("lab export {}", file.display())).ended_with(0);
         sandbox.run(&format!("lab import {}", file.display())).ended_with(0);
-        Some(sandbox)
+        Ok(sandbox)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -108,15 +115,6 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
         std::thread::yield_now();
     }
-}
-
-/// Whether tests may make, mount and attach. Says so when not.
-pub(crate) fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("left out: needs root");
-    }
-    root
 }
 
 /// Images of loop files below a directory.

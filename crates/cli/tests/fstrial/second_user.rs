@@ -6,7 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use crate::sandbox::{Sandbox, is_root};
+use skippable::{Ending, needs_root};
+
+use crate::sandbox::Sandbox;
 
 /// `nobody`.
 const OTHER_USER: u32 = 65534;
@@ -62,11 +64,8 @@ impl Drop for Attack {
     }
 }
 
-#[test]
-fn a_trial_in_another_users_directory_stays_where_it_began() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_trial_in_another_users_directory_stays_where_it_began() -> Ending {
+    needs_root()?;
     let scene = Scene::new();
     // Moves the trial's directory away as soon as it is seen and puts others in its place:
     // one with a symlink to a directory of root's, and a directory of root's own.
@@ -90,13 +89,11 @@ fn a_trial_in_another_users_directory_stays_where_it_began() {
     drop(attack);
     scene.sandbox.run("clean");
     scene.check();
+    Ok(())
 }
 
-#[test]
-fn a_cache_in_another_users_directory_runs_nothing() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_cache_in_another_users_directory_runs_nothing() -> Ending {
+    needs_root()?;
     let scene = Scene::new();
     let plant = "my $lab = \"$ARGV[0]/fstrial/lab\"; system('mkdir', '-p', \"$lab/software/x/q\"); \
         for (['current', 'x'], ['software/x/manifest.toml', 'version = 1']) { \
@@ -113,13 +110,11 @@ fn a_cache_in_another_users_directory_runs_nothing() {
         assert!(ran.stderr.contains("XDG_CACHE_HOME"), "{words}: {}", ran.stderr);
     }
     scene.check();
+    Ok(())
 }
 
-#[test]
-fn outputs_in_another_users_directory_are_written_there_or_refused() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn outputs_in_another_users_directory_are_written_there_or_refused() -> Ending {
+    needs_root()?;
     let scene = Scene::new();
     let words = "run bigfile:size=1M --dir . --repeats 1 --quiet --scale 0.001";
     scene.sandbox.run(&format!("{words} --json theirs/report.json")).ended_with(0);
@@ -130,13 +125,11 @@ fn outputs_in_another_users_directory_are_written_there_or_refused() {
     assert_ne!(ran.code, Some(0));
     assert!(ran.stderr.contains("symlink of user 65534"), "{}", ran.stderr);
     scene.check();
+    Ok(())
 }
 
-#[test]
-fn a_store_in_another_users_directory_is_refused_to_root() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn a_store_in_another_users_directory_is_refused_to_root() -> Ending {
+    needs_root()?;
     let scene = Scene::new();
     let empty = scene.precious.join("bigfile");
     let plant = "chdir $ARGV[0]; symlink(\"$ARGV[1]/bigfile\", 's.db'); exit 0";
@@ -152,15 +145,13 @@ fn a_store_in_another_users_directory_is_refused_to_root() {
     refused("run null --dir . --store theirs/kept/new/s.db");
     assert!(!scene.theirs.join("kept/new").exists());
     scene.check();
+    Ok(())
 }
 
 /// What root is refused, or has to go around, does not concern whoever has no more rights than
 /// the others.
-#[test]
-fn an_ordinary_user_works_in_a_directory_shared_by_a_group() {
-    if !is_root() {
-        return;
-    }
+pub(crate) fn an_ordinary_user_works_in_a_directory_shared_by_a_group() -> Ending {
+    needs_root()?;
     let sandbox = Sandbox::new();
     fs::set_permissions(sandbox.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let (home, shared) = (sandbox.path("home"), sandbox.path("shared"));
@@ -189,10 +180,10 @@ fn an_ordinary_user_works_in_a_directory_shared_by_a_group() {
         fs::read_dir(&shared).unwrap().map(|it| it.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["page.html", "report.json", "s.db"]);
+    Ok(())
 }
 
-#[test]
-fn outputs_go_into_devices_and_pipes() {
+pub(crate) fn outputs_go_into_devices_and_pipes() {
     let sandbox = Sandbox::new();
     let words = "run bigfile:size=1M --dir . --repeats 1 --quiet --scale 0.001 --json";
     sandbox.run(&format!("{words} /dev/null")).ended_with(0);

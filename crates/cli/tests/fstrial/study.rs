@@ -15,8 +15,7 @@ pub(crate) fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).expect("one document on standard output")
 }
 
-#[test]
-fn what_is_wrong_with_a_study_is_told_at_once() {
+pub(crate) fn what_is_wrong_with_a_study_is_told_at_once() {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("study check {TINY}")).ended_with(0);
     let own = sandbox.path("own");
@@ -38,8 +37,7 @@ fn what_is_wrong_with_a_study_is_told_at_once() {
     assert!(unknown.stderr.contains("there is no study `maildir-2044`"), "{}", unknown.stderr);
 }
 
-#[test]
-fn a_study_is_run_and_every_claim_judged() {
+pub(crate) fn a_study_is_run_and_every_claim_judged() {
     let sandbox = Sandbox::new();
     let ran = run(&sandbox, "--json - --markdown report.md --html report.html").ended_with(0);
     let results = json(&ran.stdout);
@@ -85,8 +83,7 @@ fn a_study_is_run_and_every_claim_judged() {
     assert!(single.stdout.contains("maildir-write"), "each part is a run like any other");
 }
 
-#[test]
-fn what_is_exported_gives_the_same_page_and_does_not_name_this_machine() {
+pub(crate) fn what_is_exported_gives_the_same_page_and_does_not_name_this_machine() {
     let sandbox = Sandbox::new();
     run(&sandbox, "").ended_with(0);
     sandbox.run("study report --markdown own.md").ended_with(0);
@@ -115,8 +112,7 @@ fn what_is_exported_gives_the_same_page_and_does_not_name_this_machine() {
     assert_eq!(std::fs::read(sandbox.path("given.db")).unwrap(), bytes, "left as it was");
 }
 
-#[test]
-fn too_few_seeds_decide_nothing_and_until_goes_on() {
+pub(crate) fn too_few_seeds_decide_nothing_and_until_goes_on() {
     let sandbox = Sandbox::new();
     let ran = run(&sandbox, "--seeds 2 --json -").ended_with(0);
     let results = json(&ran.stdout);
@@ -129,8 +125,7 @@ fn too_few_seeds_decide_nothing_and_until_goes_on() {
     assert!(results["runs"].as_array().unwrap().len() >= 2, "what was added is a run of its own");
 }
 
-#[test]
-fn a_budget_that_is_spent_leaves_trials_and_resume_runs_them() {
+pub(crate) fn a_budget_that_is_spent_leaves_trials_and_resume_runs_them() {
     let sandbox = Sandbox::new();
     let ran = run(&sandbox, "--seeds 2 --budget 1ms --json -").ended_with(1);
     assert!(ran.stderr.contains("the budget is spent"), "{}", ran.stderr);
@@ -149,8 +144,7 @@ fn a_budget_that_is_spent_leaves_trials_and_resume_runs_them() {
     assert_eq!(cells(&json(&ran.stdout)), (Some(2), Some(2)), "what is done is not done again");
 }
 
-#[test]
-fn only_names_parts_contenders_and_workloads() {
+pub(crate) fn only_names_parts_contenders_and_workloads() {
     let sandbox = Sandbox::new();
     let ran = run(&sandbox, "--only ext2,write --seeds 1 --json -").ended_with(0);
     let cells = json(&ran.stdout)["tables"][0]["rows"][0]["measured"].clone();
@@ -169,8 +163,7 @@ fn ended(sandbox: &Sandbox) -> i64 {
     store.query_row(count, [], |row| row.get(0)).unwrap()
 }
 
-#[test]
-fn a_dry_run_of_a_study_that_goes_on_shows_what_is_then_run() {
+pub(crate) fn a_dry_run_of_a_study_that_goes_on_shows_what_is_then_run() {
     let sandbox = Sandbox::new();
     run(&sandbox, "--only ext2,write --seeds 2 --budget 1ms").ended_with(1);
     for (words, trials, why) in [
@@ -207,8 +200,7 @@ fn a_dry_run_of_a_study_that_goes_on_shows_what_is_then_run() {
     assert!(!shown.contains("time: unknown"), "it was run before: {shown}");
 }
 
-#[test]
-fn a_report_at_another_scale_says_that_its_reasons_are_not_of_that_scale() {
+pub(crate) fn a_report_at_another_scale_says_that_its_reasons_are_not_of_that_scale() {
     let sandbox = Sandbox::new();
     let what = "--only ext2,write --seeds 1";
     let says = |words: &str| {

@@ -39,8 +39,7 @@ fn results() -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-#[test]
-fn a_page_is_what_this_program_makes_of_its_results() {
+pub(crate) fn a_page_is_what_this_program_makes_of_its_results() {
     assert!(!results().is_empty());
     for (study, path) in results() {
         let sandbox = Sandbox::new();
@@ -63,8 +62,7 @@ fn a_page_is_what_this_program_makes_of_its_results() {
     }
 }
 
-#[test]
-fn every_page_is_in_the_list_of_pages() {
+pub(crate) fn every_page_is_in_the_list_of_pages() {
     let list = std::fs::read_to_string(Path::new(PAGES).join("README.md")).unwrap();
     for entry in std::fs::read_dir(PAGES).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();

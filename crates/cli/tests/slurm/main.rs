@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use skippable::{Ending, needs_root, skip};
+use skippable::{Ending, needs_program, needs_root, skip};
 
 use crate::sandbox::{Ran, Sandbox, eventually};
 
@@ -32,12 +32,9 @@ struct Cluster {
 impl Cluster {
     fn start(nodes: u32) -> Result<Cluster, skippable::Skipped> {
         needs_root()?;
-        let there = |name: &str| {
-            ["/usr/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(name).is_file())
-        };
-        if let Some(missing) = ["munged", "slurmctld", "slurmd"].iter().find(|it| !there(it)) {
-            return skip(format!("needs {missing}, of Debian's slurm-wlm and munge"));
-        }
+        needs_program("munged", "munge")?;
+        needs_program("slurmctld", "slurm-wlm")?;
+        needs_program("slurmd", "slurm-wlm")?;
         let cluster = Cluster { directory: tempfile::tempdir().unwrap() };
         cluster.act(&["start", &nodes.to_string()]);
         Ok(cluster)
@@ -103,10 +100,7 @@ fn lab() -> Result<Sandbox, skippable::Skipped> {
     if std::env::var_os("FSTRIAL_TEST_SLURM").is_none() {
         return skip("takes minutes: set FSTRIAL_TEST_SLURM=1");
     }
-    match Sandbox::with_lab() {
-        Some(sandbox) => Ok(sandbox),
-        None => skip("the lab cannot be had"),
-    }
+    Sandbox::with_lab()
 }
 
 fn a_run_survives() -> Ending {

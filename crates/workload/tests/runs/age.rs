@@ -3,13 +3,13 @@
 use std::process::Command;
 
 use serde_json::Value;
+use skippable::{Ending, skip};
 use workload::{Inputs, PhaseStatus};
 
 use crate::support::{corpus, program, run, scratch};
 use crate::watching::{event, events, traced};
 
-#[test]
-fn files_are_replaced_and_the_fullness_stays() {
+pub(crate) fn files_are_replaced_and_the_fullness_stays() {
     let target = tempfile::tempdir().unwrap();
     let settings = "capacity=40M fullness=0.5 overwrites=3 profile=mail";
     let ran = run("age", target.path(), &Inputs::default(), 1, settings);
@@ -42,8 +42,7 @@ fn files_are_replaced_and_the_fullness_stays() {
     }
 }
 
-#[test]
-fn a_seed_is_a_history() {
+pub(crate) fn a_seed_is_a_history() {
     let digests = |seed| {
         let target = scratch();
         let settings = "capacity=4M overwrites=1 profile=mail";
@@ -54,8 +53,7 @@ fn a_seed_is_a_history() {
     assert_ne!(digests(1), digests(2));
 }
 
-#[test]
-fn a_phase_ends_with_a_sync_and_plans_its_ops_by_the_mean_size() {
+pub(crate) fn a_phase_ends_with_a_sync_and_plans_its_ops_by_the_mean_size() {
     let settings = "capacity=256K fullness=1 overwrites=3 profile=mail";
     let (events, calls) = traced("trace=openat,write,syncfs", "age", settings);
     let below = |call: &&String| call.starts_with("openat(") && call.contains("\"age/");
@@ -85,14 +83,13 @@ fn a_phase_ends_with_a_sync_and_plans_its_ops_by_the_mean_size() {
     assert_eq!(planned, 6.0 * files);
 }
 
-/// Whether this user may mount in a namespace of his own. Says so when not.
-fn may_mount() -> bool {
+/// A namespace of the user's own, in which he may mount.
+fn needs_to_mount() -> Ending {
     let tried = Command::new("unshare").args(["--mount", "--map-root-user", "true"]).status();
-    let may = tried.is_ok_and(|status| status.success());
-    if !may {
-        eprintln!("left out: needs namespaces of the user's own");
+    match tried.is_ok_and(|status| status.success()) {
+        true => Ok(()),
+        false => skip("needs namespaces of the user's own"),
     }
-    may
 }
 
 /// Ages a filesystem of 4 MiB in which this many bytes are in use: the events, and the error.
@@ -114,11 +111,8 @@ fn age_all(used: u64, settings: &str) -> (Vec<Value>, String) {
     (events(&output.stdout), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-#[test]
-fn a_filesystem_that_is_half_full_is_filled_as_far_as_asked_for() {
-    if !may_mount() {
-        return;
-    }
+pub(crate) fn a_filesystem_that_is_half_full_is_filled_as_far_as_asked_for() -> Ending {
+    needs_to_mount()?;
     let (events, error) = age_all(2 << 20, "fullness=0.75 overwrites=1 profile=mail");
     assert_eq!(error, "");
     let (fill, churn) = (event(&events, "finished", "fill"), event(&events, "finished", "churn"));
@@ -131,15 +125,14 @@ fn a_filesystem_that_is_half_full_is_filled_as_far_as_asked_for() {
         assert_eq!(phase["notes"], serde_json::json!([]), "everything did fit");
         assert_eq!(phase["digest"], 0, "what is done depends on the filesystem, not only the seed");
     }
+    Ok(())
 }
 
-#[test]
-fn a_filesystem_that_is_more_than_half_full_is_not_touched() {
-    if !may_mount() {
-        return;
-    }
+pub(crate) fn a_filesystem_that_is_more_than_half_full_is_not_touched() -> Ending {
+    needs_to_mount()?;
     let (events, error) = age_all(3 << 20, "profile=mail");
     assert!(error.starts_with("the filesystem is in use, 3 MiB of 4 MiB: "), "{error}");
     assert!(error.contains("give capacity=SIZE"), "{error}");
     assert!(events.iter().all(|event| event["status"]["status"] == "skipped"), "{events:?}");
+    Ok(())
 }

@@ -5,8 +5,7 @@ use workload::{Cache, InputFacts, Inputs, PhaseStatus};
 use crate::support::{run, scratch};
 use crate::watching::{planned, room};
 
-#[test]
-fn every_stream_moves_every_byte() {
+pub(crate) fn every_stream_moves_every_byte() {
     let digests = |settings: &str| -> Vec<u64> {
         let target = tempfile::tempdir().unwrap();
         let ran = run("bigfile", target.path(), &Inputs::default(), 1, settings);
@@ -33,8 +32,7 @@ fn every_stream_moves_every_byte() {
     assert_eq!(digests(settings), digests(settings));
 }
 
-#[test]
-fn parts_can_be_left_out_and_the_file_of_zeros_kept() {
+pub(crate) fn parts_can_be_left_out_and_the_file_of_zeros_kept() {
     let target = tempfile::tempdir().unwrap();
     let ran = run("bigfile", target.path(), &Inputs::default(), 1, "dd_size=2M size=0 keep=on");
     assert!(ran.ended.is_ok());
@@ -46,8 +44,7 @@ fn parts_can_be_left_out_and_the_file_of_zeros_kept() {
     assert!(ran.completed("read-write"));
 }
 
-#[test]
-fn the_file_of_zeros_is_waited_for_where_that_is_asked_for() {
+pub(crate) fn the_file_of_zeros_is_waited_for_where_that_is_asked_for() {
     for (settings, expected) in [("", 0), ("dd_fsync=on", 1)] {
         let target = tempfile::tempdir().unwrap();
         let settings = format!("dd_size=2M size=0 {settings}");
@@ -58,8 +55,7 @@ fn the_file_of_zeros_is_waited_for_where_that_is_asked_for() {
     }
 }
 
-#[test]
-fn a_stream_is_rated_over_its_own_time() {
+pub(crate) fn a_stream_is_rated_over_its_own_time() {
     let target = scratch();
     let settings = "dd_size=0 size=100000 block=4K";
     let ran = run("bigfile", target.path(), &Inputs::default(), 1, settings);
@@ -80,8 +76,7 @@ fn a_stream_is_rated_over_its_own_time() {
     }
 }
 
-#[test]
-fn the_ops_announced_are_those_of_both_streams() {
+pub(crate) fn the_ops_announced_are_those_of_both_streams() {
     let target = scratch();
     // 100,000 bytes are 24 blocks of 4 KiB and a bit.
     let planned = planned("bigfile", target.path(), "dd_size=3M size=100000 block=4K");
@@ -89,8 +84,7 @@ fn the_ops_announced_are_those_of_both_streams() {
     assert_eq!(planned, expected.map(|(phase, ops)| (phase.to_owned(), ops)));
 }
 
-#[test]
-fn all_three_files_need_room() {
+pub(crate) fn all_three_files_need_room() {
     let needed = room("bigfile", "dd_size=5M size=3M", &InputFacts::default());
     assert_eq!(needed, (11 << 20, 3));
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use skippable::{Ending, needs_program};
 use workload::{Context, Inputs, Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed, find};
 
 use crate::support::{FakeHost, corpus, program, run, scratch};
@@ -20,8 +21,7 @@ fn fresh(seed: u64, settings: &str) -> crate::support::Ran {
     ran
 }
 
-#[test]
-fn both_manners_do_what_their_version_does() {
+pub(crate) fn both_manners_do_what_their_version_does() {
     for (manner, chars, char_ops, syncs) in
         [("1.03a", 4 << 20, 1024, 0), ("2.00a", 3 << 20, 3 << 20, 1)]
     {
@@ -55,8 +55,7 @@ fn both_manners_do_what_their_version_does() {
     }
 }
 
-#[test]
-fn files_have_sizes_directories_and_links_as_asked_for() {
+pub(crate) fn files_have_sizes_directories_and_links_as_asked_for() {
     let sizes = "size=0 files=2 max_size=3000 min_size=100 directories=5 chunk=1024";
     let digests = |seed: u64, settings: &str| -> Vec<u64> {
         let ran = fresh(seed, settings);
@@ -86,8 +85,7 @@ fn files_have_sizes_directories_and_links_as_asked_for() {
     assert_eq!(ran.phase("rewrite").latencies["fsync"].count(), 1);
 }
 
-#[test]
-fn cold_reads_begin_with_an_empty_cache_and_cold_writes_wait() {
+pub(crate) fn cold_reads_begin_with_an_empty_cache_and_cold_writes_wait() {
     let cold = |ran: &crate::support::Ran, phase: &str| {
         matches!(ran.phase(phase).cache, workload::Cache::Cold { .. })
     };
@@ -135,8 +133,7 @@ fn watched(
     host.events.into_inner()
 }
 
-#[test]
-fn phases_of_the_large_file_announce_their_ops_and_tell_kib_a_second() {
+pub(crate) fn phases_of_the_large_file_announce_their_ops_and_tell_kib_a_second() {
     for (cold, expected) in [("off", true), ("on", false)] {
         let target = scratch();
         let settings = format!("size=8K chunk=1K files=0 seeks=5 manner=1.03a cold={cold}");
@@ -178,14 +175,12 @@ fn phases_of_the_large_file_announce_their_ops_and_tell_kib_a_second() {
     }
 }
 
-#[test]
-fn without_verification_nobody_looks_for_the_file_that_seekers_have_removed() {
+pub(crate) fn without_verification_nobody_looks_for_the_file_that_seekers_have_removed() {
     let target = scratch();
     watched(target.path(), false, "size=8K chunk=1K fast=on files=0 seeks=5", &|_| {});
 }
 
-#[test]
-fn small_files_are_links_of_the_kind_that_is_asked_for() {
+pub(crate) fn small_files_are_links_of_the_kind_that_is_asked_for() {
     // How many files there are apart from their names, and how many symbolic links.
     for (links, expected) in [("none", (1024, 0)), ("hard", (1, 0)), ("symbolic", (1, 1023))] {
         let target = scratch();
@@ -212,8 +207,7 @@ fn small_files_are_links_of_the_kind_that_is_asked_for() {
     }
 }
 
-#[test]
-fn chunks_and_sizes_that_it_cannot_have_are_refused() {
+pub(crate) fn chunks_and_sizes_that_it_cannot_have_are_refused() {
     let target = scratch();
     let ended = |settings: &str| {
         let settings = format!("size=0 files=0 {settings}");
@@ -283,12 +277,8 @@ fn calls_on_files(mut command: Command) -> BTreeMap<String, usize> {
     counts
 }
 
-#[test]
-fn file_tests_make_the_calls_of_the_original() {
-    if Command::new("bonnie++").arg("-h").output().is_err() {
-        eprintln!("skipped: the original bonnie++ is not installed (apt-get install bonnie++)");
-        return;
-    }
+pub(crate) fn file_tests_make_the_calls_of_the_original() -> Ending {
+    needs_program("bonnie++", "bonnie++")?;
     let home = scratch();
     let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
     std::fs::create_dir(&ours).unwrap();
@@ -302,6 +292,7 @@ fn file_tests_make_the_calls_of_the_original() {
     let ours = calls_on_files(command);
     assert_eq!(theirs["create"], 2048);
     assert_eq!(ours, theirs);
+    Ok(())
 }
 
 /// How often each call on the large file is made. Every read and write is of one chunk.
@@ -328,8 +319,7 @@ fn calls_on_the_large_file(command: &Command) -> BTreeMap<String, usize> {
     counts
 }
 
-#[test]
-fn the_large_file_sees_the_calls_of_the_original() {
+pub(crate) fn the_large_file_sees_the_calls_of_the_original() {
     let home = scratch();
     let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
     std::fs::create_dir(&ours).unwrap();

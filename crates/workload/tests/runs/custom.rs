@@ -45,8 +45,7 @@ op = [
 ]
 "#;
 
-#[test]
-fn every_kind_of_op_does_what_it_says_whatever_the_threads_do() {
+pub(crate) fn every_kind_of_op_does_what_it_says_whatever_the_threads_do() {
     let outcome = |seed| {
         let target = scratch();
         let ran = run_with("custom", target.path(), &Inputs::default(), seed, &[("file", ALL)]);
@@ -61,8 +60,7 @@ fn every_kind_of_op_does_what_it_says_whatever_the_threads_do() {
     assert_ne!(outcome(1)[0].0, outcome(2)[0].0);
 }
 
-#[test]
-fn repeat_is_scaled_and_ops_without_a_file_are_counted() {
+pub(crate) fn repeat_is_scaled_and_ops_without_a_file_are_counted() {
     let target = scratch();
     let text = "[[phase]]\nname = \"a\"\nrepeat = 100\nop = [{ do = \"unlink\" }]\n";
     let settings = [("file", text), ("permille", "250")];
@@ -73,8 +71,7 @@ fn repeat_is_scaled_and_ops_without_a_file_are_counted() {
     assert!(phase.notes[0].contains("25 ops were left out"), "{:?}", phase.notes);
 }
 
-#[test]
-fn a_read_makes_no_call_when_nothing_is_left_to_read() {
+pub(crate) fn a_read_makes_no_call_when_nothing_is_left_to_read() {
     let read = r#"{do="read",size="1K",block="512"}"#;
     let script = format!(r#"file=phase=[{{name="a",op=[{{do="create",size="3K"}},{read}]}}]"#);
     let (events, calls) = traced("trace=read", "custom", &script);

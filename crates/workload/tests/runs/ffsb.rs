@@ -13,8 +13,7 @@ fn fresh(seed: u64, settings: &str) -> Ran {
     ran
 }
 
-#[test]
-fn profiles_count_ops_and_calls_for_blocks() {
+pub(crate) fn profiles_count_ops_and_calls_for_blocks() {
     for direct in ["on", "off"] {
         for (profile, calls, bytes) in
             [("read", 1, 4096), ("write", 1, 4096), ("mixed", 1, 4096), ("huge", 256, 1 << 20)]
@@ -35,15 +34,13 @@ fn profiles_count_ops_and_calls_for_blocks() {
     }
 }
 
-#[test]
-fn a_seed_and_a_number_of_ops_are_a_sequence() {
+pub(crate) fn a_seed_and_a_number_of_ops_are_a_sequence() {
     let digest = |seed: u64| fresh(seed, "profile=mixed ops=50 direct=off").phase("run").digest;
     assert_eq!(digest(1), digest(1));
     assert_ne!(digest(1), digest(2));
 }
 
-#[test]
-fn every_kind_of_op_by_weights_leaves_the_files_it_should() {
+pub(crate) fn every_kind_of_op_by_weights_leaves_the_files_it_should() {
     let settings = "weights=read=2,readall=1,write=2,create=2,append=1,delete=2,meta=1 ops=60 \
                     direct=off op_size=10000 block=3000 min_size=1000 max_size=50000";
     let ran = fresh(3, settings);
@@ -53,14 +50,12 @@ fn every_kind_of_op_by_weights_leaves_the_files_it_should() {
     assert!(timed.phase("run").wall.0 >= 30_000_000 && timed.phase("run").ops > 0);
 }
 
-#[test]
-fn a_run_whose_files_are_all_gone_ends_at_its_time() {
+pub(crate) fn a_run_whose_files_are_all_gone_ends_at_its_time() {
     let result = fresh(1, "weights=delete=1,read=4 direct=off time=30ms min_size=4K max_size=4K");
     assert_eq!(result.phase("run").latencies["delete"].count(), 10);
 }
 
-#[test]
-fn groups_of_ones_own_profile_do_each_their_part() {
+pub(crate) fn groups_of_ones_own_profile_do_each_their_part() {
     let target = scratch();
     let profile = "[[group]]\nthreads = 2\nweights = { read = 1 }\n[[group]]\nthreads = 3\n\
                    weights = { write = 1 }\nfsync = true\ndelay = \"2ms\"\n";
@@ -74,8 +69,7 @@ fn groups_of_ones_own_profile_do_each_their_part() {
     assert!(result.wall.0 >= 7 * 2_000_000, "each write is followed by 2 ms of waiting");
 }
 
-#[test]
-fn settings_that_make_no_sense_are_refused() {
+pub(crate) fn settings_that_make_no_sense_are_refused() {
     let message = |settings: &str| {
         let target = scratch();
         let ran = run("ffsb", target.path(), &Inputs::default(), 1, settings);
@@ -87,8 +81,7 @@ fn settings_that_make_no_sense_are_refused() {
     assert!(message("block=2M op_size=1M").contains("smaller than a block"));
 }
 
-#[test]
-fn files_that_are_kept_are_the_next_ones() {
+pub(crate) fn files_that_are_kept_are_the_next_ones() {
     let target = scratch();
     let next = |settings: &str| {
         let settings =
@@ -125,8 +118,7 @@ fn files_that_are_kept_are_the_next_ones() {
     assert!(target.path().join("ffsb").exists());
 }
 
-#[test]
-fn the_ops_begin_cold_where_that_is_asked_for() {
+pub(crate) fn the_ops_begin_cold_where_that_is_asked_for() {
     for (settings, expected) in [("", false), ("cold=on", true)] {
         let target = scratch();
         let settings = format!("files=4 min_size=64K max_size=64K ops=5 {settings}");

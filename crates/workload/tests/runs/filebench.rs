@@ -13,8 +13,7 @@ fn fresh(name: &str, seed: u64, settings: &str) -> Ran {
     ran
 }
 
-#[test]
-fn each_personality_goes_through_its_list() {
+pub(crate) fn each_personality_goes_through_its_list() {
     // Personality, ops of one list, and how often some occur in it.
     for (name, ops, some) in [
         ("varmail", 13, [("fsync", 2), ("append", 2), ("read", 2), ("delete", 1)]),
@@ -35,8 +34,7 @@ fn each_personality_goes_through_its_list() {
     }
 }
 
-#[test]
-fn a_set_without_free_files_leaves_ops_out_and_says_so() {
+pub(crate) fn a_set_without_free_files_leaves_ops_out_and_says_so() {
     let ran = fresh("varmail", 1, "files=2 preallocated=0 threads=4 loops=5");
     let notes = &ran.phase("run").notes;
     assert!(notes.iter().any(|note| note.contains("were left out")), "{notes:?}");
@@ -44,8 +42,7 @@ fn a_set_without_free_files_leaves_ops_out_and_says_so() {
     assert!(timed.phase("run").ops > 0 && timed.phase("run").wall.0 >= 20_000_000);
 }
 
-#[test]
-fn an_append_is_at_most_one_write() {
+pub(crate) fn an_append_is_at_most_one_write() {
     let ran = |append: u64| {
         let target = scratch();
         let settings =
@@ -64,8 +61,7 @@ fn an_append_is_at_most_one_write() {
     }
 }
 
-#[test]
-fn the_ops_planned_are_those_of_all_rounds_of_all_threads() {
+pub(crate) fn the_ops_planned_are_those_of_all_rounds_of_all_threads() {
     let target = scratch();
     let settings = "files=10 mean_size=100 preallocated=1 threads=2 loops=3";
     // A list of varmail has 13 ops; 2 * 3 * 13.
@@ -73,8 +69,7 @@ fn the_ops_planned_are_those_of_all_rounds_of_all_threads() {
     assert_eq!(planned("varmail", target.path(), settings), expected);
 }
 
-#[test]
-fn whole_files_are_read_through_a_buffer_of_at_most_64_mib() {
+pub(crate) fn whole_files_are_read_through_a_buffer_of_at_most_64_mib() {
     assert_eq!(refused("varmail", "io_size=64M"), None);
     for size in ["0", "67108865"] {
         let said = format!("io_size={size} is not from 1 byte to 64 MiB");

@@ -9,8 +9,7 @@ use workload::{InputFacts, Inputs, PhaseEvent, PhaseResult, PhaseStatus};
 use crate::support::{corpus, run, scratch};
 use crate::watching::{opens, planned, room, watched};
 
-#[test]
-fn every_record_is_there_however_it_was_made_durable() {
+pub(crate) fn every_record_is_there_however_it_was_made_durable() {
     for sync in ["fsync", "fdatasync", "dsync", "none"] {
         for room in ["none", "fallocate", "zeros"] {
             let target = scratch();
@@ -30,16 +29,14 @@ fn every_record_is_there_however_it_was_made_durable() {
     }
 }
 
-#[test]
-fn a_segment_holds_whole_records() {
+pub(crate) fn a_segment_holds_whole_records() {
     let target = scratch();
     let ran = run("fsync-append", target.path(), &Inputs::default(), 1, "record=3000");
     let message = ran.ended.unwrap_err().to_string();
     assert!(message.contains("not a multiple of record=3000"), "{message}");
 }
 
-#[test]
-fn room_is_reserved_or_written_as_it_was_asked_for() {
+pub(crate) fn room_is_reserved_or_written_as_it_was_asked_for() {
     for (reserved, wrote, probed) in [("fallocate", 0, true), ("zeros", 80_000, false)] {
         let target = scratch();
         let logs = target.path().join("fsync-append");
@@ -69,16 +66,14 @@ fn room_is_reserved_or_written_as_it_was_asked_for() {
     }
 }
 
-#[test]
-fn the_ops_announced_are_those_of_all_writers() {
+pub(crate) fn the_ops_announced_are_those_of_all_writers() {
     let target = scratch();
     let settings = "records=70 record=500 segment=10000 writers=2 room=zeros sync=none";
     let planned = planned("fsync-append", target.path(), settings);
     assert_eq!(planned, [("prepare".to_owned(), 8), ("append".to_owned(), 140)]);
 }
 
-#[test]
-fn a_log_holds_each_record_once_and_in_order() {
+pub(crate) fn a_log_holds_each_record_once_and_in_order() {
     for (reserved, end) in [("none", 35_000), ("zeros", 40_000)] {
         let target = scratch();
         let seen = RefCell::new(Vec::new());
@@ -114,8 +109,7 @@ fn a_log_holds_each_record_once_and_in_order() {
     }
 }
 
-#[test]
-fn a_record_has_at_most_64_mib_and_a_segment_at_least_one_record() {
+pub(crate) fn a_record_has_at_most_64_mib_and_a_segment_at_least_one_record() {
     let message = |settings: &str| {
         let target = scratch();
         // In the way of settings that are taken, before anything is written.
@@ -131,8 +125,7 @@ fn a_record_has_at_most_64_mib_and_a_segment_at_least_one_record() {
     assert!(message.contains("mkdir fsync-append: File exists"), "{message}");
 }
 
-#[test]
-fn what_another_left_under_the_name_of_its_directory_stays() {
+pub(crate) fn what_another_left_under_the_name_of_its_directory_stays() {
     let target = scratch();
     let theirs = target.path().join("fsync-append/kept");
     fs::create_dir(target.path().join("fsync-append")).unwrap();
@@ -144,16 +137,14 @@ fn what_another_left_under_the_name_of_its_directory_stays() {
     assert_eq!(fs::read(&theirs).unwrap(), b"precious");
 }
 
-#[test]
-fn whole_segments_of_all_writers_need_room() {
+pub(crate) fn whole_segments_of_all_writers_need_room() {
     let settings = "records=7 record=1000 segment=3000 writers=2";
     // 7000 bytes take three segments; each writer has a directory, in one of all.
     let expected = (2 * 3 * 3_000, 2 * (3 + 1) + 1);
     assert_eq!(room("fsync-append", settings, &InputFacts::default()), expected);
 }
 
-#[test]
-fn segments_are_made_or_found_and_the_name_of_a_new_one_is_made_durable() {
+pub(crate) fn segments_are_made_or_found_and_the_name_of_a_new_one_is_made_durable() {
     let home = tempfile::tempdir().unwrap();
     let pack = corpus(home.path());
     let seen = |settings: &str| -> Vec<(String, String)> {

@@ -43,8 +43,7 @@ fn statuses(events: &[serde_json::Value]) -> Vec<(String, String, String)> {
         .collect()
 }
 
-#[test]
-fn no_room_in_the_middle_of_io_fails_the_phase_with_its_reason() {
+pub(crate) fn no_room_in_the_middle_of_io_fails_the_phase_with_its_reason() {
     let (events, error) =
         run_on_tmpfs("size=3m", "maildir-write DIR mails=30 read_mails=5 maildirs=4 ops=100000");
     let phases = statuses(&events);
@@ -58,8 +57,7 @@ fn no_room_in_the_middle_of_io_fails_the_phase_with_its_reason() {
     assert!(io.unwrap()["ops"].as_u64().unwrap() > 10, "what was done until then is kept");
 }
 
-#[test]
-fn no_inodes_during_setup_skips_what_depends_on_it() {
+pub(crate) fn no_inodes_during_setup_skips_what_depends_on_it() {
     let (events, error) = run_on_tmpfs(
         "size=50m,nr_inodes=60",
         "maildir-write DIR mails=20 read_mails=5 maildirs=50",
@@ -70,16 +68,14 @@ fn no_inodes_during_setup_skips_what_depends_on_it() {
     assert!(error.contains("mkdir maildirs/") && error.contains("No space left"), "{error}");
 }
 
-#[test]
-fn no_room_while_unpacking() {
+pub(crate) fn no_room_while_unpacking() {
     let (events, error) = run_on_tmpfs("size=1m", "unpack DIR mails=1000");
     let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
     assert_eq!(words, ["failed", "skipped"]);
     assert!(error.contains("write write_src/"), "{error}");
 }
 
-#[test]
-fn a_large_file_that_does_not_fit_fails_its_phase_and_the_next_ones_say_so() {
+pub(crate) fn a_large_file_that_does_not_fit_fails_its_phase_and_the_next_ones_say_so() {
     let (events, error) = run_on_tmpfs("size=4m", "bigfile DIR dd_size=8M size=1M");
     let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
     assert_eq!(words, ["failed", "completed", "completed", "completed", "completed"]);
@@ -88,8 +84,7 @@ fn a_large_file_that_does_not_fit_fails_its_phase_and_the_next_ones_say_so() {
     assert!(error.starts_with("phase dd: write bigfile"), "{error}");
 }
 
-#[test]
-fn bonnie_goes_on_with_its_files_when_the_large_one_does_not_fit() {
+pub(crate) fn bonnie_goes_on_with_its_files_when_the_large_one_does_not_fit() {
     let (events, error) = run_on_tmpfs("size=2m", "bonnie DIR size=8M files=1 manner=1.03a");
     let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
     assert_eq!(words[..6], ["failed", "failed", "skipped", "skipped", "skipped", "skipped"]);
@@ -97,8 +92,7 @@ fn bonnie_goes_on_with_its_files_when_the_large_one_does_not_fit() {
     assert!(error.starts_with("phase write-char: write Bonnie.1.000"), "{error}");
 }
 
-#[test]
-fn mongo_without_inodes_for_its_copy_goes_on_with_the_first_trees() {
+pub(crate) fn mongo_without_inodes_for_its_copy_goes_on_with_the_first_trees() {
     let settings = "mongo DIR files=100 median=100 repetitions=1";
     let (events, error) = run_on_tmpfs("size=50m,nr_inodes=150", settings);
     let words: Vec<_> = statuses(&events).into_iter().map(|phase| phase.1).collect();
@@ -109,8 +103,7 @@ fn mongo_without_inodes_for_its_copy_goes_on_with_the_first_trees() {
     assert_eq!(read["not_comparable"], "follows the phase copy, which failed");
 }
 
-#[test]
-fn scale_goes_on_where_files_do_not_fit() {
+pub(crate) fn scale_goes_on_where_files_do_not_fit() {
     let settings = "scale DIR threads=2 entries=40 bytes=64K";
     let (events, error) = run_on_tmpfs("size=1m", settings);
     let status = |name: &str| {

@@ -39,8 +39,7 @@ fn run_fresh(name: &str, seed: u64, settings: &str) -> Ran {
     ran
 }
 
-#[test]
-fn every_manner_of_delivery_keeps_every_mail() {
+pub(crate) fn every_manner_of_delivery_keeps_every_mail() {
     for delivery in ["simple", "classic", "rename"] {
         for fsync in ["none", "file", "file+dir"] {
             for flush in ["per-line", "buffered"] {
@@ -59,8 +58,7 @@ fn every_manner_of_delivery_keeps_every_mail() {
     }
 }
 
-#[test]
-fn every_pool_and_listing_works_for_writes_and_reads() {
+pub(crate) fn every_pool_and_listing_works_for_writes_and_reads() {
     for pool in ["write_src", "read_src", "maildirs"] {
         for relist in ["per-op", "once"] {
             for mark_seen in ["on", "off"] {
@@ -86,8 +84,7 @@ fn every_pool_and_listing_works_for_writes_and_reads() {
     }
 }
 
-#[test]
-fn a_seed_fixes_the_ops_and_another_changes_them() {
+pub(crate) fn a_seed_fixes_the_ops_and_another_changes_them() {
     for (name, settings) in [("maildir-write", SMALL), ("maildir-read", SMALL)] {
         let digest = |seed| run_fresh(name, seed, settings).phase("io").digest;
         assert_eq!(digest(1), digest(1), "{name}");
@@ -95,8 +92,7 @@ fn a_seed_fixes_the_ops_and_another_changes_them() {
     }
 }
 
-#[test]
-fn listing_and_manner_do_not_change_which_ops_are_done() {
+pub(crate) fn listing_and_manner_do_not_change_which_ops_are_done() {
     let digest = |switches: &str| {
         run_fresh("maildir-write", 5, &format!("{SMALL} {switches}")).phase("io").digest
     };
@@ -104,8 +100,7 @@ fn listing_and_manner_do_not_change_which_ops_are_done() {
     assert_eq!(first, digest("relist=once delivery=classic fsync=file copy_from=memory"));
 }
 
-#[test]
-fn phases_count_what_they_did() {
+pub(crate) fn phases_count_what_they_did() {
     let ran = run_fresh("maildir-write", 1, SMALL);
     assert_eq!(ran.phase("unpack").ops, 80);
     // maildirs/, 3 base directories, 24 maildirs with 3 parts each.
@@ -117,8 +112,7 @@ fn phases_count_what_they_did() {
     assert_eq!(order, ["unpack", "setup", "io", "sync"]);
 }
 
-#[test]
-fn a_sequence_uses_what_is_there() {
+pub(crate) fn a_sequence_uses_what_is_there() {
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let (inputs, target) = (inputs(home.path()), target.path());
     let go = |name: &str, settings: &str| {
@@ -149,8 +143,7 @@ fn a_sequence_uses_what_is_there() {
     assert_eq!(files_below(&target.join("maildirs")) as f64, delivered);
 }
 
-#[test]
-fn another_number_of_mails_in_a_sequence_is_refused() {
+pub(crate) fn another_number_of_mails_in_a_sequence_is_refused() {
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let inputs = inputs(home.path());
     assert!(run("unpack", target.path(), &inputs, 1, "mails=10").ended.is_ok());
@@ -161,8 +154,7 @@ fn another_number_of_mails_in_a_sequence_is_refused() {
     assert_eq!(ran.phases.len(), 4, "every phase says why it is missing");
 }
 
-#[test]
-fn a_trial_without_mail_says_so() {
+pub(crate) fn a_trial_without_mail_says_so() {
     let target = tempfile::tempdir().unwrap();
     let ran = run("unpack", target.path(), &Inputs::default(), 1, "mails=3");
     assert_eq!(ran.ended.unwrap_err().to_string(), "the trial carries no mail corpus");
@@ -181,8 +173,7 @@ fn run_unverified(name: &str, target: &Path, inputs: &Inputs, settings: &str) ->
     Ran { ended, phases: phases.into_inner() }
 }
 
-#[test]
-fn mails_of_an_earlier_workload_are_read_whether_or_not_they_are_verified() {
+pub(crate) fn mails_of_an_earlier_workload_are_read_whether_or_not_they_are_verified() {
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let (inputs, target) = (inputs(home.path()), target.path());
     let done = |settings: &str| {
@@ -196,8 +187,7 @@ fn mails_of_an_earlier_workload_are_read_whether_or_not_they_are_verified() {
     assert_eq!(done("write_share=0"), (0.0, 20.0));
 }
 
-#[test]
-fn maildirs_that_no_op_reads_from_are_not_listed() {
+pub(crate) fn maildirs_that_no_op_reads_from_are_not_listed() {
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let (inputs, target) = (inputs(home.path()), target.path());
     run_unverified("maildir-write", target, &inputs, FEW);
@@ -209,8 +199,7 @@ fn maildirs_that_no_op_reads_from_are_not_listed() {
     assert!(below.iter().all(|(_, flags)| flags.contains("O_CREAT")), "{below:?}");
 }
 
-#[test]
-fn what_was_read_is_compared_only_where_that_is_asked_for() {
+pub(crate) fn what_was_read_is_compared_only_where_that_is_asked_for() {
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let (inputs, target) = (inputs(home.path()), target.path());
     run_unverified("maildir-read", target, &inputs, FEW);
@@ -229,8 +218,7 @@ fn what_was_read_is_compared_only_where_that_is_asked_for() {
     assert!(message.contains("has other contents than written"), "{message}");
 }
 
-#[test]
-fn empty_maildirs_of_an_earlier_workload_are_populated() {
+pub(crate) fn empty_maildirs_of_an_earlier_workload_are_populated() {
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let (inputs, target) = (inputs(home.path()), target.path());
     let written = run_unverified("maildir-write", target, &inputs, &format!("{FEW} write_share=0"));
@@ -245,8 +233,7 @@ fn empty_maildirs_of_an_earlier_workload_are_populated() {
     assert_eq!(read.phase("io").latencies["read"].count(), 20);
 }
 
-#[test]
-fn where_nothing_is_read_no_mails_to_read_are_unpacked() {
+pub(crate) fn where_nothing_is_read_no_mails_to_read_are_unpacked() {
     let ran = run_fresh("maildir-write", 1, &format!("{FEW} write_share=1"));
     assert_eq!(ran.phase("unpack").ops, 6);
     let ran = run_fresh("maildir-write", 1, &format!("{FEW} write_share=0.5"));
@@ -254,8 +241,7 @@ fn where_nothing_is_read_no_mails_to_read_are_unpacked() {
 }
 
 /// A mail of 1000 bytes is taken to fill 3048 (half a block is lost), a directory 4096.
-#[test]
-fn mails_and_directories_need_room() {
+pub(crate) fn mails_and_directories_need_room() {
     let facts = InputFacts { mean_mail: Bytes(1_000), ..InputFacts::default() };
     let needed = |name: &str, settings: &str| room(name, &format!("{SMALL} {settings}"), &facts);
     let of =
@@ -273,8 +259,7 @@ fn mails_and_directories_need_room() {
 
 /// `O_CLOEXEC` keeps programs from inheriting a file, `O_DIRECTORY` a file from being taken for a
 /// directory.
-#[test]
-fn every_file_is_opened_with_the_flags_for_its_use() {
+pub(crate) fn every_file_is_opened_with_the_flags_for_its_use() {
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let mails = corpus(home.path());
     // Of 20 ops, both deliveries and reads of the small directory.
@@ -298,8 +283,7 @@ fn every_file_is_opened_with_the_flags_for_its_use() {
     assert_eq!(flags("maildirs/", "/new"), ["O_CLOEXEC|O_DIRECTORY|O_RDONLY"]);
 }
 
-#[test]
-fn what_was_prepared_is_made_durable_before_the_ops_unless_that_is_switched_off() {
+pub(crate) fn what_was_prepared_is_made_durable_before_the_ops_unless_that_is_switched_off() {
     let syncs = |settle: &str| {
         let settings = format!("{FEW} flush=buffered relist=once settle={settle}");
         let (_, calls) = traced("trace=syncfs", "maildir-write", &settings);

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use skippable::{Ending, needs_program, skip};
+
 use crate::support::{corpus, program, scratch};
 
 /// Calls on the files under test, by name and, where it says what they are for, by size.
@@ -50,13 +52,9 @@ fn mix(traced: &str) -> BTreeMap<String, u64> {
     counts
 }
 
-#[test]
-fn bonnie_makes_as_many_calls_as_the_original() {
-    let there = |name: &str, argument| Command::new(name).arg(argument).output().is_ok();
-    if !there("strace", "-V") || !there("bonnie++", "-h") {
-        eprintln!("SKIPPED: needs strace and bonnie++ (apt-get install strace bonnie++)");
-        return;
-    }
+pub(crate) fn bonnie_makes_as_many_calls_as_the_original() -> Ending {
+    needs_program("strace", "strace")?;
+    needs_program("bonnie++", "bonnie++")?;
     let home = scratch();
     let traced = |name: &str, command: &[&str]| {
         let (target, log) = (home.path().join(name), home.path().join(format!("{name}.log")));
@@ -83,8 +81,7 @@ fn bonnie_makes_as_many_calls_as_the_original() {
     let (mut theirs, mut ours) = match (traced("theirs", &original), traced("ours", &ours)) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
         (Err(said), _) | (_, Err(said)) => {
-            eprintln!("SKIPPED: strace cannot run here: {said}");
-            return;
+            return skip(format!("strace cannot run here: {said}"));
         }
     };
     for counts in [&mut theirs, &mut ours] {
@@ -103,4 +100,5 @@ fn bonnie_makes_as_many_calls_as_the_original() {
         *theirs.get_mut(name).unwrap() -= more;
     }
     assert_eq!(ours, theirs);
+    Ok(())
 }

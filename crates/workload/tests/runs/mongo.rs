@@ -5,8 +5,7 @@ use workload::Inputs;
 use crate::support::{run, scratch};
 use crate::watching::{event, traced};
 
-#[test]
-fn every_phase_touches_every_file_of_its_trees() {
+pub(crate) fn every_phase_touches_every_file_of_its_trees() {
     let counts = |seed: u64, settings: &str| -> Vec<(String, u64, u64)> {
         let target = scratch();
         let ran = run("mongo", target.path(), &Inputs::default(), seed, settings);
@@ -33,8 +32,7 @@ fn every_phase_touches_every_file_of_its_trees() {
     assert_eq!(parallel.iter().find(|(name, ..)| name == "read").unwrap().1, 3 * 600);
 }
 
-#[test]
-fn fragments_are_counted_where_the_filesystem_tells() {
+pub(crate) fn fragments_are_counted_where_the_filesystem_tells() {
     // The directory for temporary files may lie on one that does not.
     let target = tempfile::tempdir().unwrap();
     let settings = "files=30 median=20000 repetitions=1";
@@ -49,8 +47,7 @@ fn fragments_are_counted_where_the_filesystem_tells() {
     }
 }
 
-#[test]
-fn the_ops_planned_are_those_of_the_trees_and_no_file_is_left_to_a_child() {
+pub(crate) fn the_ops_planned_are_those_of_the_trees_and_no_file_is_left_to_a_child() {
     let settings = "files=2 median=100 repetitions=3 processes=2";
     let (events, calls) = traced("trace=openat", "mongo", settings);
     // Six trees of a directory and two files, twice; each of six passes reads all 24 files, and

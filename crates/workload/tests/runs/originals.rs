@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use skippable::{Ending, needs_root};
 use workload::{Failure, Inputs, PhaseStatus};
 
 use crate::support::{Ran, run, scratch};
@@ -34,8 +35,7 @@ fn message(ran: &Ran) -> String {
     ran.ended.as_ref().unwrap_err().to_string()
 }
 
-#[test]
-fn every_original_runs_and_leaves_nothing() {
+pub(crate) fn every_original_runs_and_leaves_nothing() {
     for (name, settings) in [
         ("original-postmark", "number=200 transactions=500 subdirectories=3"),
         ("original-bonnie", "size=2M fast=on files=1 max_size=2000 min_size=1000 directories=2"),
@@ -57,21 +57,22 @@ fn every_original_runs_and_leaves_nothing() {
 }
 
 /// dbench takes the number of a machine's first set of semaphores, 0, for a failure.
-#[test]
-fn dbench_starts_where_no_semaphore_was_ever_made() {
-    // SAFETY: of this thread only the namespace of its semaphores changes.
-    if unsafe { libc::unshare(libc::CLONE_NEWIPC) } != 0 {
-        println!("left out: a namespace of one's own needs root");
-        return;
-    }
-    let target = scratch();
-    let ran = run("original-dbench", target.path(), &installed(), 1, "clients=2 duration=1s");
+pub(crate) fn dbench_starts_where_no_semaphore_was_ever_made() -> Ending {
+    needs_root()?;
+    // Of its own, since what it leaves would hold for whatever test the thread runs next.
+    let alone = std::thread::spawn(|| {
+        // SAFETY: of this thread only the namespace of its semaphores changes.
+        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWIPC) }, 0);
+        let target = scratch();
+        run("original-dbench", target.path(), &installed(), 1, "clients=2 duration=1s")
+    });
+    let ran = alone.join().unwrap();
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
     assert!(ran.completed("run"));
+    Ok(())
 }
 
-#[test]
-fn postmark_and_ours_count_the_same() {
+pub(crate) fn postmark_and_ours_count_the_same() {
     let settings = "number=300 transactions=900 subdirectories=4 bias_read=3 pm_seed=9";
     let counts = |name: &str| {
         let target = scratch();
@@ -85,8 +86,7 @@ fn postmark_and_ours_count_the_same() {
     assert_eq!(counts("original-postmark"), counts("postmark"));
 }
 
-#[test]
-fn postmark_that_goes_on_after_errors_has_failed() {
+pub(crate) fn postmark_that_goes_on_after_errors_has_failed() {
     let script = format!("cat {}; exit 0", fixture("postmark_ENOSPC_head.txt"));
     let ran = with_script("original-postmark", "postmark", &script, "");
     assert!(message(&ran).contains("cannot open"), "{}", message(&ran));
@@ -95,8 +95,7 @@ fn postmark_that_goes_on_after_errors_has_failed() {
     assert!(ran.phase("create").figures.is_empty());
 }
 
-#[test]
-fn postmark_that_dies_of_an_empty_pool_says_why() {
+pub(crate) fn postmark_that_dies_of_an_empty_pool_says_why() {
     let division = with_script("original-postmark", "postmark", "kill -FPE $$", "");
     assert!(message(&division).contains("no file is left"), "{}", message(&division));
     // A complaint that is read together with the sign of its phase is not the phase before it's.
@@ -113,8 +112,7 @@ fn postmark_that_dies_of_an_empty_pool_says_why() {
     assert!(matches!(ran.phase("transactions").status, PhaseStatus::Failed { .. }));
 }
 
-#[test]
-fn what_the_others_say_when_the_filesystem_is_full() {
+pub(crate) fn what_the_others_say_when_the_filesystem_is_full() {
     let bonnie = format!("cat {} >&2; exit 1", fixture("bonnie_ENOSPC.txt"));
     let fs_mark = format!("cat {}; exit 1", fixture("fs_mark_ENOSPC.txt"));
     let fio = format!(
@@ -137,8 +135,7 @@ fn what_the_others_say_when_the_filesystem_is_full() {
     }
 }
 
-#[test]
-fn another_version_or_none_is_named() {
+pub(crate) fn another_version_or_none_is_named() {
     let ran = with_script("original-postmark", "postmark", "echo PostMark v9", "");
     assert!(message(&ran).contains("without printing `Creating files`"), "{}", message(&ran));
     let target = scratch();
@@ -146,8 +143,7 @@ fn another_version_or_none_is_named() {
     assert!(message(&ran).contains("its Debian package is fio"), "{}", message(&ran));
 }
 
-#[test]
-fn what_bonnie_shows_as_pluses_is_missing_with_a_note() {
+pub(crate) fn what_bonnie_shows_as_pluses_is_missing_with_a_note() {
     let target = scratch();
     let ran = run("original-bonnie", target.path(), &installed(), 1, "size=0 files=1");
     let create = ran.phase("create-sequential");

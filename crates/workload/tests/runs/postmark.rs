@@ -7,8 +7,7 @@ use workload::{Inputs, PhaseEvent, PhaseStatus};
 use crate::support::{run, scratch};
 use crate::watching::watched;
 
-#[test]
-fn counts_bytes_and_figures_of_a_run() {
+pub(crate) fn counts_bytes_and_figures_of_a_run() {
     for (switches, buffered) in
         [("", true), ("buffered=off read_block=100 write_block=1000", false)]
     {
@@ -30,8 +29,7 @@ fn counts_bytes_and_figures_of_a_run() {
     }
 }
 
-#[test]
-fn the_seed_of_the_trial_counts_only_when_asked_for() {
+pub(crate) fn the_seed_of_the_trial_counts_only_when_asked_for() {
     let digest = |seed: u64, switches: &str| {
         let target = tempfile::tempdir().unwrap();
         let settings = format!("number=50 transactions=50 {switches}");
@@ -42,8 +40,7 @@ fn the_seed_of_the_trial_counts_only_when_asked_for() {
     assert_ne!(digest(1, "pm_seed=0"), digest(2, "pm_seed=0"));
 }
 
-#[test]
-fn a_pool_that_empties_says_so() {
+pub(crate) fn a_pool_that_empties_says_so() {
     let target = tempfile::tempdir().unwrap();
     let settings = "number=10 transactions=100 bias_create=0";
     let ran = run("postmark", target.path(), &Inputs::default(), 1, settings);
@@ -53,8 +50,7 @@ fn a_pool_that_empties_says_so() {
     assert!(matches!(ran.phase("delete").status, PhaseStatus::Skipped { .. }));
 }
 
-#[test]
-fn sizes_that_make_no_sense_are_refused() {
+pub(crate) fn sizes_that_make_no_sense_are_refused() {
     let target = tempfile::tempdir().unwrap();
     let message = |settings: &str| {
         run("postmark", target.path(), &Inputs::default(), 1, settings)
@@ -66,8 +62,7 @@ fn sizes_that_make_no_sense_are_refused() {
     assert!(message("size_low=0").contains("size_low=0 B is not between"));
 }
 
-#[test]
-fn files_may_all_be_of_one_size() {
+pub(crate) fn files_may_all_be_of_one_size() {
     let target = tempfile::tempdir().unwrap();
     let settings =
         "number=3 transactions=2 size_low=1000 size_high=1000 bias_read=10 bias_create=10";
@@ -83,8 +78,7 @@ fn files_may_all_be_of_one_size() {
     assert_eq!(counts("delete"), (5, 0, 0));
 }
 
-#[test]
-fn the_originals_rates_are_of_all_bytes_read_and_written() {
+pub(crate) fn the_originals_rates_are_of_all_bytes_read_and_written() {
     let target = tempfile::tempdir().unwrap();
     let settings = "number=40 transactions=90";
     let ran = run("postmark", target.path(), &Inputs::default(), 1, settings);
@@ -101,8 +95,7 @@ fn the_originals_rates_are_of_all_bytes_read_and_written() {
     assert_eq!(bytes("original_write_mb_per_s"), written);
 }
 
-#[test]
-fn what_is_left_is_read_back_where_that_is_asked_for() {
+pub(crate) fn what_is_left_is_read_back_where_that_is_asked_for() {
     let ended = |verify: bool| {
         let target = scratch();
         let files = target.path().join("postmark");

@@ -17,8 +17,7 @@ fn shell(script: &str, rest: &str) -> Ran {
 const RATE: &str = "[[metric]]\nname = 'rate'\nunit = 'MB/s'\npattern = 'rate (?<value>[0-9.]+)'\n";
 const CHECK: &str = "check = [['/bin/sh', '-c', 'grep -q data {target}/f']]\n";
 
-#[test]
-fn one_that_succeeds_is_timed_checked_and_its_figures_are_read() {
+pub(crate) fn one_that_succeeds_is_timed_checked_and_its_figures_are_read() {
     let ran = shell("echo data >{target}/f; echo rate 12.5", &format!("{CHECK}{RATE}"));
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
     assert!(ran.completed("run") && ran.completed("sync"));
@@ -28,15 +27,13 @@ fn one_that_succeeds_is_timed_checked_and_its_figures_are_read() {
     assert!(matches!(ran.ended, Err(Failure::Verify(_))), "{:?}", ran.ended);
 }
 
-#[test]
-fn one_that_fails_says_how_and_its_last_words() {
+pub(crate) fn one_that_fails_says_how_and_its_last_words() {
     let ran = shell("echo the disk is odd >&2; exit 3", "");
     let said = ran.ended.unwrap_err().to_string();
     assert!(said.contains("exit code 3") && said.contains("the disk is odd"), "{said}");
 }
 
-#[test]
-fn a_metric_that_is_not_printed_is_missing() {
+pub(crate) fn a_metric_that_is_not_printed_is_missing() {
     let ran = shell("echo nothing", RATE);
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
     let run = ran.phase("run");
@@ -44,8 +41,7 @@ fn a_metric_that_is_not_printed_is_missing() {
     assert!(run.notes[0].contains("rate is missing"), "{:?}", run.notes);
 }
 
-#[test]
-fn what_it_leaves_running_is_killed_and_said() {
+pub(crate) fn what_it_leaves_running_is_killed_and_said() {
     // The file lies outside the target, which is removed.
     let outside = tempfile::NamedTempFile::new().unwrap();
     let path = outside.path().display().to_string();

@@ -26,8 +26,7 @@ fn passes(name: &str, settings: &str) {
     }
 }
 
-#[test]
-fn sqlite_keeps_its_rows_with_every_journal() {
+pub(crate) fn sqlite_keeps_its_rows_with_every_journal() {
     for journal in ["wal", "delete", "truncate", "persist"] {
         passes("sqlite", &format!("rows=200 transactions=50 journal={journal}"));
     }
@@ -35,18 +34,15 @@ fn sqlite_keeps_its_rows_with_every_journal() {
     assert_eq!((ran.phase("load").ops, ran.phase("insert").ops), (200, 50));
 }
 
-#[test]
-fn git_clones_what_it_was_given() {
+pub(crate) fn git_clones_what_it_was_given() {
     passes("git", "files=60 commits=3 changed=10");
 }
 
-#[test]
-fn rsync_copies_and_backs_up_with_hard_links() {
+pub(crate) fn rsync_copies_and_backs_up_with_hard_links() {
     passes("rsync", "files=120 changed=10 days=3");
 }
 
-#[test]
-fn one_that_is_not_installed_says_which_package_has_it() {
+pub(crate) fn one_that_is_not_installed_says_which_package_has_it() {
     let target = scratch();
     for workload in PROGRAMS {
         let description = workload.describe();

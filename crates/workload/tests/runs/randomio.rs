@@ -8,8 +8,7 @@ use workload::{InputFacts, Inputs, PhaseEvent, PhaseStatus};
 use crate::support::{run, scratch};
 use crate::watching::{planned, refused, room, watched};
 
-#[test]
-fn ios_of_all_threads_are_those_of_the_sequence() {
+pub(crate) fn ios_of_all_threads_are_those_of_the_sequence() {
     let digests = |seed: u64, settings: &str| {
         let target = tempfile::tempdir().unwrap();
         let settings = format!("size=2M ops=3000 threads=4 {settings}");
@@ -37,8 +36,7 @@ fn ios_of_all_threads_are_those_of_the_sequence() {
     }
 }
 
-#[test]
-fn it_takes_the_file_that_bigfile_left_and_a_time_ends_it() {
+pub(crate) fn it_takes_the_file_that_bigfile_left_and_a_time_ends_it() {
     let target = tempfile::tempdir().unwrap();
     let left = run("bigfile", target.path(), &Inputs::default(), 1, "dd_size=2M size=0 keep=on");
     assert!(left.ended.is_ok());
@@ -54,8 +52,7 @@ fn it_takes_the_file_that_bigfile_left_and_a_time_ends_it() {
     assert!(target.path().join("bigfile").exists(), "it belongs to the other workload");
 }
 
-#[test]
-fn the_file_is_cold_where_that_is_asked_for() {
+pub(crate) fn the_file_is_cold_where_that_is_asked_for() {
     for (settings, expected) in [("", false), ("cold=on", true)] {
         let target = tempfile::tempdir().unwrap();
         let settings = format!("size=2M ops=100 {settings}");
@@ -66,8 +63,7 @@ fn the_file_is_cold_where_that_is_asked_for() {
     }
 }
 
-#[test]
-fn a_file_without_room_for_two_ios_is_refused() {
+pub(crate) fn a_file_without_room_for_two_ios_is_refused() {
     let target = tempfile::tempdir().unwrap();
     let message = |settings: &str| {
         let ran = run("randomio", target.path(), &Inputs::default(), 1, settings);
@@ -76,8 +72,7 @@ fn a_file_without_room_for_two_ios_is_refused() {
     assert!(message("size=2K io_size=2K").contains("no room for two"));
 }
 
-#[test]
-fn an_io_is_of_whole_sectors_up_to_64_mib() {
+pub(crate) fn an_io_is_of_whole_sectors_up_to_64_mib() {
     assert_eq!(refused("randomio", "io_size=64M"), None);
     // 64 MiB and 512 bytes.
     for size in ["0", "1000", "67109376"] {
@@ -86,8 +81,7 @@ fn an_io_is_of_whole_sectors_up_to_64_mib() {
     }
 }
 
-#[test]
-fn its_own_file_is_removed_however_it_ends() {
+pub(crate) fn its_own_file_is_removed_however_it_ends() {
     let target = scratch();
     let left = || fs::read_dir(target.path()).unwrap().count();
     let ran = run("randomio", target.path(), &Inputs::default(), 1, "size=2K io_size=2K");
@@ -112,8 +106,7 @@ fn its_own_file_is_removed_however_it_ends() {
     assert_eq!(fs::read_to_string(target.path().join("randomio")).unwrap(), "mine");
 }
 
-#[test]
-fn an_io_has_at_most_64_mib_and_the_file_room_for_two() {
+pub(crate) fn an_io_has_at_most_64_mib_and_the_file_room_for_two() {
     let target = scratch();
     // Without contents, as if `bigfile` had left it.
     let file = fs::File::create(target.path().join("bigfile")).unwrap();
@@ -128,8 +121,7 @@ fn an_io_has_at_most_64_mib_and_the_file_room_for_two() {
     assert_eq!(said(4_096, "2048"), "done");
 }
 
-#[test]
-fn a_file_of_that_name_in_another_directory_at_its_path_stays() {
+pub(crate) fn a_file_of_that_name_in_another_directory_at_its_path_stays() {
     let home = scratch();
     let (target, moved) = (home.path().join("target"), home.path().join("moved"));
     fs::create_dir(&target).unwrap();
@@ -146,8 +138,7 @@ fn a_file_of_that_name_in_another_directory_at_its_path_stays() {
     assert_eq!(fs::read_dir(&moved).unwrap().count(), 0);
 }
 
-#[test]
-fn the_file_is_read_back_only_where_that_is_asked_for() {
+pub(crate) fn the_file_is_read_back_only_where_that_is_asked_for() {
     let found = "verification: bigfile: other contents than written at byte 0";
     for (verify, expected) in [(true, found), (false, "done")] {
         let target = scratch();
@@ -159,13 +150,11 @@ fn the_file_is_read_back_only_where_that_is_asked_for() {
     }
 }
 
-#[test]
-fn its_own_file_needs_room() {
+pub(crate) fn its_own_file_needs_room() {
     assert_eq!(room("randomio", "size=3M", &InputFacts::default()), (3 << 20, 1));
 }
 
-#[test]
-fn its_own_file_ends_where_it_should_within_a_mib() {
+pub(crate) fn its_own_file_ends_where_it_should_within_a_mib() {
     let target = scratch();
     // A MiB and a half.
     let settings = "size=1572864 ops=3 threads=1 direct=off";

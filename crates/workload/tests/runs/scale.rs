@@ -9,8 +9,7 @@ use workload::{InputFacts, Inputs, PhaseEvent, PhaseResult, PhaseStatus};
 use crate::support::{run, scratch};
 use crate::watching::{planned, refused, room, watched};
 
-#[test]
-fn every_thread_makes_looks_at_and_removes_its_entries() {
+pub(crate) fn every_thread_makes_looks_at_and_removes_its_entries() {
     let digests = |settings: &str| -> Vec<u64> {
         let target = scratch();
         let ran = run("scale", target.path(), &Inputs::default(), 1, settings);
@@ -39,8 +38,7 @@ fn every_thread_makes_looks_at_and_removes_its_entries() {
     assert_ne!(own[1], neighbours[1], "and looked at by others");
 }
 
-#[test]
-fn entries_take_whole_blocks_and_directories_count_as_inodes() {
+pub(crate) fn entries_take_whole_blocks_and_directories_count_as_inodes() {
     let needs = |settings: &str| room("scale", settings, &InputFacts::default());
     // 15 files of two blocks; 15 entries, a directory for each thread, the shared one and the one
     // around them.
@@ -49,23 +47,20 @@ fn entries_take_whole_blocks_and_directories_count_as_inodes() {
     assert_eq!(needs("threads=3 entries=5"), (15 * 4_096, 20));
 }
 
-#[test]
-fn each_phase_announces_the_entries_of_all_threads() {
+pub(crate) fn each_phase_announces_the_entries_of_all_threads() {
     let target = scratch();
     let planned = planned("scale", target.path(), "threads=3 entries=5");
     assert_eq!(planned.len(), 14);
     assert!(planned.iter().all(|(_, ops)| *ops == 15), "{planned:?}");
 }
 
-#[test]
-fn a_file_has_at_most_64_mib() {
+pub(crate) fn a_file_has_at_most_64_mib() {
     assert_eq!(refused("scale", "bytes=64M"), None);
     let said = "bytes=67108865 is above 64 MiB";
     assert_eq!(refused("scale", "bytes=67108865").as_deref(), Some(said));
 }
 
-#[test]
-fn what_was_there_before_is_not_removed() {
+pub(crate) fn what_was_there_before_is_not_removed() {
     let target = scratch();
     let file = target.path().join("scale/mine");
     fs::create_dir(target.path().join("scale")).unwrap();
@@ -78,8 +73,7 @@ fn what_was_there_before_is_not_removed() {
     assert_eq!(ran.phases.iter().filter(|phase| skipped(phase)).count(), 14);
 }
 
-#[test]
-fn more_threads_than_processors_are_noted() {
+pub(crate) fn more_threads_than_processors_are_noted() {
     let processors = thread::available_parallelism().map_or(1, |count| count.get());
     let threads = processors + 1;
     let note = format!("{threads} threads on {processors} processors: contention is hidden");
@@ -95,8 +89,7 @@ fn more_threads_than_processors_are_noted() {
     }
 }
 
-#[test]
-fn what_a_failed_phase_left_is_not_met_by_the_next_ones() {
+pub(crate) fn what_a_failed_phase_left_is_not_met_by_the_next_ones() {
     let target = scratch();
     let obstacle = target.path().join("scale/shared/dir.mdtest.0.1");
     let (placed, results) = (Cell::new(false), RefCell::new(Vec::<PhaseResult>::new()));

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use skippable::{Ending, needs_program};
 use workload::corpora::{MailTar, TarEntries};
 
 use crate::support::{corpus, program};
@@ -67,8 +68,7 @@ fn names(lines: &[String]) -> Vec<&str> {
     lines.iter().map(|line| call(line)).collect()
 }
 
-#[test]
-fn a_delivery_of_each_style_makes_the_calls_it_promises() {
+pub(crate) fn a_delivery_of_each_style_makes_the_calls_it_promises() {
     let seen = |switches: &str| -> String {
         let lines = delivery(&format!("flush=buffered relist=once {switches}"));
         let mut calls = names(&lines);
@@ -94,8 +94,7 @@ fn a_delivery_of_each_style_makes_the_calls_it_promises() {
     assert!(copied.ends_with("write read close renameat"), "{copied}");
 }
 
-#[test]
-fn flags_and_paths_are_those_of_the_description() {
+pub(crate) fn flags_and_paths_are_those_of_the_description() {
     let lines = delivery("copy_from=memory delivery=classic relist=once");
     let has = |call: &str, parts: &[&str]| {
         assert!(
@@ -112,8 +111,7 @@ fn flags_and_paths_are_those_of_the_description() {
     assert!(simple[0].contains("O_WRONLY|O_CREAT|O_TRUNC"), "{simple:?}");
 }
 
-#[test]
-fn flushing_per_line_writes_each_line_and_buffering_writes_4096_bytes() {
+pub(crate) fn flushing_per_line_writes_each_line_and_buffering_writes_4096_bytes() {
     let home = tempfile::tempdir().unwrap();
     let corpus = corpus(home.path());
     for copy_from in ["memory", "write_src"] {
@@ -151,8 +149,7 @@ impl TarEntries for Numbered {
     }
 }
 
-#[test]
-fn unpacking_makes_the_calls_of_gnu_tar() {
+pub(crate) fn unpacking_makes_the_calls_of_gnu_tar() {
     let home = tempfile::tempdir().unwrap();
     let corpus = corpus(home.path());
     let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
@@ -233,12 +230,8 @@ fn postmark_calls(lines: &[String]) -> Vec<String> {
     calls
 }
 
-#[test]
-fn postmark_makes_the_calls_of_the_original() {
-    if Command::new("postmark").arg("/dev/null").stdin(Stdio::null()).output().is_err() {
-        eprintln!("skipped: the original postmark is not installed (apt-get install postmark)");
-        return;
-    }
+pub(crate) fn postmark_makes_the_calls_of_the_original() -> Ending {
+    needs_program("postmark", "postmark")?;
     for (buffered, subdirectories) in [("true", 3), ("false", 3), ("true", 1)] {
         let home = tempfile::tempdir().unwrap();
         let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
@@ -274,12 +267,12 @@ fn postmark_makes_the_calls_of_the_original() {
         );
         assert_eq!(ours.len(), theirs.len());
     }
+    Ok(())
 }
 
 /// How often a record of fsync-append is made durable, and how: a commit that reaches no disk
 /// would be a figure of nothing.
-#[test]
-fn each_record_is_made_durable_once_and_as_it_was_asked_for() {
+pub(crate) fn each_record_is_made_durable_once_and_as_it_was_asked_for() {
     const RECORDS: usize = 20;
     let calls = |sync: &str| {
         let home = tempfile::tempdir().unwrap();

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use skippable::{Ending, needs_program};
 use workload::{Cache, Context, Inputs, Parameters, PhaseEvent, PhaseStatus, Seed, find};
 
 use crate::support::{FakeHost, run};
 
 const SMALL: &str = "files=400 bytes=2M";
 
-#[test]
-fn a_synthetic_tree_goes_through_every_phase() {
+pub(crate) fn a_synthetic_tree_goes_through_every_phase() {
     let digests = |seed: u64| -> Vec<(String, u64, u64)> {
         let target = tempfile::tempdir().unwrap();
         let ran = run("tree", target.path(), &Inputs::default(), seed, SMALL);
@@ -44,8 +44,7 @@ fn a_synthetic_tree_goes_through_every_phase() {
     assert_ne!(one[1].2, digests(2)[1].2);
 }
 
-#[test]
-fn an_archive_of_gnu_tar_with_links_and_long_names_comes_back() {
+pub(crate) fn an_archive_of_gnu_tar_with_links_and_long_names_comes_back() {
     let home = tempfile::tempdir().unwrap();
     let source = home.path().join("source");
     let deep = source.join("d".repeat(90)).join("e".repeat(90));
@@ -86,8 +85,7 @@ fn an_archive_of_gnu_tar_with_links_and_long_names_comes_back() {
     assert_eq!(fs::read_link(copied.join("link")).unwrap().to_str(), Some("one"));
 }
 
-#[test]
-fn parts_of_one_tree_leave_it_for_the_next() {
+pub(crate) fn parts_of_one_tree_leave_it_for_the_next() {
     let whole = tempfile::tempdir().unwrap();
     let all = run("tree", whole.path(), &Inputs::default(), 1, SMALL);
     let target = tempfile::tempdir().unwrap();
@@ -117,16 +115,14 @@ fn parts_of_one_tree_leave_it_for_the_next() {
     assert!(matches!(ran.phase("copy").status, PhaseStatus::Skipped { .. }));
 }
 
-#[test]
-fn an_archive_is_needed_only_when_asked_for() {
+pub(crate) fn an_archive_is_needed_only_when_asked_for() {
     let target = tempfile::tempdir().unwrap();
     let ran = run("tree", target.path(), &Inputs::default(), 1, "source=archive");
     let message = ran.ended.unwrap_err().to_string();
     assert!(message.contains("no source tree"), "{message}");
 }
 
-#[test]
-fn a_synthetic_tree_is_drawn_though_the_trial_has_another() {
+pub(crate) fn a_synthetic_tree_is_drawn_though_the_trial_has_another() {
     let target = tempfile::tempdir().unwrap();
     // Whoever reads it fails.
     let missing = target.path().join("missing.tar");
@@ -139,8 +135,7 @@ fn a_synthetic_tree_is_drawn_though_the_trial_has_another() {
     assert_eq!(ran.phase("copy-archive").notes, ["the source tree is synthetic"]);
 }
 
-#[test]
-fn a_removal_announces_both_trees_and_both_archives() {
+pub(crate) fn a_removal_announces_both_trees_and_both_archives() {
     let target = tempfile::tempdir().unwrap();
     fs::create_dir(target.path().join("tree")).unwrap();
     let tree = find("tree").unwrap();
@@ -192,12 +187,8 @@ fn calls_on(copied: &str, command: &str) -> BTreeMap<String, usize> {
     counts
 }
 
-#[test]
-fn the_copy_makes_the_calls_of_cpio() {
-    if Command::new("cpio").arg("--version").output().is_err() {
-        eprintln!("skipped: the original cpio is not installed (apt-get install cpio)");
-        return;
-    }
+pub(crate) fn the_copy_makes_the_calls_of_cpio() -> Ending {
+    needs_program("cpio", "cpio")?;
     let home = crate::support::scratch();
     let path = home.path().display();
     let pack = crate::support::corpus(home.path());
@@ -212,4 +203,5 @@ fn the_copy_makes_the_calls_of_cpio() {
     let theirs = calls_on("/out/linux", &theirs);
     assert!(theirs["write"] > 200 && theirs["openat"] == 40, "{theirs:?}");
     assert_eq!(ours, theirs);
+    Ok(())
 }

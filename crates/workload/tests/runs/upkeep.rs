@@ -5,8 +5,7 @@ use workload::{Inputs, PhaseStatus};
 
 use crate::support::{run, scratch};
 
-#[test]
-fn on_a_filesystem_of_others_nothing_is_touched_and_each_phase_says_why() {
+pub(crate) fn on_a_filesystem_of_others_nothing_is_touched_and_each_phase_says_why() {
     let target = scratch();
     std::fs::write(target.path().join("mine"), "mine").unwrap();
     let ran = run("upkeep", target.path(), &Inputs::default(), 1, "size=1000000G");
@@ -22,8 +21,7 @@ fn on_a_filesystem_of_others_nothing_is_touched_and_each_phase_says_why() {
     assert_eq!(names, ["mine"]);
 }
 
-#[test]
-fn a_filesystem_much_larger_than_was_meant_is_not_filled() {
+pub(crate) fn a_filesystem_much_larger_than_was_meant_is_not_filled() {
     let target = scratch();
     let ran = run("upkeep", target.path(), &Inputs::default(), 1, "size=1K");
     let error = ran.ended.unwrap_err().to_string();

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::Value;
+use skippable::{Ending, needs_program};
 use workload::{Inputs, PhaseStatus};
 
 use crate::support::{run, scratch};
 
-#[test]
-fn every_phase_moves_the_bytes_it_should() {
+pub(crate) fn every_phase_moves_the_bytes_it_should() {
     let target = scratch();
     let size = 5_000_000;
     let ran =
@@ -33,12 +33,8 @@ fn every_phase_moves_the_bytes_it_should() {
     assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "nothing is left");
 }
 
-#[test]
-fn real_media_go_through_real_tools() {
-    if Command::new("ffmpeg").arg("-version").output().is_err() {
-        eprintln!("skipped: the real tool is not installed (apt-get install ffmpeg)");
-        return;
-    }
+pub(crate) fn real_media_go_through_real_tools() -> Ending {
+    needs_program("ffmpeg", "ffmpeg")?;
     let target = scratch();
     let ran = run("video", target.path(), &Inputs::default(), 1, "size=20M mode=real cuts=1");
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
@@ -49,10 +45,10 @@ fn real_media_go_through_real_tools() {
     let share = bytes("cut") / bytes("remux");
     assert!(share > 0.6 && share < 0.95, "three quarters, to the next whole picture: {share}");
     assert!(ran.phase("remux").cpu.total().0 > 0, "the tool's time counts");
+    Ok(())
 }
 
-#[test]
-fn without_the_real_tool_nothing_is_emulated_in_its_name() {
+pub(crate) fn without_the_real_tool_nothing_is_emulated_in_its_name() {
     let target = scratch();
     let pack = crate::support::corpus(target.path());
     let output = Command::new(crate::support::program())
@@ -69,8 +65,7 @@ fn without_the_real_tool_nothing_is_emulated_in_its_name() {
     assert!(ran.phases.iter().all(|phase| phase.status == PhaseStatus::Completed));
 }
 
-#[test]
-fn a_recording_has_a_mebibyte_at_least() {
+pub(crate) fn a_recording_has_a_mebibyte_at_least() {
     let target = scratch();
     let ran = run("video", target.path(), &Inputs::default(), 1, "size=1K");
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
@@ -95,8 +90,7 @@ case "$*" in
 esac
 "#;
 
-#[test]
-fn the_real_tool_is_asked_for_a_clip_its_repetition_a_remux_and_a_cut() {
+pub(crate) fn the_real_tool_is_asked_for_a_clip_its_repetition_a_remux_and_a_cut() {
     // Where programs can be started, which memory's filesystem may forbid.
     let (home, target) = (tempfile::tempdir().unwrap(), scratch());
     let pack = crate::support::corpus(home.path());
