@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use runner::{Inputs, Places, Prepared, Session, SessionError, TestbedRequest};
+use runner::{Inputs, Limit, Places, Prepared, Session, SessionError, TestbedRequest};
 use stack::Refusal;
 use store::Environment;
 use testbed::{Stop, Stopped, Testbed};
@@ -12,6 +12,7 @@ use trial::{Event, InputFiles, Outcome, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::{InputKind, PhaseEvent, Seed};
 
+use crate::ahead::Ahead;
 use crate::execution::{Added, Execution, ExecutionEnd, Limits, Spreading, Told, stored_runs};
 use crate::verdict::Verdict::{Holds, Undecided};
 use crate::verdict_tests::{phase, study};
@@ -220,6 +221,40 @@ fn a_lost_trial_is_replaced_and_what_never_runs_is_not() {
     let most = Fake { dies: |name, block| name == "b" && block > 0, ..once };
     let came_most = came(most, Limits::default());
     assert_eq!(came_most.trials, 12 + 4);
+}
+
+/// The trials that [`Execution::each_ahead`] shows, by why they are ahead.
+fn ahead(session: &mut Session<'_>, study: &Study, limits: Limits) -> Vec<(Ahead, usize)> {
+    let planned = planned(study, &wishes(&[]));
+    let mut shown = Vec::new();
+    Execution::new(study, "key", limits)
+        .choosing(&planned)
+        .each_ahead(session, &planned, &mut |_, why, prepared| {
+            shown.push((why, prepared.trials.len()));
+        })
+        .unwrap();
+    shown
+}
+
+#[test]
+fn a_seed_in_place_of_a_lost_one_is_ahead_and_not_counted_twice_where_it_is_also_asked_for() {
+    let fake = Fake { a: 0.5, spread: 0.01, dies: |name, block| name == "b" && block == 1 };
+    let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(fake));
+    let mut session = session(directory.path(), &places);
+    let study = study("lower", "1, 1, 1", "a better than b");
+    // As if the session had ended when the last planned trial was done.
+    let planned = planned(&study, &wishes(&[]));
+    let execution = Execution::new(&study, "key", Limits::default());
+    execution.create(&mut session, &planned, &mut |_| {}).unwrap();
+    session.execute("r1", &fake, Limit::NONE, &mut |_| {}).unwrap();
+    let lost = (Ahead::Added(Added::InPlaceOfLost), 1);
+    assert_eq!(ahead(&mut session, &study, Limits::default()), [lost]);
+    let five = Limits { seeds: Some(5), ..Limits::default() };
+    let asked_for = (Ahead::Added(Added::AskedFor), 2);
+    assert_eq!(ahead(&mut session, &study, five.clone()), [lost, asked_for]);
+    let came = execute(&mut session, &study, &wishes(&[]), five.clone());
+    assert_eq!((came.ended, came.trials), (ExecutionEnd::Complete, 12 + 3));
+    assert_eq!(ahead(&mut session, &study, five), []);
 }
 
 #[test]
