@@ -1,10 +1,12 @@
 //! The directory a trial works in, and the check that it is still the same: a failed mount or
 //! unmount must never let a benchmark run silently on the machine's own root.
 
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use measure::DeviceId;
+use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
 /// A line of `/proc/self/mountinfo`, as far as it is needed.
@@ -39,10 +41,8 @@ impl Target {
         let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let metadata = std::fs::metadata(path).map_err(|error| named(&error))?;
         let statfs = rustix::fs::statfs(path).map_err(|error| named(&error))?;
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo")
-            .map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
-        let absolute = path.canonicalize().map_err(|error| named(&error))?;
-        let mount = mount_of(&mounts, &absolute)
+        let mounts = read_text("/proc/self/mountinfo")?;
+        let mount = mount_of(&mounts, mount_id(path)?)
             .ok_or_else(|| format!("{}: not on any mount of this process", path.display()))?;
         let block = statfs.f_bsize as u64;
         let mut target = Target {
@@ -138,13 +138,25 @@ fn block_device_id(path: &Path) -> Option<DeviceId> {
     })
 }
 
-/// The mount that holds `path`: the last mounted of those with the longest mount point.
-fn mount_of(mountinfo: &str, path: &Path) -> Option<MountLine> {
-    mountinfo
+/// The number of the mount that holds `path`. Several mounts may lie upon one another in one place,
+/// and the kernel gives numbers of former mounts to new ones, so neither the place nor the order
+/// of the numbers tells which is on top; the kernel does.
+fn mount_id(path: &Path) -> Result<u64, String> {
+    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let file = format!("/proc/self/fdinfo/{}", handle.as_raw_fd());
+    let number = read_text(&file)?
         .lines()
-        .filter_map(parse_mount_line)
-        .filter(|mount| path.starts_with(&mount.mount_point))
-        .max_by_key(|mount| (mount.mount_point.components().count(), mount.mount_id))
+        .find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    number.ok_or_else(|| format!("{file}: has no mnt_id"))
+}
+
+fn mount_of(mountinfo: &str, id: u64) -> Option<MountLine> {
+    mountinfo.lines().filter_map(parse_mount_line).find(|mount| mount.mount_id == id)
+}
+
+fn read_text(file: &str) -> Result<String, String> {
+    std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))
 }
 
 /// Reads a line as proc(5) describes it.
@@ -190,6 +202,8 @@ fn unescape_octal(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+
     use super::*;
 
     const INFO: &str = "\
@@ -198,12 +212,46 @@ mod tests {
 31 21 7:1 / /mnt rw - xfs /dev/loop1 rw,attr2";
 
     #[test]
-    fn the_longest_mount_point_holds_a_path() {
-        let found = |path| mount_of(INFO, Path::new(path)).unwrap();
-        assert_eq!(found("/mnt/a b/c").kernel_type, "btrfs");
-        assert_eq!(found("/mnt/a b/c").options, "rw,noatime,space_cache=v2");
-        assert_eq!(found("/mnt/other").source, "/dev/loop1");
-        assert_eq!(found("/mntx").kernel_type, "ext4", "a name's beginning is no parent");
+    fn a_mount_is_found_by_its_number() {
+        let found = mount_of(INFO, 30).unwrap();
+        assert_eq!(found.mount_point, Path::new("/mnt/a b"));
+        assert_eq!((found.kernel_type.as_str(), found.source.as_str()), ("btrfs", "/dev/loop0"));
+        assert_eq!(found.options, "rw,noatime,space_cache=v2");
+        assert_eq!(mount_of(INFO, 31).unwrap().source, "/dev/loop1");
+        assert_eq!(mount_of(INFO, 1), None);
+    }
+
+    /// The upper one has the number of a former mount, which is less than the lower one's, unless
+    /// another process takes that number first.
+    #[test]
+    fn of_two_mounts_in_one_place_the_upper_one_holds_the_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let [former, place] = ["former", "place"].map(|name| directory.path().join(name));
+        let alone = std::thread::spawn(move || {
+            // SAFETY: CLONE_NEWNS affects this thread alone, which ends with this closure.
+            if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+                return None;
+            }
+            rustix::mount::mount_change(
+                "/",
+                MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+            )
+            .unwrap();
+            for (path, kernel_type) in [(&former, "tmpfs"), (&place, "tmpfs"), (&place, "ramfs")] {
+                std::fs::create_dir_all(path).unwrap();
+                if kernel_type == "ramfs" {
+                    rustix::mount::unmount(&former, UnmountFlags::empty()).unwrap();
+                }
+                rustix::mount::mount(kernel_type, path, kernel_type, MountFlags::empty(), None)
+                    .unwrap();
+            }
+            let mounts = read_text("/proc/thread-self/mountinfo").unwrap();
+            mount_of(&mounts, mount_id(&place).unwrap())
+        });
+        match alone.join().unwrap() {
+            Some(found) => assert_eq!(found.kernel_type, "ramfs"),
+            None => eprintln!("skipped: needs root"),
+        }
     }
 
     #[test]
