@@ -17,6 +17,8 @@ mod inputs;
 #[cfg(test)]
 mod kept;
 pub mod overhead;
+#[cfg(test)]
+mod own_process;
 mod parameters;
 mod phase;
 mod recorder;

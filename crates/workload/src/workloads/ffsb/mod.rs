@@ -308,6 +308,4 @@ fn verify(job: &Job<'_>) -> Result<(), Failure> {
 }
 
 #[cfg(test)]
-mod small_filesystem;
-#[cfg(test)]
 mod tests;

@@ -8,9 +8,9 @@ use measure::CpuTime;
 use rustix::fs::CWD;
 use units::Nanos;
 
-use super::small_filesystem::on_small_filesystem;
 use super::*;
 use crate::kept::Kept;
+use crate::own_process::tmpfs;
 use crate::{Cache, Inputs, PhaseEvent, PhaseStatus, Seed};
 
 fn parameters(settings: &str) -> Parameters {
@@ -130,16 +130,15 @@ fn files_of_other_sizes_that_were_left_are_taken_without_direct_io() {
 #[test]
 fn an_empty_filesystem_is_aged_as_far_as_asked_for() {
     let name = "an_empty_filesystem_is_aged_as_far_as_asked_for";
-    on_small_filesystem(module_path!(), name, "size=16m", |home| {
-        let ran = ran(home, &small("0.5"));
-        assert_eq!(ran.ended, Ok(()));
-        assert!(ran.completed("age") && ran.completed("run"));
-        let age = ran.phase("age");
-        // The last op may have added 1 MiB of 16: 0.0625.
-        assert!((0.5..0.57).contains(&age.figures["fullness"]), "{age:?}");
-        assert_eq!(age.notes, [""; 0], "it is as full as asked for");
-        assert_eq!(fs::read_dir(home).unwrap().count(), 0, "nothing is left");
-    });
+    let Some(home) = tmpfs(module_path!(), name, "size=16m") else { return };
+    let ran = ran(&home, &small("0.5"));
+    assert_eq!(ran.ended, Ok(()));
+    assert!(ran.completed("age") && ran.completed("run"));
+    let age = ran.phase("age");
+    // The last op may have added 1 MiB of 16: 0.0625.
+    assert!((0.5..0.57).contains(&age.figures["fullness"]), "{age:?}");
+    assert_eq!(age.notes, [""; 0], "it is as full as asked for");
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "nothing is left");
 }
 
 #[test]
@@ -147,47 +146,44 @@ fn where_no_more_fits_ageing_ends_and_says_so() {
     let name = "where_no_more_fits_ageing_ends_and_says_so";
     // Of two pages the set of files takes one, and no other file fits: each has at least 4096
     // bytes, and the first that is drawn has more.
-    on_small_filesystem(module_path!(), name, "size=8k", |home| {
-        let ran = ran(home, &small("1"));
-        assert_eq!(ran.ended, Ok(()));
-        assert!(ran.completed("age") && ran.completed("run"));
-        let age = ran.phase("age");
-        assert_eq!((age.ops, age.figures["fullness"]), (0, 0.5));
-        assert_eq!(age.notes, ["no more files fitted: it is less full than asked for"]);
-    });
+    let Some(home) = tmpfs(module_path!(), name, "size=8k") else { return };
+    let ran = ran(&home, &small("1"));
+    assert_eq!(ran.ended, Ok(()));
+    assert!(ran.completed("age") && ran.completed("run"));
+    let age = ran.phase("age");
+    assert_eq!((age.ops, age.figures["fullness"]), (0, 0.5));
+    assert_eq!(age.notes, ["no more files fitted: it is less full than asked for"]);
 }
 
 #[test]
 fn a_filesystem_that_is_just_half_full_may_be_aged() {
     let name = "a_filesystem_that_is_just_half_full_may_be_aged";
-    on_small_filesystem(module_path!(), name, "size=256k", |home| {
-        // 32 of 64 pages: one for a file that an earlier run has left, 31 for another.
-        let left = home.join("ffsb/d0000");
-        fs::create_dir_all(&left).unwrap();
-        fs::write(left.join("f0000000"), [1u8; 4_096]).unwrap();
-        fs::write(home.join("used"), vec![1u8; 126_976]).unwrap();
-        let ran = ran(home, &small("0.5"));
-        assert_eq!(ran.ended, Ok(()));
-        let age = ran.phase("age");
-        assert_eq!((&age.status, age.ops), (&PhaseStatus::Completed, 0));
-        assert_eq!(age.figures["fullness"], 0.5);
-        assert_eq!(age.notes, [""; 0], "it is as full as asked for");
-    });
+    let Some(home) = tmpfs(module_path!(), name, "size=256k") else { return };
+    // 32 of 64 pages: one for a file that an earlier run has left, 31 for another.
+    let left = home.join("ffsb/d0000");
+    fs::create_dir_all(&left).unwrap();
+    fs::write(left.join("f0000000"), [1u8; 4_096]).unwrap();
+    fs::write(home.join("used"), vec![1u8; 126_976]).unwrap();
+    let ran = ran(&home, &small("0.5"));
+    assert_eq!(ran.ended, Ok(()));
+    let age = ran.phase("age");
+    assert_eq!((&age.status, age.ops), (&PhaseStatus::Completed, 0));
+    assert_eq!(age.figures["fullness"], 0.5);
+    assert_eq!(age.notes, [""; 0], "it is as full as asked for");
 }
 
 #[test]
 fn a_filesystem_that_is_more_than_half_full_is_used_but_not_aged() {
     let name = "a_filesystem_that_is_more_than_half_full_is_used_but_not_aged";
-    on_small_filesystem(module_path!(), name, "size=256k", |home| {
-        // 48 of 64 pages.
-        fs::write(home.join("used"), vec![1u8; 196_608]).unwrap();
-        let refused = ran(home, &small("0.9")).ended.unwrap_err();
-        assert!(refused.starts_with("the filesystem is in use, "), "{refused}");
-        assert_eq!(fs::read_dir(home).unwrap().count(), 1, "nothing was made");
-        let without = ran(home, &small("0"));
-        assert_eq!(without.ended, Ok(()));
-        assert!(!without.completed("age") && without.completed("run"));
-    });
+    let Some(home) = tmpfs(module_path!(), name, "size=256k") else { return };
+    // 48 of 64 pages.
+    fs::write(home.join("used"), vec![1u8; 196_608]).unwrap();
+    let refused = ran(&home, &small("0.9")).ended.unwrap_err();
+    assert!(refused.starts_with("the filesystem is in use, "), "{refused}");
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 1, "nothing was made");
+    let without = ran(&home, &small("0"));
+    assert_eq!(without.ended, Ok(()));
+    assert!(!without.completed("age") && without.completed("run"));
 }
 
 #[test]

@@ -3,55 +3,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::files::tests::{holding, parameters, scratch};
 use super::tests::{Keeper, context, keeper};
 use super::*;
+use crate::own_process::{again, place, tmpfs};
 use crate::{Inputs, Seed};
-
-/// The variable that tells a test which was started again where to work.
-const PLACE: &str = "FSTRIAL_TEST_PLACE";
-
-/// Where to work, for a test that was started again.
-fn place() -> Option<PathBuf> {
-    std::env::var_os(PLACE).map(PathBuf::from)
-}
-
-/// Starts this test again, alone, as the command that another program runs.
-fn again(program: &str, arguments: &[&str], test: &str, place: &Path) {
-    // Tests are named without their crate.
-    let (_, module) = module_path!().split_once("::").unwrap();
-    let output = Command::new(program)
-        .args(arguments)
-        .arg(std::env::current_exe().unwrap())
-        .arg("--exact")
-        .arg(format!("{module}::{test}"))
-        .env(PLACE, place)
-        .output()
-        .expect("the program is installed");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}\n{complained}");
-}
-
-/// Where a tmpfs with these options is mounted that only this process sees. `None` in the process
-/// that has started this test again for that, and where the user may not mount.
-fn tmpfs(test: &str, options: &str) -> Option<PathBuf> {
-    if let Some(mounted) = place() {
-        return Some(mounted);
-    }
-    let tried = Command::new("unshare").args(["--mount", "--map-root-user", "true"]).status();
-    if !tried.is_ok_and(|status| status.success()) {
-        eprintln!("left out: needs namespaces of the user's own");
-        return None;
-    }
-    let mount = tempfile::tempdir().unwrap();
-    let script = format!("mount -t tmpfs -o {options} none \"${PLACE}\" && exec \"$@\"");
-    let arguments = ["--mount", "--map-root-user", "sh", "-c", script.as_str(), "sh"];
-    again("unshare", &arguments, test, mount.path());
-    None
-}
 
 /// Takes a quarter of a MiB of a filesystem: 64 pages.
 fn use_quarter(mount: &Path) {
@@ -66,7 +23,7 @@ fn one_page_files() -> Files {
 #[test]
 fn the_room_is_what_is_free_and_what_is_in_use() {
     let test = "the_room_is_what_is_free_and_what_is_in_use";
-    let Some(mount) = tmpfs(test, "size=1m") else { return };
+    let Some(mount) = tmpfs(module_path!(), test, "size=1m") else { return };
     use_quarter(&mount);
     // Of 1048576 bytes.
     let target = open_target(&mount).unwrap();
@@ -76,7 +33,7 @@ fn the_room_is_what_is_free_and_what_is_in_use() {
 #[test]
 fn a_filesystem_of_four_times_the_size_is_not_refused_and_a_larger_one_is() {
     let test = "a_filesystem_of_four_times_the_size_is_not_refused_and_a_larger_one_is";
-    let Some(mount) = tmpfs(test, "size=1m") else { return };
+    let Some(mount) = tmpfs(module_path!(), test, "size=1m") else { return };
     let (host, inputs) = (keeper(), Inputs::default());
     // 1048576 bytes are four times 262144.
     refuse_larger(&context(&host, &inputs, &mount, "size=262144")).unwrap();
@@ -87,7 +44,7 @@ fn a_filesystem_of_four_times_the_size_is_not_refused_and_a_larger_one_is() {
 #[test]
 fn a_filesystem_is_filled_as_far_as_asked_for() {
     let test = "a_filesystem_is_filled_as_far_as_asked_for";
-    let Some(mount) = tmpfs(test, "size=1m") else { return };
+    let Some(mount) = tmpfs(module_path!(), test, "size=1m") else { return };
     use_quarter(&mount);
     let mut files = one_page_files();
     // For which there was no room earlier; that is not told of this phase.
@@ -110,7 +67,7 @@ fn a_filesystem_is_filled_as_far_as_asked_for() {
 #[test]
 fn a_filesystem_that_is_full_too_early_is_told() {
     let test = "a_filesystem_that_is_full_too_early_is_told";
-    let Some(mount) = tmpfs(test, "size=1m") else { return };
+    let Some(mount) = tmpfs(module_path!(), test, "size=1m") else { return };
     // Others take a quarter after it was seen how much room there is.
     let starts = |_: &str| use_quarter(&mount);
     let (host, inputs) = (Keeper { starts: &starts, ..keeper() }, Inputs::default());
@@ -127,7 +84,7 @@ fn a_filesystem_that_is_full_too_early_is_told() {
 
 /// Fills a filesystem of this many inodes, one of which is the root's.
 fn fill_with_inodes(test: &str, inodes: u64) -> Option<PathBuf> {
-    let mount = tmpfs(test, &format!("size=1m,nr_inodes={inodes}"))?;
+    let mount = tmpfs(module_path!(), test, &format!("size=1m,nr_inodes={inodes}"))?;
     let mut files = one_page_files();
     let (host, inputs) = (keeper(), Inputs::default());
     let settings = "full=1 file_size=2K";
@@ -161,7 +118,7 @@ const QUARTER: &str = "size=1M full=0.25 file_size=2K changes=3 snapshots=1 chan
 #[test]
 fn everything_is_done_in_its_order_and_all_files_are_there_afterwards() {
     let test = "everything_is_done_in_its_order_and_all_files_are_there_afterwards";
-    let Some(mount) = tmpfs(test, "size=1m") else { return };
+    let Some(mount) = tmpfs(module_path!(), test, "size=1m") else { return };
     let (host, inputs) = (keeper(), Inputs::default());
     Upkeep.run(&mut context(&host, &inputs, &mount, QUARTER)).unwrap();
     let asked = [
@@ -193,7 +150,7 @@ fn everything_is_done_in_its_order_and_all_files_are_there_afterwards() {
 #[test]
 fn a_file_that_a_repair_damages_is_found() {
     let test = "a_file_that_a_repair_damages_is_found";
-    let Some(mount) = tmpfs(test, "size=1m") else { return };
+    let Some(mount) = tmpfs(module_path!(), test, "size=1m") else { return };
     let does = |what: &Care, before: &[Care]| -> Result<(), Uncared> {
         match what {
             // So that no file is left out of the verification.
@@ -224,8 +181,8 @@ fn files_that_are_only_read_are_not_inherited_by_programs() {
     }
     let (home, traces) = (scratch(), tempfile::tempdir().unwrap());
     let log = traces.path().join("strace");
-    let arguments = ["-f", "-qq", "-e", "trace=openat", "-o", log.to_str().unwrap()];
-    again("strace", &arguments, test, home.path());
+    let strace = ["strace", "-f", "-qq", "-e", "trace=openat", "-o", log.to_str().unwrap()];
+    again(&strace, module_path!(), test, home.path());
     let log = fs::read_to_string(log).unwrap();
     let opened: Vec<&str> = log
         .lines()

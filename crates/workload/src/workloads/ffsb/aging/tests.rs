@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use super::super::description::{AGE, DESCRIPTION};
-use super::super::small_filesystem::on_small_filesystem;
 use super::*;
 use crate::engine::contents::Filling;
 use crate::engine::file_io::open_target;
+use crate::own_process::tmpfs;
 use crate::{Parameters, Seed};
 
 fn aging(target: BorrowedFd<'_>) -> Aging<'_> {
@@ -82,57 +82,55 @@ fn compare(path: &Path, writes: &[(u64, u64)], first: u64) {
 #[test]
 fn files_are_created_appended_to_and_deleted_as_drawn() {
     let name = "files_are_created_appended_to_and_deleted_as_drawn";
-    on_small_filesystem(module_path!(), name, "size=200m", |home| {
-        let aged = home.join("ffsb/aged");
-        fs::create_dir_all(&aged).unwrap();
-        let target = open_target(home).unwrap();
-        let mut aging = aging(target.as_fd());
-        let mut expected = Expected {
-            draw: Seed(1).stream("ffsb aging"),
-            made: 0,
-            files: Vec::new(),
-            ops: [0; 3],
-            written: 0,
-            appended_by_ten: false,
-        };
-        let mut recorder = Recorder::new(&AGE);
-        // At least 40 ops, among them those at the bounds between kinds.
-        let mut steps = 0;
-        while steps < 40 || !expected.appended_by_ten || expected.ops[2] == 0 {
-            aging.perform(&mut recorder).unwrap();
-            expected.step();
-            steps += 1;
-        }
+    let Some(home) = tmpfs(module_path!(), name, "size=200m") else { return };
+    let aged = home.join("ffsb/aged");
+    fs::create_dir_all(&aged).unwrap();
+    let target = open_target(&home).unwrap();
+    let mut aging = aging(target.as_fd());
+    let mut expected = Expected {
+        draw: Seed(1).stream("ffsb aging"),
+        made: 0,
+        files: Vec::new(),
+        ops: [0; 3],
+        written: 0,
+        appended_by_ten: false,
+    };
+    let mut recorder = Recorder::new(&AGE);
+    // At least 40 ops, among them those at the bounds between kinds.
+    let mut steps = 0;
+    while steps < 40 || !expected.appended_by_ten || expected.ops[2] == 0 {
+        aging.perform(&mut recorder).unwrap();
+        expected.step();
+        steps += 1;
+    }
 
-        // The first hundred files are in the first directory, the next in the second.
-        let mut found = 0;
-        for directory in fs::read_dir(&aged).unwrap() {
-            found += fs::read_dir(directory.unwrap().path()).unwrap().count();
-        }
-        assert_eq!(found, expected.files.len());
-        let first = Seed(1).stream("ffsb aged").bits();
-        for (number, writes) in &expected.files {
-            let directory = if *number < 100 { "d000000" } else { "d000001" };
-            compare(&aged.join(directory).join(format!("f{number:08}")), writes, first);
-        }
-        let (ops, _, written, _) = recorder.totals();
-        assert_eq!((ops, written.0), (steps, expected.written));
-        let counts: Vec<u64> = recorder.into_latencies().iter().map(|kind| kind.count()).collect();
-        assert_eq!(counts, expected.ops);
-    });
+    // The first hundred files are in the first directory, the next in the second.
+    let mut found = 0;
+    for directory in fs::read_dir(&aged).unwrap() {
+        found += fs::read_dir(directory.unwrap().path()).unwrap().count();
+    }
+    assert_eq!(found, expected.files.len());
+    let first = Seed(1).stream("ffsb aged").bits();
+    for (number, writes) in &expected.files {
+        let directory = if *number < 100 { "d000000" } else { "d000001" };
+        compare(&aged.join(directory).join(format!("f{number:08}")), writes, first);
+    }
+    let (ops, _, written, _) = recorder.totals();
+    assert_eq!((ops, written.0), (steps, expected.written));
+    let counts: Vec<u64> = recorder.into_latencies().iter().map(|kind| kind.count()).collect();
+    assert_eq!(counts, expected.ops);
 }
 
 #[test]
 fn only_a_lack_of_room_ends_ageing_well() {
     let name = "only_a_lack_of_room_ends_ageing_well";
-    on_small_filesystem(module_path!(), name, "size=8m", |home| {
-        fs::create_dir(home.join("ffsb")).unwrap();
-        let target = open_target(home).unwrap();
-        let mut aging = aging(target.as_fd());
-        // The second file of its directory, which is made for the first.
-        aging.next = 1;
-        let failed = aging.until(0.5, &mut Recorder::new(&AGE)).unwrap_err();
-        assert_eq!(failed.op, "open");
-        assert_eq!(failed.path, Path::new("ffsb/aged/d000000/f00000001"));
-    });
+    let Some(home) = tmpfs(module_path!(), name, "size=8m") else { return };
+    fs::create_dir(home.join("ffsb")).unwrap();
+    let target = open_target(&home).unwrap();
+    let mut aging = aging(target.as_fd());
+    // The second file of its directory, which is made for the first.
+    aging.next = 1;
+    let failed = aging.until(0.5, &mut Recorder::new(&AGE)).unwrap_err();
+    assert_eq!(failed.op, "open");
+    assert_eq!(failed.path, Path::new("ffsb/aged/d000000/f00000001"));
 }
