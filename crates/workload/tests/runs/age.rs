@@ -1,13 +1,11 @@
 //! The workload `age`, run for real.
 
-use std::process::Command;
-
-use serde_json::Value;
-use skippable::{Ending, skip};
+use skippable::Ending;
 use workload::{Inputs, PhaseStatus};
 
-use crate::support::{corpus, program, run, scratch};
-use crate::watching::{event, events, traced};
+use crate::support::{run, scratch};
+use crate::tmpfs::{Said, needs_to_mount, run_on_tmpfs};
+use crate::watching::{event, traced};
 
 pub(crate) fn files_are_replaced_and_the_fullness_stays() {
     let target = tempfile::tempdir().unwrap();
@@ -83,37 +81,14 @@ pub(crate) fn a_phase_ends_with_a_sync_and_plans_its_ops_by_the_mean_size() {
     assert_eq!(planned, 6.0 * files);
 }
 
-/// A namespace of the user's own, in which he may mount.
-fn needs_to_mount() -> Ending {
-    let tried = Command::new("unshare").args(["--mount", "--map-root-user", "true"]).status();
-    match tried.is_ok_and(|status| status.success()) {
-        true => Ok(()),
-        false => skip("needs namespaces of the user's own"),
-    }
-}
-
-/// Ages a filesystem of 4 MiB in which this many bytes are in use: the events, and the error.
-fn age_all(used: u64, settings: &str) -> (Vec<Value>, String) {
-    let home = tempfile::tempdir().unwrap();
-    let mount = home.path().join("mnt");
-    std::fs::create_dir(&mount).unwrap();
-    let script = format!(
-        "mount -t tmpfs -o size=4m none {mount} && head -c {used} /dev/zero > {mount}/used && \
-         exec {program} age {mount} {pack} {settings}",
-        mount = mount.display(),
-        program = program().display(),
-        pack = corpus(home.path()).path().display(),
-    );
-    let output = Command::new("unshare")
-        .args(["--mount", "--map-root-user", "sh", "-c", &script])
-        .output()
-        .expect("unshare (util-linux) is installed");
-    (events(&output.stdout), String::from_utf8_lossy(&output.stderr).into_owned())
+/// Ages a filesystem of 4 MiB in which this many bytes are in use.
+fn age_all(used: u64, settings: &str) -> Said {
+    run_on_tmpfs("size=4m", used, &format!("age DIR {settings}"))
 }
 
 pub(crate) fn a_filesystem_that_is_half_full_is_filled_as_far_as_asked_for() -> Ending {
     needs_to_mount()?;
-    let (events, error) = age_all(2 << 20, "fullness=0.75 overwrites=1 profile=mail");
+    let Said { events, error, .. } = age_all(2 << 20, "fullness=0.75 overwrites=1 profile=mail");
     assert_eq!(error, "");
     let (fill, churn) = (event(&events, "finished", "fill"), event(&events, "finished", "churn"));
     // On a tmpfs files take just their pages.
@@ -130,7 +105,7 @@ pub(crate) fn a_filesystem_that_is_half_full_is_filled_as_far_as_asked_for() -> 
 
 pub(crate) fn a_filesystem_that_is_more_than_half_full_is_not_touched() -> Ending {
     needs_to_mount()?;
-    let (events, error) = age_all(3 << 20, "profile=mail");
+    let Said { events, error, .. } = age_all(3 << 20, "profile=mail");
     assert!(error.starts_with("the filesystem is in use, 3 MiB of 4 MiB: "), "{error}");
     assert!(error.contains("give capacity=SIZE"), "{error}");
     assert!(events.iter().all(|event| event["status"]["status"] == "skipped"), "{events:?}");

@@ -20,6 +20,7 @@ mod programs;
 mod randomio;
 mod scale;
 mod support;
+mod tmpfs;
 mod trace;
 mod tree;
 mod upkeep;
