@@ -205,10 +205,14 @@ impl Execution<'_> {
         let lost = host.check_target().err();
         self.tell(Event::Space(match lost {
             Some(why) => SpaceUse::Missing { why },
-            None => space::after_workloads(&path, used_when_new, || match &plan.attachment {
-                None => Ok(()),
-                Some(pool) => self.programs.run(&pool.commit).map(drop).map_err(|e| e.to_string()),
-            }),
+            None => {
+                space::after_workloads(&path, used_when_new, alone, || match &plan.attachment {
+                    None => Ok(()),
+                    Some(pool) => {
+                        self.programs.run(&pool.commit).map(drop).map_err(|e| e.to_string())
+                    }
+                })
+            }
         }));
         ended
     }
