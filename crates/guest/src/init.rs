@@ -140,7 +140,10 @@ fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
     }
     let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
     let worker = fork(|| match disks(order, &words) {
-        Ok(server) => working::work(order, region, server),
+        Ok(server) => {
+            words.set(Word::DiskServer, server.map_or(0, |it| u64::from(it.number())));
+            working::work(order, region, server);
+        }
         Err(reason) => {
             let outcome = Outcome::Failed { step: Step::Prepare, reason };
             working::tell(region, &Event::Ended(outcome));
@@ -306,6 +309,7 @@ fn wait(order: &Order, words: &Words, worker: Pid) -> Result<Option<Outcome>, St
     schedule_before_others(40);
     let ended = pidfd_open(worker, PidfdFlags::empty()).map_err(|error| error.to_string())?;
     let end = measure::now() + order.virtual_limit;
+    let mut without_server = false;
     loop {
         let mut files = [PollFd::new(&ended, PollFlags::IN)];
         words.add(Word::Heartbeat, 1);
@@ -318,6 +322,14 @@ fn wait(order: &Order, words: &Words, worker: Pid) -> Result<Option<Outcome>, St
             Err(rustix::io::Errno::INTR) => continue,
             ready => ready.map_err(|error| error.to_string())?,
         };
+        if ready == 0 {
+            // A process that ends is without its threads for a moment, but not for a second.
+            let gone = server_is_gone(words, worker);
+            if gone && without_server {
+                return Ok(Some(died("the server of the simulated disks ended")));
+            }
+            without_server = gone;
+        }
         if ready == 0 && measure::now() < end {
             continue;
         }
@@ -330,24 +342,43 @@ fn wait(order: &Order, words: &Words, worker: Pid) -> Result<Option<Outcome>, St
     }
 }
 
+/// Whether the thread that serves the disks was there and is no more. A process that was killed
+/// while it waits for its disk cannot end then: nobody answers, and nothing interrupts the wait.
+fn server_is_gone(words: &Words, worker: Pid) -> bool {
+    let thread = words.get(Word::DiskServer);
+    // SAFETY: signal 0 is none; the call only tells whether the thread exists.
+    thread != 0
+        && unsafe { libc::syscall(libc::SYS_tgkill, worker.as_raw_nonzero().get(), thread, 0) } != 0
+}
+
+/// With what the kernel said last. If memory ran out, that is the reason.
+fn died(reason: &str) -> Outcome {
+    let kernel_log = kernel_log::last_words();
+    let reason = match kernel_log::tells_of_a_lack_of_memory(&kernel_log) {
+        true => {
+            "memory ran out, and the kernel killed the trial's process: a profile of a machine \
+             with more has larger `ram` and `available`"
+        }
+        false => reason,
+    };
+    Outcome::GuestDied { reason: reason.to_owned(), kernel_log }
+}
+
 fn ended_by_itself(worker: Pid) -> Result<Option<Outcome>, String> {
     let status = rustix::process::waitpid(Some(worker), rustix::process::WaitOptions::empty())
         .map_err(|error| error.to_string())?;
-    Ok(match status {
-        Some((_, status)) if status.exit_status() == Some(0) => None,
-        Some((_, status)) => Some(Outcome::GuestDied {
-            reason: match (status.exit_status(), status.terminating_signal()) {
-                (Some(SERVER_ENDED), _) => "the server of the simulated disks ended".to_owned(),
-                (Some(code), _) => format!("the trial's process ended with status {code}"),
-                (_, Some(signal)) => format!("the trial's process was killed by signal {signal}"),
-                _ => "the trial's process ended".to_owned(),
-            },
-            kernel_log: match status.terminating_signal() {
-                Some(_) => kernel_log::last_words(),
-                None => String::new(),
-            },
-        }),
-        None => None,
+    let Some((_, status)) = status else { return Ok(None) };
+    let without_log = |reason: &str| {
+        Some(Outcome::GuestDied { reason: reason.to_owned(), kernel_log: String::new() })
+    };
+    Ok(match (status.exit_status(), status.terminating_signal()) {
+        (Some(0), _) => None,
+        (Some(SERVER_ENDED), _) => without_log("the server of the simulated disks ended"),
+        (Some(code), _) => without_log(&format!("the trial's process ended with status {code}")),
+        (_, Some(signal)) => {
+            Some(died(&format!("the trial's process was killed by signal {signal}")))
+        }
+        _ => without_log("the trial's process ended"),
     })
 }
 

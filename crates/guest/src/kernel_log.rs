@@ -5,6 +5,8 @@
 const BUFFER: usize = 256 << 10;
 /// Enough for the memory report that the kernel prints when it kills a process.
 const LINES: usize = 80;
+/// With this the kernel begins its account of why it kills a process.
+const MEMORY_RAN_OUT: &str = "invoked oom-killer";
 /// Actions of syslog(2).
 const READ_ALL: libc::c_int = 3;
 
@@ -18,10 +20,15 @@ pub(crate) fn last_words() -> String {
     end_of(&String::from_utf8_lossy(&buffer[..got]))
 }
 
+/// Whether it ends with the account of a process that was killed since memory ran out.
+pub(crate) fn tells_of_a_lack_of_memory(last_words: &str) -> bool {
+    last_words.lines().next().is_some_and(|line| line.contains(MEMORY_RAN_OUT))
+}
+
 fn end_of(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let last = lines.len().saturating_sub(LINES);
-    let killer = lines.iter().rposition(|line| line.contains("invoked oom-killer"));
+    let killer = lines.iter().rposition(|line| line.contains(MEMORY_RAN_OUT));
     let from = killer.unwrap_or(last);
     lines[from..lines.len().min(from + LINES)].join("\n")
 }
@@ -37,6 +44,9 @@ mod tests {
         let told = end_of(&log);
         assert!(told.starts_with("<4>[    2.0] x invoked oom-killer"), "{told}");
         assert_eq!(told.lines().count(), LINES);
+        assert!(tells_of_a_lack_of_memory(&told));
+        assert!(!tells_of_a_lack_of_memory("<6>[    1.0] boot"));
+        assert!(!tells_of_a_lack_of_memory(""));
         assert_eq!(end_of("<6>[    1.0] boot\n"), "<6>[    1.0] boot");
         assert_eq!(end_of(""), "");
     }

@@ -22,6 +22,7 @@ mod priority;
 mod random;
 pub mod region;
 mod requests;
+mod sabotage;
 pub mod server;
 #[cfg(test)]
 mod server_tests;

@@ -167,4 +167,6 @@ pub enum Sabotage {
     Hang,
     /// The process of the trial is killed.
     Kill,
+    /// Memory runs out while the process of the trial waits for a disk.
+    Memory,
 }

@@ -93,6 +93,8 @@ pub enum Word {
     PowerLost,
     /// Counts virtual seconds while the guest's first process is being scheduled.
     Heartbeat,
+    /// Number of the thread that serves the disks; 0 while there is none.
+    DiskServer,
 }
 
 /// A region, seen from either side.

@@ -6,11 +6,10 @@ use trial::{Event, Outcome, Step, Unguarded};
 use workload::PhaseEvent;
 
 use crate::channel::Channel;
-use crate::order::{Order, Sabotage};
-use crate::priority::schedule_before_others;
+use crate::order::Order;
 use crate::region::{Region, Word, Words};
 use crate::transport::Reading;
-use crate::{held, models, output, port};
+use crate::{held, models, output, port, sabotage};
 
 /// Note for a phase during which an array's rebuild ended.
 const FILLED: &str = "the array's rebuild was complete before this phase ended: the rest of the \
@@ -52,35 +51,9 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
         return;
     }
     if let Some(sabotage) = order.sabotage {
-        fail(sabotage);
+        sabotage::fail(sabotage, &order.front_end.device_path(0));
     }
     execute(order, &mut channel, &words, server);
-}
-
-/// Makes the trial fail on purpose.
-fn fail(sabotage: Sabotage) {
-    match sabotage {
-        Sabotage::Panic => {
-            let _ = std::fs::write("/proc/sysrq-trigger", "c");
-        }
-        Sabotage::Sleep | Sabotage::Kill => loop {
-            // Waits for ever, an hour at a time: virtual time skips each hour as soon as nothing
-            // else runs.
-            let hour = rustix::time::Timespec { tv_sec: 3600, tv_nsec: 0 };
-            let _ = rustix::thread::nanosleep(&hour);
-        },
-        Sabotage::Spin | Sabotage::Hang => {
-            if sabotage == Sabotage::Hang {
-                schedule_before_others(99);
-            }
-            // Without a pause instruction: the emulator leaves its loop at each one, so the number
-            // of instructions that counts as a hang would take minutes.
-            let mut turns = 0_u64;
-            loop {
-                turns = std::hint::black_box(turns.wrapping_add(1));
-            }
-        }
-    }
 }
 
 /// Executes the trial itself.

@@ -98,6 +98,11 @@ impl ProgramCpu {
         ProgramCpu { id: rustix::thread::gettid().as_raw_nonzero().get(), thread: true }
     }
 
+    /// The number of the process or of the thread.
+    pub fn number(self) -> u32 {
+        self.id.unsigned_abs()
+    }
+
     /// What it has used so far: the total to the nanosecond, split into user and system in the
     /// proportion of its ticks, as the kernel does too. `None` if it has ended.
     pub fn read(self) -> Option<CpuTime> {

@@ -23,7 +23,7 @@ use workload::{Parameters, PhaseEvent, Seed};
 use crate::harness::Test;
 
 fn main() {
-    let tests: [Test<Lab>; 12] = [
+    let tests: [Test<Lab>; 13] = [
         ("one specification gives one result", repeats_are_identical),
         ("a quicker copy of the emulator counts the same", the_quick_copy_counts_the_same),
         ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
@@ -36,6 +36,7 @@ fn main() {
         ("a small memory limits what is written first", a_small_memory_limits_writing),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
         ("a trial's process that is killed is an outcome", a_kill_is_an_outcome),
+        ("a trial whose memory runs out while it waits says so", a_lack_of_memory_is_an_outcome),
         ("waiting for ever ends in virtual time", waiting_ends),
         ("a hang is called by its instructions", a_hang_is_an_outcome),
         ("disks that are full are an outcome", full_disks_are_an_outcome),
@@ -234,6 +235,21 @@ fn a_kill_is_an_outcome(lab: &Lab, _: &Path) {
     let outcome = outcome(lab, &extras);
     // Inside a guest it is nothing from outside: the same trial would end so again.
     assert!(matches!(&outcome, Outcome::GuestDied { reason, .. } if reason.contains("signal 9")));
+}
+
+/// The process that is killed cannot end while it waits for a disk, and its disks' server is one of
+/// its threads.
+fn a_lack_of_memory_is_an_outcome(lab: &Lab, _: &Path) {
+    let limit = Some(Nanos::from_secs(1800));
+    let sabotage = Some(Sabotage::Memory);
+    let extras = Extras { sabotage, virtual_limit: limit, ..Extras::default() };
+    match outcome(lab, &extras) {
+        Outcome::GuestDied { reason, kernel_log } => {
+            assert!(reason.starts_with("memory ran out"), "{reason}");
+            assert!(kernel_log.contains("Mem-Info"), "{kernel_log}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 fn waiting_ends(lab: &Lab, _: &Path) {
