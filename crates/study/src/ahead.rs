@@ -3,7 +3,7 @@
 use runner::{Prepared, Session, SessionError};
 use trial::TrialSpec;
 
-use crate::execution::{Added, Execution, prepared, stored_requests};
+use crate::execution::{Added, Execution, not_among, stored_requests, stored_runs};
 use crate::matrix::Planned;
 
 /// Why trials are ahead.
@@ -11,7 +11,7 @@ use crate::matrix::Planned;
 pub enum Ahead {
     /// They were begun, or put into the store, and have not ended.
     Unfinished,
-    /// Their run is planned and not in the store.
+    /// They are planned and not in the store.
     Planned,
     /// Their seeds are added to runs that are in the store.
     Added(Added),
@@ -39,10 +39,11 @@ impl Execution<'_> {
                 each(session, Ahead::Unfinished, prepared);
             }
         }
-        let known = self.known(session)?;
-        for one in planned.iter().filter(|one| !one.is_among(&known)) {
-            let prepared = prepared(session, one)?;
-            each(session, Ahead::Planned, prepared);
+        let known = stored_runs(&session.store, &self.key)?;
+        for one in planned {
+            if let Some(missing) = not_among(session, one, &known)? {
+                each(session, Ahead::Planned, missing);
+            }
         }
         // The same seed may be called for by both.
         let mut added: Vec<TrialSpec> = Vec::new();

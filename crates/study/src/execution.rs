@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use runner::{Limit, Prepared, Request, RunEnd, RunEvent, Session, SessionError, StudyTag};
 use store::Store;
+use trial::TrialSpec;
 
 use crate::matrix::Planned;
 use crate::{PartRun, Study};
@@ -111,8 +112,8 @@ impl<'a> Execution<'a> {
         Execution { spreading: Some(spreading), ..self }
     }
 
-    /// Puts planned runs into the store, except those that are there already. A run that cannot be
-    /// started is left out and reported.
+    /// Puts planned runs into the store, without what is there already. A run that cannot be started
+    /// is left out and reported.
     ///
     /// # Errors
     /// When no run can be started: with the last reason.
@@ -122,14 +123,18 @@ impl<'a> Execution<'a> {
         planned: &[Planned],
         observer: Observer<'_>,
     ) -> Result<(), SessionError> {
-        let known = self.known(session)?;
+        let known = stored_runs(&session.store, &self.key)?;
         let mut begun = known.len();
         let mut failure = None;
-        for one in planned.iter().filter(|one| !one.is_among(&known)) {
-            let created = prepared(session, one)
-                .and_then(|it| session.create(&it, &mut |event| observer(Told::Run(event))));
+        for one in planned {
+            let created = not_among(session, one, &known).and_then(|missing| match missing {
+                None => Ok(()),
+                Some(it) => {
+                    session.create(&it, &mut |event| observer(Told::Run(event))).map(|_| ())
+                }
+            });
             match created {
-                Ok(_) => begun += 1,
+                Ok(()) => begun += 1,
                 Err(error) => {
                     observer(Told::LeftOut(&one.request, &error));
                     failure = Some(error);
@@ -140,12 +145,6 @@ impl<'a> Execution<'a> {
             Some(error) if begun == 0 => Err(error),
             _ => Ok(()),
         }
-    }
-
-    /// The cells that are in the store.
-    pub(crate) fn known(&self, session: &Session<'_>) -> Result<Vec<StudyTag>, SessionError> {
-        let stored = stored_requests(&session.store, &self.key)?;
-        Ok(stored.into_iter().filter_map(|(_, request)| request.study).collect())
     }
 
     /// Runs what is in the store, then the seeds that turn out to be needed.
@@ -238,18 +237,40 @@ impl<'a> Execution<'a> {
 ///
 /// # Errors
 /// When it cannot be prepared.
-pub fn prepared(session: &Session<'_>, planned: &Planned) -> Result<Prepared, SessionError> {
+fn prepared(session: &Session<'_>, planned: &Planned) -> Result<Prepared, SessionError> {
     let mut prepared = session.prepare(planned.request.clone())?;
     prepared.retain(|trials| planned.trimmed(trials));
     Ok(prepared)
 }
 
-impl Planned {
-    /// Whether its cell is one of these.
-    pub(crate) fn is_among(&self, cells: &[StudyTag]) -> bool {
-        let tag = self.request.study.as_ref();
-        tag.is_some_and(|tag| cells.iter().any(|cell| is_same_cell(cell, tag)))
-    }
+/// The trials of a planned run that these runs lack: of a contender, or of a workload, that none of
+/// the same part, size and assumption has, whatever the seed. `None` if they lack nothing.
+///
+/// # Errors
+/// When the planned run cannot be prepared.
+pub(crate) fn not_among(
+    session: &Session<'_>,
+    planned: &Planned,
+    runs: &[PartRun],
+) -> Result<Option<Prepared>, SessionError> {
+    let mut prepared = prepared(session, planned)?;
+    let tag = planned.request.study.as_ref();
+    let of_cell = runs.iter().filter(|it| tag.is_some_and(|tag| is_same_cell(&it.tag, tag)));
+    let known: Vec<&TrialSpec> =
+        of_cell.flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
+    // A sequence that is there in part would be run from its beginning again.
+    let is_whole = planned.request.sequence;
+    let is_known = |spec: &TrialSpec| {
+        known.iter().any(|known| {
+            known.contender.name == spec.contender.name
+                && (is_whole || known.workloads == spec.workloads)
+        })
+    };
+    prepared.retain(|mut trials| {
+        trials.retain(|spec| !is_known(spec));
+        trials
+    });
+    Ok((!prepared.trials.is_empty()).then_some(prepared))
 }
 
 /// Whether two runs are of one part, size and assumption.

@@ -270,6 +270,24 @@ fn sizes_are_added_to_an_execution_and_what_is_there_is_not_planned_again() {
     assert_eq!(second.claim.sizes.len(), 2);
 }
 
+#[test]
+fn what_only_left_out_is_added_when_it_is_asked_for() {
+    let fake = Fake { a: 0.5, spread: 0.01, dies: ALL_LIVE };
+    let (directory, places) = (tempfile::tempdir().unwrap(), FakePlaces(fake));
+    let mut session = session(directory.path(), &places);
+    let study = study("lower", "1, 1, 1", "a better than b");
+    let only = vec!["a".to_owned()];
+    let first = execute(&mut session, &study, &Wishes { only, ..wishes(&[]) }, Limits::default());
+    assert_eq!(first.trials, 4);
+    let planned = (Ahead::Planned, 8);
+    assert_eq!(ahead(&mut session, &study, Limits::default()), [planned]);
+    let all = execute(&mut session, &study, &wishes(&[]), Limits::default());
+    assert_eq!((all.trials, all.claim.measured.verdict), (12, Holds));
+    // With the same seeds, so that each pair counts.
+    assert_eq!(all.claim.measured.answers[0].n, Some(4));
+    assert_eq!(ahead(&mut session, &study, Limits::default()), []);
+}
+
 /// A cluster that takes every run and records it.
 #[derive(Default)]
 struct Cluster {

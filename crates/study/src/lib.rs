@@ -52,7 +52,7 @@ pub use atom::size_in_words;
 pub use catalogue::{STUDIES, Shipped};
 pub use describe::described;
 pub use execution::{
-    Added, Execution, ExecutionEnd, Limits, Observer, Spreading, Told, prepared, stored_runs,
+    Added, Execution, ExecutionEnd, Limits, Observer, Spreading, Told, stored_runs,
 };
 pub use figures::PartRun;
 pub use formats::{FORMATS, Format, Markdown, markdown_with_charts, render};
