@@ -113,6 +113,17 @@ impl Ended {
     }
 }
 
+/// Lets all threads end when it is dropped, however the phase ended: those that still wait have no
+/// work, the others stop after their current op. The scope waits for them even during a panic.
+struct LetEnd<'a>(&'a Gate, &'a ThreadGroup);
+
+impl Drop for LetEnd<'_> {
+    fn drop(&mut self) {
+        self.0.open(false);
+        self.1.stop();
+    }
+}
+
 /// Runs a phase in which each of `workers` has a thread of its own. `last` is called within the
 /// clock when all threads have ended. Recorders are merged in the order of `workers`, also when a
 /// thread failed, so that what was done is counted.
@@ -133,6 +144,7 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
     let ended = &Ended::default();
     let seen: Vec<Arc<AtomicU64>> = (0..count).map(|_| Arc::default()).collect();
     thread::scope(|scope| {
+        let _let_end = LetEnd(gate, group);
         let mut threads = Vec::with_capacity(count);
         for (worker, seen) in workers.into_iter().zip(&seen) {
             let body = move || {
@@ -152,14 +164,13 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
             match thread::Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    gate.open(false);
                     let error = OpError::new("start", "a thread", error);
                     return Err(Failure::Op { phase: phase.name, error });
                 }
             }
         }
         gate.wait_for(count);
-        let done = context.phase_with(
+        context.phase_with(
             phase,
             ops_planned,
             |recorder| {
@@ -174,10 +185,7 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
                 Ok(results)
             },
             |results, result| annotate(results, result),
-        );
-        // If the phase could not begin, its threads are still waiting.
-        gate.open(false);
-        done
+        )
     })
 }
 
@@ -215,11 +223,12 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
+    use measure::DeviceId;
     use rustix::io::Errno;
 
     use super::*;
     use crate::overhead::Quiet;
-    use crate::{Inputs, Parameters, Seed};
+    use crate::{Cache, Host, Inputs, Parameters, PhaseEvent, Seed};
 
     #[test]
     fn when_one_thread_fails_the_others_end() {
@@ -248,6 +257,53 @@ mod tests {
             |_, _| {},
         );
         assert!(matches!(&failed, Err(Failure::Op { error, .. }) if error.op == "write"));
+    }
+
+    /// Panics as soon as a phase begins.
+    struct Panicking;
+
+    impl Host for Panicking {
+        fn make_cold(&self) -> Cache {
+            Quiet.make_cold()
+        }
+
+        fn check_target(&self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn devices(&self) -> Vec<DeviceId> {
+            Vec::new()
+        }
+
+        fn emit(&self, event: PhaseEvent) {
+            assert!(!matches!(event, PhaseEvent::Started { .. }), "nobody listens");
+        }
+    }
+
+    #[test]
+    fn a_panic_before_the_threads_are_released_ends_them() {
+        let description = crate::find("bigfile").unwrap().describe();
+        let parameters = Parameters::resolve(description, &BTreeMap::new(), 1.0).unwrap();
+        let (inputs, target) = (Inputs::default(), PathBuf::new());
+        let mut context =
+            Context::new(&Panicking, description, target, parameters, &inputs, Seed(1), false);
+        let worked = AtomicBool::new(false);
+        let run = std::panic::AssertUnwindSafe(|| {
+            phase_with_threads(
+                &mut context,
+                description.phases[0],
+                0,
+                vec![(), ()],
+                |(), _, _| {
+                    worked.store(true, Ordering::Relaxed);
+                    Ok(())
+                },
+                |_| Ok(()),
+                |_, _| {},
+            )
+        });
+        assert!(std::panic::catch_unwind(run).is_err());
+        assert!(!worked.into_inner(), "no thread was released");
     }
 
     // In the next two, what does not wait is nearly always too early in one of the rounds.
