@@ -74,8 +74,14 @@ fn size(results: &Results) -> String {
     sizes.sort_by(f64::total_cmp);
     let turned = results.claims.iter().filter(|it| it.measured.depends_on().contains(&"size"));
     let turned: Vec<&str> = turned.map(|claim| claim.claim.id.as_str()).collect();
-    let shown: Vec<String> =
-        sizes.iter().map(|size| atom::size_in_words(&results.study, *size)).collect();
+    let in_words = |size: f64| atom::size_in_words(&results.study, size);
+    let mut shown: Vec<String> = sizes.iter().map(|size| in_words(*size)).collect();
+    if let Some(largest) = sizes.last()
+        && let Some(some) = of_some_claims_only(results, *largest)
+    {
+        shown.pop();
+        shown.push(format!("and for {} {}", some.join(", "), in_words(*largest)));
+    }
     match (sizes.last(), &shown[..]) {
         (None, _) | (_, []) => "nothing was run yet.".to_owned(),
         (Some(largest), shown) => {
@@ -91,6 +97,14 @@ fn size(results: &Results) -> String {
             format!("{at}{turns}{rest}.")
         }
     }
+}
+
+/// The claims that were run at this size, if others that were run were not.
+fn of_some_claims_only(results: &Results, size: f64) -> Option<Vec<&str>> {
+    let ran = results.claims.iter().filter(|claim| !claim.sizes.is_empty());
+    let (those, others): (Vec<_>, Vec<_>) =
+        ran.partition(|claim| claim.sizes.iter().any(|it| (it.size - size).abs() < 1e-9));
+    (!others.is_empty()).then(|| those.iter().map(|claim| claim.claim.id.as_str()).collect())
 }
 
 /// How this run differs from the page's, and why claims fail.

@@ -30,6 +30,19 @@ fn a_page_says_first_whether_to_believe_it() {
 }
 
 #[test]
+fn the_claims_are_named_that_alone_were_run_at_the_largest_size() {
+    let mut study = study("lower", "3, 4, 5", "a better than b");
+    let mut other = study.claims[0].clone();
+    other.id = "A2".to_owned();
+    study.claims.push(other);
+    let mut results = turned(&study);
+    results.claims[1].sizes.pop();
+    let lines = believe(&results);
+    let said = &lines.iter().find(|(head, _)| *head == "Size").unwrap().1;
+    assert!(said.starts_with("run at 3 %, and for A1 the published size; "), "{said}");
+}
+
+#[test]
 fn the_reasons_for_a_smaller_size_are_not_given_for_the_published_one() {
     let mut study = study("lower", "3, 4, 5", "a better than b");
     study.scale_reason = "It would take days.".to_owned();
