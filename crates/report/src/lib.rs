@@ -25,7 +25,7 @@ pub use agreement::{
 pub use analysis::{
     About, AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure,
     Metric, MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, SpaceLeft, TrialCounts,
-    TrialFigure, Unit, WorkloadAnalysis, analyse, metrics_of,
+    TrialFigure, Unit, WorkloadAnalysis, analyse, metrics_of, simulated_memory,
 };
 pub use changes::{
     Change, Changes, Circumstance, CountChange, PhaseChange, Verdict as ChangeVerdict, changes,

@@ -216,10 +216,12 @@ fn profiles() -> Result<String, Failure> {
     let mut text = String::new();
     for (name, _) in lab::PROFILES {
         let profile = lab::MachineProfile::find(name).map_err(Failure::from(Exit::Input))?;
+        let available = profile.available.map(|left| format!(" with {left} available"));
         let facts = format!(
-            "{}; {} of memory, disk {}",
+            "{}; {} of memory{}, disk {}",
             profile.summary.trim_end_matches('.'),
             profile.ram,
+            available.unwrap_or_default(),
             profile.disk.model
         );
         text += &described(name, &facts);

@@ -19,6 +19,7 @@ pub use model::{
 };
 pub use space::SpaceLeft;
 pub(crate) use warnings::simulated_machine;
+pub use warnings::simulated_memory;
 
 use store::StoredRun;
 use trial::Outcome;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stack::Durability;
-use store::{RunState, StoredRun};
+use store::{Environment, RunState, StoredRun};
 use trial::Outcome;
 
 use super::arrange::Arranged;
@@ -170,12 +170,23 @@ fn of_caches(workloads: &[WorkloadAnalysis], contenders: &[Conditions]) -> Vec<S
     warnings
 }
 
+/// The memory of the machine that was simulated, in words, with what the kernel and the tools leave of
+/// it for the programs and the cache: `256 MiB of memory with 96 MiB available`. `None` outside the
+/// lab.
+pub fn simulated_memory(environment: &Environment) -> Option<String> {
+    let memory = format!("{} of memory", environment.0.get("lab_ram")?);
+    Some(match environment.0.get("lab_ram_available") {
+        Some(available) => format!("{memory} with {available} available"),
+        None => memory,
+    })
+}
+
 /// The machine that was simulated, in words: profile, memory, disk. `None` outside the lab.
 pub(crate) fn simulated_machine(run: &StoredRun) -> Option<String> {
     let fact = |key: &str| run.header.environment.0.get(key).map(String::as_str);
     let profile = fact("lab_profile")?;
     let mut parts = vec![format!("the simulated machine {profile}")];
-    parts.extend(fact("lab_ram").map(|ram| format!("{ram} of memory")));
+    parts.extend(simulated_memory(&run.header.environment));
     parts.extend(fact("lab_instruction_ns").map(|ns| format!("{ns} ns an instruction")));
     let layouts = || run.trials.iter().map(|trial| trial.spec.contender.layout.name.as_str());
     // A controller, which a layout may choose, decides about the caches of the disks behind it.

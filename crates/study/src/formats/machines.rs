@@ -29,9 +29,9 @@ pub(super) fn how(results: &Results) -> Vec<String> {
         let fact = |key: &str| first.environment.0.get(key).cloned();
         let machine = match results.simulated {
             true => format!(
-                "in the lab: {} ns an instruction, {} of memory{}, disk {}, kernel {}",
+                "in the lab: {} ns an instruction, {}{}, disk {}, kernel {}",
                 fact("lab_instruction_ns").unwrap_or_default(),
-                fact("lab_ram").unwrap_or_default(),
+                report::simulated_memory(&first.environment).unwrap_or_default(),
                 at_size(part, largest),
                 fact("lab_disk").unwrap_or_default(),
                 first.kernel(),
