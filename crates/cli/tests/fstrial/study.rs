@@ -175,9 +175,12 @@ pub(crate) fn a_dry_run_of_a_study_that_goes_on_shows_what_is_then_run() {
             "1 more trial for the seeds that were asked for",
         ),
         ("--scale 0.002 --only ext2,write --seeds 3", 0, "Nothing is left"),
-        ("--scale 0.002 --seeds 2", 0, "Nothing is left"),
         ("", 0, "Nothing is left"),
-        ("--scale 0.001,0.002 --seeds 2", 1, "time: "),
+        // What --only left out is added: two seeds of ext3.
+        ("--scale 0.002 --seeds 2", 2, "2 trials"),
+        ("--scale 0.002 --seeds 2", 0, "Nothing is left"),
+        // Two seeds of ext2, and one more of ext3.
+        ("--scale 0.001,0.002 --seeds 2", 3, "time: "),
     ] {
         let words = format!("study run --resume r1 --dir ext2=a --dir ext3=b {words}");
         let shown = sandbox.run(&format!("{words} --dry-run")).ended_with(0).stdout;
