@@ -356,8 +356,8 @@ fn died(reason: &str) -> Outcome {
     let kernel_log = kernel_log::last_words();
     let reason = match kernel_log::tells_of_a_lack_of_memory(&kernel_log) {
         true => {
-            "memory ran out, and the kernel killed the trial's process: a profile of a machine \
-             with more has larger `ram` and `available`"
+            "memory ran out, and the kernel killed the trial's process: give the machine more, with \
+             --set available=SIZE and ram=SIZE or in its profile"
         }
         false => reason,
     };

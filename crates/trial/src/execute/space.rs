@@ -17,7 +17,7 @@ const COUNTED_MAX: u64 = 100_000;
 
 /// After so many names a machine that is there for this trial alone forgets them.
 /// Where the trial has little memory, their inodes would take all of it, and XFS does not give
-/// them back in time: of 96 MB, 69 were inodes and names when the kernel killed the trial.
+/// them back in time: of 96 MB, 69 MB were inodes and names when the kernel killed the trial.
 const FORGOTTEN_AFTER: u64 = 4_096;
 
 /// Bytes in use as statfs shows them, the filesystem's own structures included.
