@@ -346,9 +346,12 @@ fn wait(order: &Order, words: &Words, worker: Pid) -> Result<Option<Outcome>, St
 /// while it waits for its disk cannot end then: nobody answers, and nothing interrupts the wait.
 fn server_is_gone(words: &Words, worker: Pid) -> bool {
     let thread = words.get(Word::DiskServer);
+    if thread == 0 {
+        return false;
+    }
     // SAFETY: signal 0 is none; the call only tells whether the thread exists.
-    thread != 0
-        && unsafe { libc::syscall(libc::SYS_tgkill, worker.as_raw_nonzero().get(), thread, 0) } != 0
+    let told = unsafe { libc::syscall(libc::SYS_tgkill, worker.as_raw_nonzero().get(), thread, 0) };
+    told != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
 /// With what the kernel said last. If memory ran out, that is the reason.

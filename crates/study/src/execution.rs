@@ -253,11 +253,16 @@ pub(crate) fn not_among(
     planned: &Planned,
     runs: &[PartRun],
 ) -> Result<Option<Prepared>, SessionError> {
-    let mut prepared = prepared(session, planned)?;
     let tag = planned.request.study.as_ref();
-    let of_cell = runs.iter().filter(|it| tag.is_some_and(|tag| is_same_cell(&it.tag, tag)));
+    let of_cell = || runs.iter().filter(|it| tag.is_some_and(|tag| is_same_cell(&it.tag, tag)));
     let known: Vec<&TrialSpec> =
-        of_cell.flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
+        of_cell().flat_map(|it| &it.run.trials).map(|trial| &trial.spec).collect();
+    let mut planned = planned.clone();
+    if let Some(first) = of_cell().next() {
+        // Only trials with the same random choices can be compared.
+        planned.request.seed = first.run.header.seed;
+    }
+    let mut prepared = prepared(session, &planned)?;
     // A sequence that is there in part would be run from its beginning again.
     let is_whole = planned.request.sequence;
     let is_known = |spec: &TrialSpec| {
