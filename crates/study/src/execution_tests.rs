@@ -1,7 +1,7 @@
 //! Executions of a study on a fake testbed: which trials are added, when, and why.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use runner::{Inputs, Limit, Places, Prepared, Session, SessionError, TestbedRequest};
@@ -284,8 +284,17 @@ fn what_only_left_out_is_added_when_it_is_asked_for() {
     let other_seed = Wishes { seed: 2, ..wishes(&[]) };
     let all = execute(&mut session, &study, &other_seed, Limits::default());
     assert_eq!((all.trials, all.claim.measured.verdict), (12, Holds));
-    // With the seeds of those that are there, so that each pair counts.
-    assert_eq!(all.claim.measured.answers[0].n, Some(4));
+    // With the seeds of those that are there: only then is each pair of the same work.
+    let runs = stored_runs(&session.store, "key").unwrap();
+    let trials = || runs.iter().flat_map(|it| &it.run.trials);
+    let seeds_of = |name: &str| -> BTreeSet<u64> {
+        trials()
+            .map(|it| &it.spec)
+            .filter(|it| it.contender.name == name)
+            .map(|it| it.seed.0)
+            .collect()
+    };
+    assert_eq!((seeds_of("a").len(), seeds_of("b")), (4, seeds_of("a")));
     assert_eq!(ahead(&mut session, &study, Limits::default()), []);
 }
 
