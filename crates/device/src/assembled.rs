@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::DeviceNumber;
+use units::DeviceNumber;
+
 use crate::ioctl;
 use crate::sysfs::Entry;
 

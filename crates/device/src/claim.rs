@@ -29,14 +29,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use stack::Refusal;
-use units::Bytes;
+use units::{Bytes, DeviceNumber};
 
 use crate::contents::{self, Contents};
 use crate::exclusive::{lock, open_node, probe_exclusively};
 use crate::identity::Identity;
 use crate::patience::patiently;
 use crate::sysfs::Entry;
-use crate::{DeviceNumber, ToolPath, Use, ioctl, usage};
+use crate::{ToolPath, Use, ioctl, usage};
 
 /// Smaller devices hold none of the filesystems compared.
 pub const SMALLEST_DEVICE: Bytes = Bytes::from_mib(16);

@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use stack::Refusal;
+use units::DeviceNumber;
 
-use crate::DeviceNumber;
 use crate::patience::patiently;
 use crate::sysfs::Entry;
 

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io;
 
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, DeviceNumber};
 
+use crate::ioctl;
 use crate::sysfs::Entry;
-use crate::{DeviceNumber, ioctl};
 
 /// The properties that identify a device; its number alone does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

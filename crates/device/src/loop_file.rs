@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use files::Directory;
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, unlinkat};
 use stack::Refusal;
-use units::Bytes;
+use units::{Bytes, DeviceNumber};
 
 use crate::attachment::{self, Attachment, LoopError};
 use crate::sysfs::Entry;
-use crate::{DeviceNumber, allocation, ioctl};
+use crate::{allocation, ioctl};
 
 /// Room left on the host's filesystem beside the loop files.
 const HEADROOM: Bytes = Bytes::from_mib(64);

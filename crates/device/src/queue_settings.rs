@@ -5,9 +5,10 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use stack::filesystems::scheduler_in_use;
+use units::DeviceNumber;
 
 use crate::sysfs::Entry;
-use crate::{Claim, DeviceNumber, Identity};
+use crate::{Claim, Identity};
 
 /// The files of the settings, relative to a disk's directory in sysfs.
 const FILES: [&str; 2] = ["queue/scheduler", "queue/read_ahead_kb"];

@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use units::DeviceNumber;
 
+use crate::ProcessIdentity;
 use crate::queue_settings::QueueSettings;
-use crate::{DeviceNumber, ProcessIdentity};
 
 /// The version of the entries' format. Entries of a newer version are not swept.
 pub(crate) const VERSION: u32 = 1;

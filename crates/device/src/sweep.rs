@@ -8,16 +8,16 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use files::Directory;
+use files::{Directory, Mount};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
 use rustix::mount::{UnmountFlags, unmount};
+use units::DeviceNumber;
 
 use crate::owned::{MARKER, MARKER_C, directory_name, image_name};
-use crate::proc_tables::parse_mountinfo;
 use crate::record::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
 use crate::sysfs::Entry;
 use crate::usage::{Loop, attached_loops};
-use crate::{DeviceNumber, ProcessIdentity, assembled, attachment, ioctl};
+use crate::{ProcessIdentity, assembled, attachment, ioctl};
 
 /// What a sweep did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -215,8 +215,7 @@ fn sweep_assembled(records: &[(&PathBuf, Record)], report: &mut SweepReport) -> 
         }
     }
     let stopped = assembled::take_down(&devices, &assembled::Kernel, &mut |device| {
-        let ours =
-            |mount: &crate::Mount| mount.number == device.number || mount.source == device.node();
+        let ours = |mount: &Mount| mount.number == device.number || mount.source == device.node();
         unmount_all(ours, report)
     })?;
     report.cleaned.extend(stopped.into_iter().map(|name| format!("array or volume {name}")));
@@ -224,12 +223,9 @@ fn sweep_assembled(records: &[(&PathBuf, Record)], report: &mut SweepReport) -> 
 }
 
 /// Unmounts, topmost first, the mounts of this namespace that `ours` picks.
-fn unmount_all(
-    ours: impl Fn(&crate::Mount) -> bool,
-    report: &mut SweepReport,
-) -> Result<(), String> {
-    let table = std::fs::read("/proc/thread-self/mountinfo").map_err(|error| error.to_string())?;
-    for mount in parse_mountinfo(&table).into_iter().rev().filter(ours) {
+fn unmount_all(ours: impl Fn(&Mount) -> bool, report: &mut SweepReport) -> Result<(), String> {
+    let mounts = Mount::all().map_err(|error| error.to_string())?;
+    for mount in mounts.into_iter().rev().filter(ours) {
         let point = mount.point.display();
         unmount(&mount.point, UnmountFlags::NOFOLLOW)
             .map_err(|error| format!("mount on {point}: {error}"))?;
@@ -268,9 +264,8 @@ fn sweep_loop_file(
     if let Some(image) = image {
         for attached in loops_of(image)? {
             let node = attached.node.clone();
-            let ours = |mount: &crate::Mount| {
-                mount.number == attached.number || mount.source == attached.node
-            };
+            let ours =
+                |mount: &Mount| mount.number == attached.number || mount.source == attached.node;
             unmount_all(ours, report)?;
             match File::open(&node).and_then(ioctl::detach_loop) {
                 Ok(()) => {}

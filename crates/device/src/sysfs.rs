@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::DeviceNumber;
+use units::DeviceNumber;
 
 /// Files that tell one drive from another, relative to the disk's directory.
 const SERIAL_FILES: [&str; 9] = [

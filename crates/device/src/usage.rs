@@ -7,6 +7,7 @@
 //! exclusively.
 
 mod loops;
+mod swaps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,10 +15,12 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use files::{Mount, parse_mountinfo};
+use units::DeviceNumber;
+
 use self::loops::looped;
 pub(crate) use self::loops::{Loop, attached_loops};
-use crate::DeviceNumber;
-use crate::proc_tables::{Mount, parse_mountinfo, parse_swaps};
+use self::swaps::parse_swaps;
 use crate::sysfs::{self, Entry};
 
 /// A use that forbids writing to a device.
@@ -235,9 +238,7 @@ fn mounted(nodes: &BTreeMap<DeviceNumber, PathBuf>) -> Result<Option<Use>, Unrea
             nodes.get(&block_number(&mount.source)?).cloned()
         })
     };
-    // The thread's own view: threads of one process can be in different namespaces.
-    let own = must("mountinfo", std::fs::read("/proc/thread-self/mountinfo"))?;
-    for mount in parse_mountinfo(&own) {
+    for mount in must("mountinfo", Mount::all())? {
         if let Some(node) = of_family(&mount) {
             return Ok(Some(Use::Mounted { node, point: mount.point, namespace_of: None }));
         }

@@ -12,15 +12,18 @@
 //!   [`beyond_others`]: a directory in which nobody else can replace our files.
 //! * [`read_text`]: reads a small file that the user names, and refuses endless ones.
 //! * [`empty`]: removes the contents of a held directory, and nothing outside it.
+//! * [`Mount`]: what is mounted, and the mount that holds a path.
 
 mod directory;
 mod input;
+mod mounts;
 mod output;
 mod private;
 mod removal;
 
 pub use directory::Directory;
 pub use input::{TEXT_MAX, read_text};
+pub use mounts::{Mount, parse_mountinfo, unescape_octal};
 pub use output::{check_output, write_output};
 pub use private::{beyond_others, private_directory, without_set_id};
 pub use removal::{Removing, empty, leave_the_rest, open_directory, removing};

@@ -1,42 +1,42 @@
 //! Another user of the machine swaps, plants and renames while root works. Needs root, to
-//! become that user; skipped otherwise.
+//! become that user; says `ignored` otherwise.
 
+use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use files::{Directory, FileError, beyond_others, empty, private_directory, write_output};
-use libtest_mimic::{Arguments, Failed, Trial};
+use skippable::{Ending, needs_program, needs_root};
 
 /// `nobody`.
 const OTHER_USER: u32 = 65534;
 /// How often root works while the other user is at it.
 const ROUNDS: u64 = 10_000;
 
-type Run = fn() -> Result<(), Failed>;
+type Attempt = Result<(), Box<dyn Error>>;
 
-fn main() {
-    let arguments = Arguments::from_args();
-    let perl = Command::new("perl").arg("-e1").status().is_ok_and(|status| status.success());
-    let skipped = !rustix::process::geteuid().is_root() || !perl;
-    let tests: [(&str, Run); 7] = [
-        ("a_directory_that_is_swapped_stays_the_one_that_was_made", swapped_directory),
-        ("an_output_is_never_led_elsewhere", planted_outputs),
-        ("symlinks_and_pipes_of_another_user_are_refused", refused_outputs),
-        ("a_cache_of_another_user_is_not_believed", another_users_cache),
-        ("a_cache_that_another_user_swaps_is_ours_or_refused", swapped_cache),
-        ("a_cache_is_not_led_elsewhere_by_a_symlink", led_cache),
-        ("a_path_that_another_user_can_change_is_told", path_in_reach),
-    ];
-    let tests = tests
-        .into_iter()
-        .map(|(name, test)| Trial::test(name, test).with_ignored_flag(skipped))
-        .collect();
-    libtest_mimic::run(&arguments, tests).exit();
+fn main() -> ExitCode {
+    skippable::run(&[
+        ("a_directory_that_is_swapped_stays_the_one_that_was_made", || attempt(swapped_directory)),
+        ("an_output_is_never_led_elsewhere", || attempt(planted_outputs)),
+        ("symlinks_and_pipes_of_another_user_are_refused", || attempt(refused_outputs)),
+        ("a_cache_of_another_user_is_not_believed", || attempt(another_users_cache)),
+        ("a_cache_that_another_user_swaps_is_ours_or_refused", || attempt(swapped_cache)),
+        ("a_cache_is_not_led_elsewhere_by_a_symlink", || attempt(led_cache)),
+        ("a_path_that_another_user_can_change_is_told", || attempt(path_in_reach)),
+    ])
+}
+
+fn attempt(test: fn() -> Attempt) -> Ending {
+    needs_root()?;
+    needs_program("perl", "perl")?;
+    test().unwrap();
+    Ok(())
 }
 
 /// A directory of the other user with a precious one of root's beside it and one inside.
@@ -81,7 +81,7 @@ impl Scene {
     }
 
     /// That what is root's is what it was, wherever the other user moved it.
-    fn check(&self) -> Result<(), Failed> {
+    fn check(&self) -> Attempt {
         let kept = |path: &Path| fs::read(path.join("file")).is_ok_and(|text| text == b"precious");
         let count = |path: &Path| fs::read_dir(path).map(Iterator::count).unwrap_or(0);
         if !kept(&self.precious) || count(&self.precious) != 1 {
@@ -99,7 +99,7 @@ struct Attack(Child);
 
 impl Attack {
     /// That the other user has been at work all the time.
-    fn end(mut self) -> Result<(), Failed> {
+    fn end(mut self) -> Attempt {
         match self.0.try_wait()? {
             None => Ok(()),
             Some(status) => Err(format!("the other user stopped: {status}").into()),
@@ -114,7 +114,7 @@ impl Drop for Attack {
     }
 }
 
-fn swapped_directory() -> Result<(), Failed> {
+fn swapped_directory() -> Attempt {
     let scene = Scene::new()?;
     let attack = scene.attack(
         "my $k = $n % 3; \
@@ -154,7 +154,7 @@ fn once_in(parent: &Directory) -> Result<(), FileError> {
     parent.remove_child("ours", identity).map_err(fail)
 }
 
-fn planted_outputs() -> Result<(), Failed> {
+fn planted_outputs() -> Attempt {
     let scene = Scene::new()?;
     let attack = scene.attack(
         "unlink('report.html'); symlink(\"$precious/file\", 'report.html'); \
@@ -178,7 +178,7 @@ fn planted_outputs() -> Result<(), Failed> {
     scene.check()
 }
 
-fn refused_outputs() -> Result<(), Failed> {
+fn refused_outputs() -> Attempt {
     let scene = Scene::new()?;
     let status = Command::new("perl")
         .args([
@@ -205,7 +205,7 @@ fn refused_outputs() -> Result<(), Failed> {
     scene.check()
 }
 
-fn another_users_cache() -> Result<(), Failed> {
+fn another_users_cache() -> Attempt {
     let scene = Scene::new()?;
     let cache = scene.theirs.join("fstrial/lab");
     match private_directory(&cache).map_err(|error| error.to_string()) {
@@ -222,7 +222,7 @@ fn another_users_cache() -> Result<(), Failed> {
 }
 
 /// In a directory where all may write, such as `/tmp`, the other user is there first, or not.
-fn swapped_cache() -> Result<(), Failed> {
+fn swapped_cache() -> Attempt {
     let scene = Scene::new()?;
     let open = scene.theirs.with_file_name("open");
     fs::create_dir(&open)?;
@@ -262,7 +262,7 @@ fn swapped_cache() -> Result<(), Failed> {
     scene.check()
 }
 
-fn led_cache() -> Result<(), Failed> {
+fn led_cache() -> Attempt {
     let scene = Scene::new()?;
     let plant = "chdir $ARGV[0]; symlink($ARGV[1], 'cache'); exit 0";
     let mut other = Command::new("perl");
@@ -275,7 +275,7 @@ fn led_cache() -> Result<(), Failed> {
     scene.check()
 }
 
-fn path_in_reach() -> Result<(), Failed> {
+fn path_in_reach() -> Attempt {
     let scene = Scene::new()?;
     beyond_others(&scene.precious)?;
     assert!(beyond_others(&scene.theirs).is_err());

@@ -10,10 +10,10 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use device::{DeviceNumber, Ledger, OwnedLoopFile};
+use device::{Ledger, OwnedLoopFile};
 use disk::{Asked, Operation};
 use io_uring::{IoUring, opcode, types};
-use units::{Bytes, Nanos, SECTOR_BYTES};
+use units::{Bytes, DeviceNumber, Nanos, SECTOR_BYTES};
 
 use crate::FitError;
 use crate::plan::{Kind, LONGEST, Plan, Session, Times, counts};
@@ -90,8 +90,9 @@ impl ThisDisk {
             return Err(FitError::Unfit(format!("{} {problem}", device.display())));
         }
         let below = made.path().metadata().map_err(failed("look at"))?.dev();
+        let below = DeviceNumber::from_raw(below);
         let size = queue_of(below).as_deref().and_then(size_of).unwrap_or(FILE_SIZE);
-        let queue = queue_of(opened.rdev());
+        let queue = queue_of(number);
         let place = path.display().to_string();
         let kind = Kind::Ssd;
         let mut disk = ThisDisk {
@@ -136,7 +137,7 @@ impl ThisDisk {
         if unsafe { libc::fallocate(fd, 0, 0, FILE_SIZE.0 as i64) } != 0 {
             return Err(failed("find 512 MiB of room in")(io::Error::last_os_error()));
         }
-        let device = file.metadata().map_err(failed("look at"))?.dev();
+        let device = DeviceNumber::from_raw(file.metadata().map_err(failed("look at"))?.dev());
         let place = path.display().to_string();
         let queue = queue_of(device);
         let size = queue.as_deref().and_then(size_of).unwrap_or(FILE_SIZE);
@@ -158,7 +159,7 @@ impl ThisDisk {
             let problem = "is not a block device; to measure a directory, use --dir";
             return Err(FitError::Unfit(format!("{} {problem}", path.display())));
         }
-        let queue = queue_of(metadata.rdev());
+        let queue = queue_of(DeviceNumber::from_raw(metadata.rdev()));
         let size = queue.as_deref().and_then(size_of).unwrap_or(Bytes(0));
         if size.0 < FILE_SIZE.0 {
             let problem = "has less than 512 MiB: too little to measure";
@@ -339,9 +340,8 @@ fn at(doing: &'static str, path: &Path, source: io::Error) -> FitError {
 }
 
 /// The queue directory of a device in sysfs; for a partition, that of the whole disk.
-fn queue_of(device: u64) -> Option<PathBuf> {
-    let (major, minor) = (libc::major(device), libc::minor(device));
-    let node = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+fn queue_of(device: DeviceNumber) -> Option<PathBuf> {
+    let node = std::fs::canonicalize(format!("/sys/dev/block/{device}")).ok()?;
     let whole = [node.as_path(), node.parent()?];
     whole.iter().map(|node| node.join("queue")).find(|queue| queue.is_dir())
 }

@@ -1,16 +1,7 @@
 //! The requests that a block device has served, from the kernel's counters.
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, SECTOR_BYTES};
-
-/// A block device by its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct DeviceId {
-    /// Major number.
-    pub major: u32,
-    /// Minor number.
-    pub minor: u32,
-}
+use units::{Bytes, DeviceNumber, Nanos, SECTOR_BYTES};
 
 /// A reading of `/sys/dev/block/M:m/stat`
 /// (Linux, Documentation/block/stat.rst; flush fields since 5.5).
@@ -62,8 +53,8 @@ impl DeviceUse {
 impl DeviceCounters {
     /// Reads the counters; `None` if the device has none (tmpfs, network, btrfs's anonymous
     /// device numbers).
-    pub fn read(device: DeviceId) -> Option<DeviceCounters> {
-        let path = format!("/sys/dev/block/{}:{}/stat", device.major, device.minor);
+    pub fn read(device: DeviceNumber) -> Option<DeviceCounters> {
+        let path = format!("/sys/dev/block/{device}/stat");
         DeviceCounters::parse(&std::fs::read_to_string(path).ok()?)
     }
 

@@ -10,6 +10,6 @@ mod tally;
 
 pub use clock::{exclude_since, now, time_outside};
 pub use cpu::{CpuTime, MachineCpu, ProcessCpu, ProgramCpu, leave_out, spent_by_this_thread};
-pub use device::{DeviceCounters, DeviceId, DeviceUse};
+pub use device::{DeviceCounters, DeviceUse};
 pub use latencies::{DecodeLatenciesError, Latencies, Percentiles};
 pub use tally::Tally;

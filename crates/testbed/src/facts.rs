@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use files::Mount;
 use stack::filesystems::Queue;
 use stack::{Contender, Refusal};
 use store::Environment;
@@ -111,13 +112,13 @@ fn without_brackets(word: &str) -> String {
 
 /// The kernel's name for the filesystem that holds `path`.
 pub(crate) fn filesystem_of(path: &Path) -> Option<String> {
-    mount_of(path).map(|mount| mount.filesystem.clone())
+    Mount::of(path).ok().map(|mount| mount.filesystem)
 }
 
 /// Facts about the filesystem and disk below loop files in this directory.
 pub(crate) fn backing_facts(directory: &Path) -> Vec<(String, String)> {
     let existing = directory.ancestors().find(|ancestor| ancestor.exists());
-    let Some(mount) = existing.and_then(mount_of) else { return Vec::new() };
+    let Some(mount) = existing.and_then(|path| Mount::of(path).ok()) else { return Vec::new() };
     let mut facts = vec![("backing_filesystem".to_owned(), mount.filesystem.clone())];
     let name = mount.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let queue = format!("/sys/class/block/{name}/queue");
@@ -132,14 +133,6 @@ pub(crate) fn backing_facts(directory: &Path) -> Vec<(String, String)> {
         }
     }
     facts
-}
-
-fn mount_of(path: &Path) -> Option<::device::Mount> {
-    let path = path.canonicalize().ok()?;
-    ::device::parse_mountinfo(&std::fs::read("/proc/self/mountinfo").ok()?)
-        .into_iter()
-        .filter(|mount| path.starts_with(&mount.point))
-        .max_by_key(|mount| mount.point.components().count())
 }
 
 /// Calls `done` every 50 ms; false if it does not return true within `limit`.

@@ -1,6 +1,7 @@
 //! A phase between its beginning and its end.
 
-use measure::{DeviceCounters, DeviceId, DeviceUse, MachineCpu};
+use measure::{DeviceCounters, DeviceUse, MachineCpu};
+use units::DeviceNumber;
 
 use crate::{Cache, PhaseDescription, PhaseResult};
 
@@ -8,7 +9,7 @@ use crate::{Cache, PhaseDescription, PhaseResult};
 pub(crate) struct Begun {
     pub(crate) phase: &'static PhaseDescription,
     cache: Cache,
-    devices: Vec<DeviceId>,
+    devices: Vec<DeviceNumber>,
     device_before: Vec<Option<DeviceCounters>>,
     machine_before: Option<MachineCpu>,
 }
@@ -18,7 +19,7 @@ impl Begun {
     pub(crate) fn now(
         phase: &'static PhaseDescription,
         cache: Cache,
-        devices: Vec<DeviceId>,
+        devices: Vec<DeviceNumber>,
     ) -> Begun {
         let device_before = read_devices(&devices);
         Begun { phase, cache, devices, device_before, machine_before: MachineCpu::read() }
@@ -35,7 +36,7 @@ impl Begun {
     }
 }
 
-fn read_devices(devices: &[DeviceId]) -> Vec<Option<DeviceCounters>> {
+fn read_devices(devices: &[DeviceNumber]) -> Vec<Option<DeviceCounters>> {
     devices.iter().map(|device| DeviceCounters::read(*device)).collect()
 }
 

@@ -1,7 +1,6 @@
 //! What a workload gets from its surroundings, and what they do to a filesystem for it.
 
-use measure::DeviceId;
-use units::Nanos;
+use units::{DeviceNumber, Nanos};
 
 use crate::{Cache, PhaseEvent};
 
@@ -19,7 +18,7 @@ pub trait Host {
     fn check_target(&self) -> Result<(), String>;
 
     /// The block devices under the target whose counters belong to each phase.
-    fn devices(&self) -> Vec<DeviceId>;
+    fn devices(&self) -> Vec<DeviceNumber>;
 
     /// How long the last [`Host::make_cold`] took to mount the target, if it mounted it.
     fn mount_took(&self) -> Option<Nanos> {

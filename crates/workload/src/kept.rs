@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use measure::DeviceId;
+use units::DeviceNumber;
 
 use crate::{Cache, Host, PhaseEvent};
 
@@ -19,7 +19,7 @@ impl Host for Kept {
         Ok(())
     }
 
-    fn devices(&self) -> Vec<DeviceId> {
+    fn devices(&self) -> Vec<DeviceNumber> {
         Vec::new()
     }
 

@@ -10,9 +10,9 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use measure::{DeviceId, now};
+use measure::now;
 use rustix::fs::{AtFlags, Mode, OFlags};
-use units::Nanos;
+use units::{DeviceNumber, Nanos};
 
 use crate::engine::path_buffer::PathBuffer;
 use crate::{
@@ -256,7 +256,7 @@ impl Host for Quiet {
         Ok(())
     }
 
-    fn devices(&self) -> Vec<DeviceId> {
+    fn devices(&self) -> Vec<DeviceNumber> {
         Vec::new()
     }
 

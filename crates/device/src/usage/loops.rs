@@ -6,8 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{Unreadable, Use, block_number, must};
+
+use units::DeviceNumber;
+
+use crate::ioctl;
 use crate::sysfs::Entry;
-use crate::{DeviceNumber, ioctl};
 
 /// A loop device with something attached.
 #[derive(Debug, Clone)]

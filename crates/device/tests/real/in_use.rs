@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use device::Claim;
-
+use files::Mount;
 use skippable::{Ending, skip};
 
 use crate::scratch::{Disk, Mounted, enters_as_root, losetup, refused_whatever_is_said, run};
@@ -213,11 +213,7 @@ pub(crate) fn a_symlink_is_resolved_and_shown() -> Ending {
 
 pub(crate) fn the_disk_under_the_root_filesystem() -> Ending {
     enters_as_root()?;
-    let table = std::fs::read("/proc/thread-self/mountinfo").unwrap();
-    let root = device::parse_mountinfo(&table)
-        .into_iter()
-        .rfind(|mount| mount.point == Path::new("/"))
-        .unwrap();
+    let root = Mount::of(Path::new("/")).unwrap();
     let node = Path::new("/dev/block").join(root.number.to_string());
     let node = if node.exists() { node } else { root.source };
     if !node.exists() {

@@ -283,7 +283,7 @@ impl Execution<'_> {
         for what in &stand.plan.settle {
             let settled = match what {
                 Settle::KernelThreadGone(name) => {
-                    let devices = target::block_device_ids(stand.place.disks);
+                    let devices = target::block_device_numbers(stand.place.disks);
                     machine::wait_for_thread_end(name, &devices)
                 }
                 Settle::ReadAhead { thread, file } => {
@@ -292,7 +292,7 @@ impl Execution<'_> {
                         stand.place.is_simulated(),
                         || machine::read_ahead_at_once(file, data),
                         || {
-                            let devices = target::block_device_ids(stand.place.disks);
+                            let devices = target::block_device_numbers(stand.place.disks);
                             machine::wait_for_thread_end(thread, &devices)
                         },
                     )

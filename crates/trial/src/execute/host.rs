@@ -45,7 +45,7 @@ impl Host for TrialHost<'_, '_> {
         self.target.borrow().check()
     }
 
-    fn devices(&self) -> Vec<measure::DeviceId> {
+    fn devices(&self) -> Vec<units::DeviceNumber> {
         self.target.borrow().devices.clone()
     }
 

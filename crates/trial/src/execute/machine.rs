@@ -5,8 +5,8 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use measure::{DeviceCounters, DeviceId};
-use units::Bytes;
+use measure::DeviceCounters;
+use units::{Bytes, DeviceNumber};
 
 /// `uname -r`.
 pub(crate) fn kernel_release() -> String {
@@ -51,7 +51,7 @@ const IDLE_FOR: Duration = Duration::from_millis(500);
 /// trial's: the thread serves every filesystem of the machine, and another one's work may
 /// take hours. So it is enough that the longest delay before its start has passed and that
 /// the trial's own devices have been idle since.
-pub(super) fn wait_for_thread_end(name: &str, devices: &[DeviceId]) -> bool {
+pub(super) fn wait_for_thread_end(name: &str, devices: &[DeviceNumber]) -> bool {
     let mut awaited = Awaited::new(counters(devices), Instant::now());
     wait_until(|| awaited.is_over(thread_exists(name), counters(devices), Instant::now()))
 }
@@ -78,7 +78,7 @@ impl Awaited {
     }
 }
 
-fn counters(devices: &[DeviceId]) -> Vec<Option<DeviceCounters>> {
+fn counters(devices: &[DeviceNumber]) -> Vec<Option<DeviceCounters>> {
     devices.iter().map(|device| DeviceCounters::read(*device)).collect()
 }
 
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn each_device_has_a_reading_or_none() {
         // No block device has this number.
-        let nothing = DeviceId { major: 0, minor: 0 };
+        let nothing = DeviceNumber { major: 0, minor: 0 };
         assert_eq!(counters(&[nothing, nothing]), [None, None]);
     }
 

@@ -126,14 +126,14 @@ impl Execution<'_> {
         let mount = target.mount.clone();
         let made = Made {
             kernel: machine::kernel_release(),
-            served_by: mount.kernel_type.clone(),
+            served_by: mount.filesystem.clone(),
             features: Vec::new(),
             mount_options: mount.options.clone(),
-            device: format!("a directory of an existing {}", mount.kernel_type),
+            device: format!("a directory of an existing {}", mount.filesystem),
             size: Some(target.size),
             free: Some(target.free),
             raw: None,
-            durability: stack::Durability::of_mount_options(&mount.kernel_type, &mount.options),
+            durability: stack::Durability::of_mount_options(&mount.filesystem, &mount.options),
             record: Vec::new(),
             tools: Vec::new(),
         };

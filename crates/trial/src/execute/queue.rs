@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 
 use stack::Refusal;
 use stack::filesystems::{Queue, ReadAhead, scheduler_in_use};
-use units::Bytes;
+use units::{Bytes, DeviceNumber};
 
 /// The directory of a device's queue in sysfs; a partition's is its disk's.
 fn directory(device: &Path) -> Result<PathBuf, String> {
     let named = |error: std::io::Error| format!("{}: {error}", device.display());
-    let number = std::fs::metadata(device).map_err(named)?.rdev();
-    let (major, minor) = (libc::major(number), libc::minor(number));
-    let entry = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).map_err(named)?;
+    let number = DeviceNumber::from_raw(std::fs::metadata(device).map_err(named)?.rdev());
+    let entry = std::fs::canonicalize(format!("/sys/dev/block/{number}")).map_err(named)?;
     let disk = match entry.join("partition").exists() {
         true => entry.parent().map_or_else(|| entry.clone(), Path::to_owned),
         false => entry,

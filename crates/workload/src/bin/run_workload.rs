@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use measure::DeviceId;
+use units::DeviceNumber;
 use workload::corpora::{CorpusChoice, CorpusError, MailCorpus};
 use workload::{Cache, Context, Host, Inputs, Parameters, PhaseEvent, Seed, find};
 
@@ -30,7 +30,7 @@ impl Host for Printer {
         Ok(())
     }
 
-    fn devices(&self) -> Vec<DeviceId> {
+    fn devices(&self) -> Vec<DeviceNumber> {
         Vec::new()
     }
 

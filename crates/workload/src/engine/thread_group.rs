@@ -223,8 +223,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
-    use measure::DeviceId;
     use rustix::io::Errno;
+    use units::DeviceNumber;
 
     use super::*;
     use crate::overhead::Quiet;
@@ -271,7 +271,7 @@ mod tests {
             Ok(())
         }
 
-        fn devices(&self) -> Vec<DeviceId> {
+        fn devices(&self) -> Vec<DeviceNumber> {
             Vec::new()
         }
 

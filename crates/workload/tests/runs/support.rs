@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Once;
 
-use measure::DeviceId;
+use units::DeviceNumber;
 use workload::corpora::{Fingerprint, MailCorpus, PackWriter};
 use workload::{
     Cache, Context, Failure, Host, Inputs, Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed,
@@ -29,7 +29,7 @@ impl Host for FakeHost<'_> {
         Ok(())
     }
 
-    fn devices(&self) -> Vec<DeviceId> {
+    fn devices(&self) -> Vec<DeviceNumber> {
         Vec::new()
     }
 

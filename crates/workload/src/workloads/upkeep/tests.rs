@@ -5,9 +5,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use measure::DeviceId;
 use rustix::fs::{Mode, OFlags};
-use units::Nanos;
+use units::{DeviceNumber, Nanos};
 
 use super::files::tests::{holding, parameters, scratch};
 use super::*;
@@ -72,7 +71,7 @@ impl Host for Keeper<'_> {
         Ok(())
     }
 
-    fn devices(&self) -> Vec<DeviceId> {
+    fn devices(&self) -> Vec<DeviceNumber> {
         Vec::new()
     }
 

@@ -16,8 +16,13 @@ pub struct DeviceNumber {
 
 impl DeviceNumber {
     /// From the number as `stat` reports it in `st_rdev` or `st_dev`.
+    ///
+    /// The kernel gives the major number bits 8 to 19, and further ones from bit 32 for libraries
+    /// with wider numbers; the minor number has the rest (makedev(3)).
     pub fn from_raw(raw: u64) -> DeviceNumber {
-        DeviceNumber { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
+        let major = (raw >> 8 & 0xfff) | (raw >> 32 & 0xffff_f000);
+        let minor = (raw & 0xff) | (raw >> 12 & 0xffff_ff00);
+        DeviceNumber { major: major as u32, minor: minor as u32 }
     }
 }
 
@@ -30,16 +35,16 @@ impl fmt::Display for DeviceNumber {
 /// A text that is not `major:minor`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a device number such as 8:16")]
-pub struct NotANumber(String);
+pub struct ParseDeviceNumberError(String);
 
 impl FromStr for DeviceNumber {
-    type Err = NotANumber;
-    fn from_str(text: &str) -> Result<DeviceNumber, NotANumber> {
+    type Err = ParseDeviceNumberError;
+    fn from_str(text: &str) -> Result<DeviceNumber, ParseDeviceNumberError> {
         let parse = || {
             let (major, minor) = text.trim().split_once(':')?;
             Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
         };
-        parse().ok_or_else(|| NotANumber(text.to_owned()))
+        parse().ok_or_else(|| ParseDeviceNumberError(text.to_owned()))
     }
 }
 
@@ -53,6 +58,19 @@ mod tests {
         assert_eq!("259:3\n".parse(), Ok(number));
         assert_eq!(number.to_string(), "259:3");
         assert!("259".parse::<DeviceNumber>().is_err());
-        assert_eq!(DeviceNumber::from_raw(0xfe00), DeviceNumber { major: 254, minor: 0 });
+    }
+
+    /// Raw numbers as glibc's makedev makes them.
+    #[test]
+    fn takes_a_raw_number_apart_as_makedev_made_it() {
+        for (raw, major, minor) in [
+            (0xfe00, 254, 0),
+            (0x10303, 259, 3),
+            (0x11_0300, 259, 256),
+            (0xffff_f000_0001_2345, 0xffff_f123, 0x45),
+            (0x123_4560_0878, 8, 0x1234_5678),
+        ] {
+            assert_eq!(DeviceNumber::from_raw(raw), DeviceNumber { major, minor }, "{raw:#x}");
+        }
     }
 }
