@@ -1,11 +1,10 @@
 //! Builds the guest's program, apart from the program that carries it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The crates it is made of, beside those of the registry.
-const CRATES: [&str; 7] = ["guest", "trial", "workload", "stack", "disk", "measure", "units"];
 /// Variables of the outer build that the inner one may see: where its tools and packages are.
 /// Everything else, flags above all, would change the bytes.
 const KEPT: [&str; 10] = [
@@ -27,8 +26,6 @@ fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let workspace = workspace.canonicalize().expect("the workspace is there");
-    watch();
-
     // One for all profiles of the outer build.
     let target = out.ancestors().filter(|above| above.join("CACHEDIR.TAG").exists()).last();
     let target = target.unwrap_or(&out).join("guest");
@@ -46,31 +43,39 @@ fn main() {
     assert!(status.success(), "building the guest's program failed: {status}");
     let built = target.join(TARGET).join("guest").join(PROGRAM);
     std::fs::copy(&built, out.join(PROGRAM)).expect("the guest's program can be copied");
+    let sources = std::fs::read_to_string(built.with_extension("d"));
+    watch(&workspace, &sources.expect("cargo writes down what the program is made of"));
 }
 
 fn variable(name: &str) -> OsString {
     std::env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"))
 }
 
-/// Has cargo run this script again when the guest's program may have changed. Paths begin at this
-/// crate: a workspace that is moved with what was built in it must not go on watching its old place.
-fn watch() {
-    let above = Path::new("../..");
-    for file in ["Cargo.toml", "Cargo.lock", ".cargo/config.toml", "rust-toolchain.toml"] {
-        let file = above.join(file);
-        if file.exists() {
-            println!("cargo::rerun-if-changed={}", file.display());
-        }
-    }
-    for name in CRATES {
-        let directory = Path::new("..").join(name);
-        for entry in std::fs::read_dir(&directory).expect("the crate is there") {
-            let entry = entry.expect("the crate can be read");
-            let name = entry.file_name();
-            if !["tests", "benches", "examples"].iter().any(|other| name == *other) {
-                println!("cargo::rerun-if-changed={}", entry.path().display());
-            }
-        }
+/// Has cargo run this script again when the guest's program may have changed. `sources` is the rule
+/// of a makefile that cargo writes. Paths begin at this crate: a workspace that is moved with what
+/// was built in it must not go on watching its old place.
+fn watch(workspace: &Path, sources: &str) {
+    let (_program, sources) = sources.split_once(": ").expect("a rule names what it makes first");
+    let blank = "\u{0}";
+    let sources = sources.replace("\\ ", blank);
+    let sources = sources.split_whitespace().map(|path| PathBuf::from(path.replace(blank, " ")));
+    let mut files: BTreeSet<PathBuf> =
+        sources.filter_map(|path| Some(path.strip_prefix(workspace).ok()?.to_owned())).collect();
+    // Generated ones follow from the others.
+    files.retain(|file| file.starts_with("crates"));
+    let manifests: Vec<_> = files
+        .iter()
+        .map(|file| file.iter().take(2).collect::<PathBuf>().join("Cargo.toml"))
+        .collect();
+    files.extend(manifests);
+    files.extend(
+        ["Cargo.toml", "Cargo.lock", ".cargo/config.toml", "rust-toolchain.toml"]
+            .map(PathBuf::from)
+            .into_iter()
+            .filter(|file| workspace.join(file).exists()),
+    );
+    for file in files {
+        println!("cargo::rerun-if-changed={}", Path::new("../..").join(file).display());
     }
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -15,6 +15,12 @@ type Features = BTreeMap<String, BTreeSet<String>>;
 pub(crate) fn check(crates: &[Crate]) -> Result<Vec<String>> {
     let whole = tree(&["--workspace", "--edges", "normal,build,dev"])?;
     let mut problems = BTreeSet::new();
+    let guest = tree(&["--package", "guest", "--edges", "normal"])?;
+    problems.extend(features_only_in(&guest).then(|| {
+        "crates/guest: its program depends on workspace-hack, through one of our crates; \
+         features that others need would change the lab's id"
+            .to_owned()
+    }));
     for one in crates {
         // As tests are built; and this program, as it is run.
         let as_tests = Some("normal,build,dev");
@@ -47,6 +53,10 @@ fn parse(tree: &str) -> Features {
     features
 }
 
+fn features_only_in(program: &Features) -> bool {
+    program.keys().any(|package| package.starts_with("workspace-hack "))
+}
+
 fn differences(name: &str, alone: &Features, whole: &Features) -> Vec<String> {
     let list =
         |features: &str| -> BTreeSet<String> { features.split(',').map(str::to_owned).collect() };
@@ -69,6 +79,12 @@ fn differences(name: &str, alone: &Features, whole: &Features) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_told_by_its_packages() {
+        assert!(!features_only_in(&parse("guest v1|\ntext v1 (/there/workspace-hack)|")));
+        assert!(features_only_in(&parse("guest v1|\nworkspace-hack v0.1.0 (/there)|")));
+    }
 
     #[test]
     fn a_feature_that_only_the_whole_has_is_named() {
