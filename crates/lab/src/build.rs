@@ -10,14 +10,13 @@ use crate::checkpoint::key;
 use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::kernel_source::{self, KernelSource, Plan};
+use crate::machine::QEMU;
 use crate::names::{self, DEFAULT_LAB};
 use crate::optional::{self, Base, OptionalPart, directory_of};
 use crate::own_kernel::{self, Given};
 use crate::packages::Source;
 use crate::progress::BuildProgress;
-use crate::software::{
-    MANIFEST, MANIFEST_VERSION, Manifest, OwnKernel, QEMU, QEMU_PACKAGE, Software,
-};
+use crate::software::{MANIFEST, MANIFEST_VERSION, Manifest, OwnKernel, QEMU_PACKAGE, Software};
 
 /// What to build.
 #[derive(Debug, Clone, Default)]

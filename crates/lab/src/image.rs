@@ -110,7 +110,7 @@ pub(crate) fn initramfs(
     let beside: u64 = parts.descriptions().map(|part| part.memory.0).sum();
     resident += beside;
     let mut missing = userland.missing;
-    add_missing_modules(&mut missing, &parts.modules, &tree);
+    add_missing_modules(&mut missing, &tree);
     // The last entry: if the guest finds this file, the whole archive was unpacked.
     archive.file(WHOLE_FILE.trim_start_matches('/'), false, b"");
     let bytes = archive.finish();
@@ -172,13 +172,9 @@ fn programs(parts: &Parts) -> BTreeSet<&'static str> {
 }
 
 /// Adds the modules of layouts that this kernel neither has nor has built in.
-fn add_missing_modules(missing: &mut Vec<String>, modules: &Path, tree: &ModuleTree) {
-    let built_in = std::fs::read_to_string(modules.join("modules.builtin"));
-    let built_in = built_in.unwrap_or_default();
+fn add_missing_modules(missing: &mut Vec<String>, tree: &ModuleTree) {
     for module in LAYOUTS.iter().flat_map(|layout| layout.describe().modules) {
-        let is_there = tree.has(&module.replace('-', "_"))
-            || built_in.contains(&format!("/{module}.ko"))
-            || built_in.contains(&format!("/{}.ko", module.replace('-', "_")));
+        let is_there = tree.offers(module) == Some(true);
         if !is_there && !missing.iter().any(|other| other == module) {
             missing.push((*module).to_owned());
         }
@@ -199,7 +195,7 @@ fn choose(
     modules: &Path,
     tree: &ModuleTree,
 ) -> Result<FrontEndKind, LabError> {
-    let has = |kind: &FrontEndKind| tree.offers(module_of(*kind));
+    let has = |kind: &FrontEndKind| tree.offers(module_of(*kind)) == Some(true);
     let candidates = match asked {
         Some(asked) => vec![asked],
         None if release(modules).is_some_and(|release| release < UBLK_SINCE) => {

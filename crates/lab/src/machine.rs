@@ -35,10 +35,13 @@ pub enum Qemu {
     },
 }
 
+/// The emulator's program.
+pub(crate) const QEMU: &str = "qemu-system-x86_64";
+
 impl Qemu {
     /// The QEMU of the packages unpacked at `root`.
     pub(crate) fn unpacked(root: PathBuf) -> Qemu {
-        let program = root.join("usr/bin/qemu-system-x86_64");
+        let program = root.join("usr/bin").join(QEMU);
         Qemu::Unpacked { root, program }
     }
 

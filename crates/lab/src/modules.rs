@@ -21,8 +21,8 @@ pub(crate) struct Module {
 #[derive(Debug)]
 pub(crate) struct ModuleTree {
     files: BTreeMap<String, PathBuf>,
-    /// Modules built into the kernel, as `modules.builtin` lists them.
-    built_in: BTreeSet<String>,
+    /// Modules built into the kernel, as `modules.builtin` lists them; `None` where no list is.
+    built_in: Option<BTreeSet<String>>,
 }
 
 impl ModuleTree {
@@ -36,11 +36,10 @@ impl ModuleTree {
         let lists = directories.iter().map(|directory| directory.join("modules.builtin"));
         // The list is missing in directories of separately built modules and in old trees.
         let lists = lists.filter_map(|list| std::fs::read_to_string(list).ok());
-        let built_in = lists
-            .flat_map(|list| {
-                list.lines().filter_map(|line| module_name(Path::new(line))).collect::<Vec<_>>()
-            })
-            .collect();
+        let lists: Vec<String> = lists.collect();
+        let lines = lists.iter().flat_map(|list| list.lines());
+        let built_in = lines.filter_map(|line| module_name(Path::new(line))).collect();
+        let built_in = (!lists.is_empty()).then_some(built_in);
         let mut left = directories;
         while let Some(directory) = left.pop() {
             let entries =
@@ -58,14 +57,18 @@ impl ModuleTree {
         Ok(ModuleTree { files, built_in })
     }
 
-    /// Whether there is such a module.
+    /// Whether there is such a module, to be loaded.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.files.contains_key(name)
+        self.files.contains_key(&name.replace('-', "_"))
     }
 
-    /// Whether the kernel has this, as a module or built in.
-    pub(crate) fn offers(&self, name: &str) -> bool {
-        self.has(name) || self.built_in.contains(name)
+    /// Whether the kernel has this, as a module or built in; `None` where it is no module and the
+    /// kernel does not list what is built in.
+    pub(crate) fn offers(&self, name: &str) -> Option<bool> {
+        if self.has(name) {
+            return Some(true);
+        }
+        Some(self.built_in.as_ref()?.contains(&name.replace('-', "_")))
     }
 
     /// The modules `wanted` and all they depend on, dependencies first. A module that is not in the

@@ -17,8 +17,6 @@ use crate::tools::{PROGRAM_DIRECTORIES, find};
 #[derive(Debug)]
 pub struct Offer {
     modules: ModuleTree,
-    /// Names of modules built into the kernel; `None` where the kernel does not list them.
-    built_in: Option<BTreeSet<String>>,
     trees: Vec<PathBuf>,
     /// Whether there is a system to boot.
     system: bool,
@@ -38,13 +36,8 @@ impl Offer {
         modules.extend(optional("modules"));
         let mut trees = vec![parts.tools.clone()];
         trees.extend(optional("tools"));
-        let listed = std::fs::read_to_string(parts.modules.join("modules.builtin"));
-        let built_in = listed.ok().map(|list| {
-            let names = list.lines().filter_map(|line| line.rsplit('/').next());
-            names.map(|name| name.trim_end_matches(".ko").replace('-', "_")).collect()
-        });
         let system = parts.system().is_some();
-        Ok(Offer { modules: ModuleTree::read(modules)?, built_in, trees, system })
+        Ok(Offer { modules: ModuleTree::read(modules)?, trees, system })
     }
 
     /// Names of the optional parts that contain what this lab does not have and these contenders
@@ -98,11 +91,8 @@ impl Offer {
             return Some(lacking(name, program));
         }
         let module = filesystem.module;
-        if !filesystem.needs_device || self.modules.has(module) {
-            return None;
-        }
-        let built_in = self.built_in.as_ref().is_none_or(|names| names.contains(module));
-        (!built_in).then(|| {
+        let absent = filesystem.needs_device && self.modules.offers(module) == Some(false);
+        absent.then(|| {
             Refusal::new(name, format!("this lab's kernel has no {module}")).with_next(
                 "make one that has, beside this one: `fstrial lab build --name NAME`, with --kernel or \
                  --kernel-source (docs/howto/kernel.md), and `--lab NAME`",

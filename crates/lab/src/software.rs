@@ -9,11 +9,10 @@ use crate::apt::Package;
 use crate::building::on_path;
 use crate::error::LabError;
 use crate::lab::Parts;
-use crate::machine::Qemu;
+use crate::machine::{QEMU, Qemu};
 use crate::optional::directory_of;
 
-/// The emulator's program and package.
-pub(crate) const QEMU: &str = "qemu-system-x86_64";
+/// The emulator's package.
 pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 pub(crate) const MANIFEST: &str = "manifest.toml";
 pub(crate) const MANIFEST_VERSION: u32 = 1;

@@ -64,7 +64,7 @@ fn hypervisor() -> Option<String> {
 }
 
 /// Whether the running kernel serves this filesystem, or has a module that does.
-pub(crate) fn kernel_has(kernel_type: &str, module: &str) -> bool {
+pub fn kernel_has(kernel_type: &str, module: &str) -> bool {
     let registered = read("/proc/filesystems").is_some_and(|text| {
         text.lines().any(|line| line.split_whitespace().last() == Some(kernel_type))
     });

@@ -22,7 +22,7 @@ use trial::{Event, TrialSpec};
 pub use child::child_main;
 pub use device::DeviceTestbed;
 pub use directory::{DirectoryTestbed, directory_contenders};
-pub use facts::machine_facts;
+pub use facts::{kernel_has, machine_facts};
 pub use lanes::{Lane, Lanes, Share};
 pub use leftovers::{open_ledger, sweep};
 pub use process::CHILD_COMMAND;

@@ -81,10 +81,6 @@ fn filesystems() -> Vec<String> {
 
 /// Why this machine cannot run the filesystem, if it cannot.
 fn not_here(description: &Description) -> Option<String> {
-    let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let registered = in_kernel
-        .lines()
-        .any(|line| line.split_whitespace().last() == Some(description.kernel_type));
     let missing: Vec<_> = description
         .programs
         .iter()
@@ -92,23 +88,13 @@ fn not_here(description: &Description) -> Option<String> {
         .filter(|program| find_program(program).is_none())
         .collect();
     let mut reasons = Vec::new();
-    if !registered && !module_exists(description.module) {
+    if !testbed::kernel_has(description.kernel_type, description.module) {
         reasons.push("this kernel has no such filesystem".to_owned());
     }
     if !missing.is_empty() {
         reasons.push(format!("not installed: {}", missing.join(", ")));
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
-}
-
-/// Whether the running kernel could load this module.
-fn module_exists(module: &str) -> bool {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let listed = |file: &str| {
-        std::fs::read_to_string(format!("/lib/modules/{release}/{file}"))
-            .is_ok_and(|text| text.contains(&format!("/{module}.ko")))
-    };
-    listed("modules.dep") || listed("modules.builtin")
 }
 
 fn program(name: &str, package: &str, purpose: &str) -> Finding {

@@ -150,10 +150,7 @@ impl Small {
         }
         let each = (self.files / self.directories).max(1);
         self.directory((file.number / each).min(self.directories - 1), path);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
-            .map_err(path.failed("open"))?;
-        rustix::fs::fsync(opened).map_err(path.failed("fsync"))
+        sync_path(target, path)
     }
 
     /// 2.00 ends creating and deleting with sync.
@@ -288,7 +285,7 @@ impl Small {
                 if self.fsync {
                     let mut directory = PathBuffer::new();
                     self.directory(number, &mut directory);
-                    self.sync_path(target, &directory)?;
+                    sync_path(target, &directory)?;
                 }
                 recorder.done(Op(0));
                 Ok(())
@@ -297,13 +294,6 @@ impl Small {
         recorder.digest(u64::from(self.files));
         self.remove_directories(root, target)?;
         self.sync(root, recorder)
-    }
-
-    fn sync_path(&self, target: BorrowedFd<'_>, path: &PathBuffer) -> Result<(), OpError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
-            .map_err(path.failed("open"))?;
-        rustix::fs::fsync(opened).map_err(path.failed("fsync"))
     }
 
     pub(super) fn delete_in_order(
@@ -346,4 +336,12 @@ impl Small {
 fn remove_directory(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<(), OpError> {
     rustix::fs::unlinkat(target, path.c_str(), AtFlags::REMOVEDIR)
         .map_err(|error: Errno| path.failed("rmdir")(error))
+}
+
+/// Opens a directory and writes it to disk.
+fn sync_path(target: BorrowedFd<'_>, path: &PathBuffer) -> Result<(), OpError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(target, path.c_str(), flags, Mode::empty())
+        .map_err(path.failed("open"))?;
+    rustix::fs::fsync(opened).map_err(path.failed("fsync"))
 }

@@ -39,14 +39,17 @@ impl Workload for Ffsb {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
+        let profile = Profile::of(parameters);
+        let does = |kind| profile.as_ref().is_ok_and(|profile| profile.has(kind));
         // Creates may fill as many places again.
-        let creates = Profile::of(parameters).is_ok_and(|profile| profile.has(Does::Create));
-        let files = parameters.get(&description::FILES) * if creates { 2 } else { 1 };
+        let files = parameters.get(&description::FILES) * if does(Does::Create) { 2 } else { 1 };
+        // Over a time nobody knows how many there will be.
+        let ops = parameters.get(&description::OPS);
+        let appended = profile.as_ref().map_or(0, |profile| profile.most_appended(ops));
+        let largest =
+            parameters.get(&description::MAX_SIZE).max(parameters.get(&description::MIN_SIZE));
         Space {
-            bytes: parameters
-                .get(&description::MAX_SIZE)
-                .max(parameters.get(&description::MIN_SIZE))
-                * files,
+            bytes: Bytes((largest * files).0.saturating_add(appended)),
             inodes: files + parameters.get(&description::DIRECTORIES) + 1,
         }
     }

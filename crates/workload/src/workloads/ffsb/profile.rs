@@ -134,6 +134,15 @@ impl Profile {
     pub(super) fn has(&self, kind: Kind) -> bool {
         self.groups.iter().any(|group| group.weights[kind as usize] > 0)
     }
+
+    /// Bytes that the threads append at most, each with this many ops.
+    pub(super) fn most_appended(&self, ops: u64) -> u64 {
+        let append = |group: &&Group| group.weights[Kind::Append as usize] > 0;
+        let groups = self.groups.iter().filter(append);
+        groups.fold(0, |sum: u64, group| {
+            sum.saturating_add(group.threads.saturating_mul(ops).saturating_mul(group.size))
+        })
+    }
 }
 
 impl WrittenGroup {

@@ -83,6 +83,10 @@ fn the_room_is_that_of_the_largest_files_and_of_as_many_more_where_some_are_crea
     // 7 files of 8192 bytes, 3 directories and the one above; then 14 files.
     assert_eq!(space("read=1"), Space { bytes: Bytes(57_344), inodes: 11 });
     assert_eq!(space("create=1"), Space { bytes: Bytes(114_688), inodes: 18 });
+    // 2 threads that append 4096 bytes 5 times at most; over a time nobody can tell.
+    let appends = space("append=1 threads=2 ops=5 op_size=4K block=4K");
+    assert_eq!(appends, Space { bytes: Bytes(57_344 + 40_960), inodes: 11 });
+    assert_eq!(space("append=1 threads=2 ops=0"), space("read=1"));
 }
 
 #[test]
