@@ -12,8 +12,9 @@ use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, PhaseResult, Seed};
 
 use crate::error::LabError;
-use crate::lab::{Extras, Lab};
+use crate::lab::Lab;
 use crate::session::Carried;
+use crate::session::Extras;
 use crate::vm::Spent;
 
 /// Processor time from the start of a trial to its first op that is still good enough, as a

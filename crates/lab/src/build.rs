@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::apt::Archives;
 use crate::building::on_path;
-use crate::cache::{Lock, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
-use crate::checkpoint::key;
+use crate::cache::{Lock, key, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
 use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::kernel_source::{self, KernelSource, Plan};
@@ -17,6 +16,7 @@ use crate::own_kernel::{self, Given};
 use crate::packages::Source;
 use crate::progress::BuildProgress;
 use crate::software::{MANIFEST, MANIFEST_VERSION, Manifest, OwnKernel, QEMU_PACKAGE, Software};
+use crate::system;
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -158,12 +158,15 @@ fn add_part(
         _ => {}
     }
     manifest.with.remove(name);
+    let parts = Software { directory: work.to_owned(), manifest: manifest.clone() }.parts()?;
+    let prepare_system =
+        |packages: &Path, to: &Path| system::prepare(parts.clone(), cache, packages, to);
     let base = Base {
         cache,
         lab: work,
         kernel: &work.join(&manifest.kernel),
         modules: &work.join(&manifest.modules),
-        parts: Software { directory: work.to_owned(), manifest: manifest.clone() }.parts()?,
+        prepare_system: &prepare_system,
         packages: manifest.packages,
     };
     manifest.packages = optional::build_part(part, base, progress)?;
@@ -236,7 +239,7 @@ fn build_in(
     };
     let tools = match &options.tools {
         Some(tools) => absolute(tools)?,
-        None => source.tools()?,
+        None => source.tools(&optional::packages())?,
     };
     let qemu = if options.unpack_qemu || on_path(QEMU).is_none() {
         Some(source.unpacked("emulator", "qemu", &[QEMU_PACKAGE], true)?)

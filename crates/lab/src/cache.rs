@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use crate::error::LabError;
 
 /// Where the lab is kept: `$XDG_CACHE_HOME/fstrial/lab`, or below `~/.cache`.
@@ -45,6 +47,16 @@ pub(crate) fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.unfinished", std::process::id()));
     path.with_file_name(name)
+}
+
+/// The key of what the cache keeps: a digest of all it depends on.
+pub(crate) fn key(parts: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize()[..10].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Opens the cache and creates it if it is missing. Refuses a directory into which another user

@@ -8,7 +8,8 @@ use units::{Bytes, Nanos};
 use workload::Seed;
 
 use crate::error::LabError;
-use crate::lab::{Extras, Lab};
+use crate::lab::Lab;
+use crate::session::Extras;
 
 /// A disk on which the largest filesystem of the attempts fits.
 const DISK: Bytes = Bytes::from_mib(640);

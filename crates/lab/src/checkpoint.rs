@@ -259,16 +259,6 @@ pub(crate) fn resume(
     }
 }
 
-/// The key of a checkpoint: a digest of all it depends on.
-pub(crate) fn key(parts: &[&[u8]]) -> String {
-    let mut digest = Sha256::new();
-    for part in parts {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    }
-    digest.finalize()[..10].iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

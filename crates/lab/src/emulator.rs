@@ -18,8 +18,7 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::cache::{prune, sweep_unfinished, touch, unfinished};
-use crate::checkpoint;
+use crate::cache::{key, prune, sweep_unfinished, touch, unfinished};
 use crate::elf::Elf;
 use crate::error::LabError;
 use crate::machine::Qemu;
@@ -52,7 +51,7 @@ pub(crate) enum Clock {
 pub(crate) fn copy_of(qemu: &Qemu, cache: &Path, clock: Clock) -> Option<Qemu> {
     let program = qemu.program().canonicalize().ok()?;
     let data = program.metadata().ok()?;
-    let key = checkpoint::key(&[
+    let key = key(&[
         FORM,
         format!("{clock:?}").as_bytes(),
         program.as_os_str().as_encoded_bytes(),

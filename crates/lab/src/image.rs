@@ -13,8 +13,8 @@ use workload::ORIGINALS;
 
 use crate::cpio::Archive;
 use crate::error::LabError;
-use crate::lab::Parts;
 use crate::modules::{Module, ModuleTree};
+use crate::parts::Parts;
 use crate::tools;
 
 /// Modules loaded before all others: checksums and encodings that filesystems request by aliases

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use guest::{FrontEndKind, MOUNT_POINT, Order, Sabotage};
+use guest::{FrontEndKind, MOUNT_POINT, Order};
 use testbed::Stop;
 use trial::{DeviceKind, Event, InputFiles, Job, Site, TrialSpec, protocol};
 use units::{Bytes, Nanos};
 
-use crate::cache::{open_cache, prune, sweep_unfinished, touch, write_whole};
+use crate::cache::{key, open_cache, prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::disks;
 use crate::emulator::{self, Clock, copy_of, flush_clock};
@@ -18,11 +18,10 @@ use crate::error::LabError;
 use crate::image::{Initramfs, initramfs};
 use crate::inputs::Inputs;
 use crate::machine::{Inherited, Machine, Qemu, Use};
-use crate::memory::Backing;
 use crate::offer::Offer;
-use crate::optional::{self, PartDescription};
+use crate::parts::Parts;
 use crate::profile::MachineProfile;
-use crate::session::{self, Carried};
+use crate::session::{self, Carried, Extras};
 use crate::vm::Software;
 
 /// Virtual time after which a trial is always ended. Idle virtual time costs no wall time, so
@@ -32,35 +31,6 @@ const VIRTUAL_LIMIT: Nanos = Nanos::from_secs(7 * 24 * 3600);
 /// Images and checkpoints kept, the most recently used ones: enough for a few machines, with and
 /// without inputs.
 const KEPT: usize = 12;
-
-/// The paths of a lab's software.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts {
-    /// The kernel, a bzImage.
-    pub kernel: PathBuf,
-    /// Its modules, `lib/modules/RELEASE`.
-    pub modules: PathBuf,
-    /// A tree with the tools of filesystems and layouts.
-    pub tools: PathBuf,
-    /// The emulator.
-    pub qemu: Qemu,
-    /// The optional parts it has: a directory each, named as the part.
-    pub optional: Vec<PathBuf>,
-}
-
-impl Parts {
-    /// The archive of the system it can boot, if that part was built.
-    pub fn system(&self) -> Option<PathBuf> {
-        let archive = self.optional.iter().map(|part| part.join(optional::SYSTEM));
-        archive.into_iter().find(|path| path.is_file())
-    }
-
-    /// The optional parts that are known.
-    pub(crate) fn descriptions(&self) -> impl Iterator<Item = &'static PartDescription> {
-        let known = |path: &PathBuf| optional::part(path.file_name()?.to_str()?).ok();
-        self.optional.iter().filter_map(known).map(|part| part.describe())
-    }
-}
 
 /// A lab with one machine profile.
 #[derive(Debug)]
@@ -83,29 +53,6 @@ pub struct Lab {
     front_end: FrontEndKind,
     qemu_version: String,
     request_logs: Option<PathBuf>,
-}
-
-/// Options of a single trial in addition to its specification.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extras {
-    /// How much its disks may hold together; where `None`, as much as the region has room for.
-    pub store_limit: Option<Bytes>,
-    /// Where the contents of its disks are kept.
-    pub backing: Backing,
-    /// Virtual time after which the trial is ended; a week where `None`.
-    pub virtual_limit: Option<Nanos>,
-    /// Instructions that its kernel may execute without scheduling before it counts as hung, in
-    /// addition to those of two virtual seconds; 2 × 10¹⁰ where `None`.
-    pub patience: Option<u64>,
-    /// Returns the request log of each disk.
-    pub keep_requests: bool,
-    /// Instead of the trial: makes a bootable system from the packages given as input, and writes
-    /// its archive to this file.
-    pub prepare_system: Option<PathBuf>,
-    /// Instead of the trial: tries what its filesystem can do.
-    pub capabilities: bool,
-    /// Makes the trial fail on purpose, for tests.
-    pub sabotage: Option<Sabotage>,
 }
 
 impl Lab {
@@ -140,7 +87,7 @@ impl Lab {
             sweep_unfinished(directory);
             prune(directory, KEPT);
         }
-        let image_key = checkpoint::key(&[&image.bytes]);
+        let image_key = key(&[&image.bytes]);
         let path = images.join(format!("{image_key}.cpio"));
         touch(&path);
         if !path.exists() {
@@ -148,10 +95,10 @@ impl Lab {
                 file.write_all(&image.bytes).map_err(LabError::at("write", &path))
             })?;
         }
-        let key = key_of(&kernel, &image_key, &qemu_version, &machine)?;
+        let booted = key_of(&kernel, &image_key, &qemu_version, &machine)?;
         let profile_text = serde_json::to_vec(&profile)
             .map_err(|error| LabError::value("the profile", error.to_string()))?;
-        let id = checkpoint::key(&[key.as_bytes(), &profile_text]);
+        let id = key(&[booted.as_bytes(), &profile_text]);
         Ok(Lab {
             parts,
             emulator,
@@ -162,7 +109,7 @@ impl Lab {
             initramfs: path,
             checkpoints,
             checked: OnceLock::new(),
-            key,
+            key: booted,
             id: id[..12].to_owned(),
             missing: image.missing,
             offer,
@@ -384,7 +331,7 @@ fn key_of(
         machine.command(&placeless, kernel_name, image_name, files, purpose)
     });
     let options = format!("{options:?}");
-    Ok(checkpoint::key(&[
+    Ok(key(&[
         kernel,
         image_key.as_bytes(),
         qemu_version.as_bytes(),

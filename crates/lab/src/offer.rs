@@ -8,9 +8,9 @@ use stack::{Contender, Refusal};
 use workload::InputKind;
 
 use crate::error::LabError;
-use crate::lab::Parts;
 use crate::modules::ModuleTree;
 use crate::optional::{self, OptionalPart, PartDescription, part_with};
+use crate::parts::Parts;
 use crate::tools::{PROGRAM_DIRECTORIES, find};
 
 /// The programs and modules in the trees of a lab.

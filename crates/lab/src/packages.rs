@@ -10,7 +10,6 @@ use units::Bytes;
 
 use crate::apt::{Apt, Archives, Package, calls_itself, unpack};
 use crate::error::LabError;
-use crate::optional::OPTIONAL_PARTS;
 use crate::progress::BuildProgress;
 
 /// The kernel series: the last that Debian ships with reiserfs.
@@ -111,11 +110,8 @@ impl<'a> Source<'a> {
         Ok((kernel, modules))
     }
 
-    /// The tools of drivers and layouts, except those that belong to an optional part.
-    pub(crate) fn tools(&mut self) -> Result<PathBuf, LabError> {
-        let optional = |package: &&str| {
-            OPTIONAL_PARTS.iter().any(|part| part.describe().packages.contains(package))
-        };
+    /// The tools of drivers and layouts, except those of these packages.
+    pub(crate) fn tools(&mut self, except: &BTreeSet<&str>) -> Result<PathBuf, LabError> {
         let packages: BTreeSet<&str> = FILESYSTEMS
             .iter()
             .map(|filesystem| filesystem.describe())
@@ -123,7 +119,7 @@ impl<'a> Source<'a> {
             .filter_map(|description| description.package)
             .chain(LAYOUTS.iter().filter_map(|layout| layout.describe().package))
             .chain([SHARED_TOOLS])
-            .filter(|package| !optional(package))
+            .filter(|package| !except.contains(package))
             .collect();
         let mut there = Vec::new();
         for package in packages {

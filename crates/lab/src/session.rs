@@ -4,14 +4,15 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use disk::{RECORD_BYTES, Record, RequestLog};
-use guest::Order;
 use guest::region::{
     EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, REQUESTS_AT, Region, STORE_AT, Word,
     Words,
 };
+use guest::{Order, Sabotage};
 use sha2::{Digest, Sha256};
 use testbed::Stop;
 use trial::{Event, Outcome, Step, protocol};
@@ -19,7 +20,7 @@ use units::{Bytes, Nanos};
 use workload::PhaseEvent;
 
 use crate::error::LabError;
-use crate::lab::Extras;
+use crate::memory::Backing;
 use crate::pulse::{PATIENCE, Pulse, Sign};
 use crate::vm::{Happening, Spent, Vm};
 
@@ -27,6 +28,29 @@ use crate::vm::{Happening, Spent, Vm};
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// How long a kernel may take to write its log.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// Options of a single trial in addition to its specification.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Extras {
+    /// How much its disks may hold together; where `None`, as much as the region has room for.
+    pub store_limit: Option<Bytes>,
+    /// Where the contents of its disks are kept.
+    pub backing: Backing,
+    /// Virtual time after which the trial is ended; a week where `None`.
+    pub virtual_limit: Option<Nanos>,
+    /// Instructions that its kernel may execute without scheduling before it counts as hung, in
+    /// addition to those of two virtual seconds; 2 × 10¹⁰ where `None`.
+    pub patience: Option<u64>,
+    /// Returns the request log of each disk.
+    pub keep_requests: bool,
+    /// Instead of the trial: makes a bootable system from the packages given as input, and writes
+    /// its archive to this file.
+    pub prepare_system: Option<PathBuf>,
+    /// Instead of the trial: tries what its filesystem can do.
+    pub capabilities: bool,
+    /// Makes the trial fail on purpose, for tests.
+    pub sabotage: Option<Sabotage>,
+}
 
 /// Facts about an order that was carried out, in addition to its events.
 #[derive(Debug, Clone, PartialEq, Eq)]

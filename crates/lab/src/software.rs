@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::apt::Package;
 use crate::building::on_path;
 use crate::error::LabError;
-use crate::lab::Parts;
 use crate::machine::{QEMU, Qemu};
 use crate::optional::directory_of;
+use crate::parts::Parts;
 
 /// The emulator's package.
 pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";

@@ -10,11 +10,12 @@ use workload::{InputKind, PhaseEvent};
 
 use crate::disks;
 use crate::error::LabError;
-use crate::lab::{Extras, Lab};
+use crate::lab::Lab;
 use crate::memory::{Peak, Room};
 use crate::offer::{lacking, needs_part};
 use crate::optional::SYSTEM_PART;
 use crate::record;
+use crate::session::Extras;
 
 impl Lab {
     fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {

@@ -13,7 +13,8 @@ use units::Nanos;
 use workload::PhaseEvent;
 
 use crate::error::LabError;
-use crate::lab::{Extras, Lab};
+use crate::lab::Lab;
+use crate::session::Extras;
 
 /// The results of one repeat that have to be equal in all repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +179,7 @@ fn repeat(
     let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
     Ok(Repeat {
         phases,
-        digest: crate::checkpoint::key(&told),
+        digest: crate::cache::key(&told),
         requests: carried.requests,
         log_digest: carried.log_digest,
         other_request,

@@ -18,8 +18,7 @@ use units::Bytes;
 
 use crate::apt::{Archives, Package};
 use crate::building;
-use crate::cache::link_tree;
-use crate::checkpoint::key;
+use crate::cache::{key, link_tree};
 use crate::error::LabError;
 use crate::packages::Source;
 use crate::progress::BuildProgress;

@@ -5,17 +5,13 @@ mod tree;
 
 use std::path::PathBuf;
 
-use stack::Contender;
-use trial::TrialSpec;
-use units::{Bytes, Nanos};
-use workload::Seed;
+use units::Bytes;
 
 use self::tree::assemble;
 use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
-use crate::checkpoint::key;
+use crate::cache::key;
 use crate::error::LabError;
-use crate::profile::MachineProfile;
 
 pub(super) struct Boot;
 
@@ -129,24 +125,4 @@ fn made(workshop: &mut Workshop<'_>, packages: &[PathBuf]) -> Result<PathBuf, La
     std::fs::create_dir_all(&directory).map_err(LabError::at("create", &directory))?;
     workshop.prepare_system(&tree, &directory.join(SYSTEM))?;
     workshop.keep(&directory, &name)
-}
-
-/// The machine on which a system is made: with room for both the packages and the tree.
-pub(super) fn workplace() -> Result<MachineProfile, LabError> {
-    let mut profile = MachineProfile::find("ideal")?;
-    profile.ram = Bytes::from_mib(2560);
-    Ok(profile)
-}
-
-/// The specification in the order to make a system. It has to be there, but no trial is run.
-pub(super) fn order() -> TrialSpec {
-    TrialSpec {
-        contender: Contender::plain("tmpfs"),
-        workloads: Vec::new(),
-        seed: Seed(1),
-        block: 0,
-        size: None,
-        verify: false,
-        timeout: Nanos::from_secs(4 * 3600),
-    }
 }

@@ -19,17 +19,15 @@ mod postgresql;
 mod programs;
 mod zfs;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use testbed::Stop;
-use trial::{Event, InputFiles, Outcome};
 use units::Bytes;
 
 use crate::apt::{Archives, Package};
 use crate::building::last_lines;
 use crate::error::LabError;
-use crate::lab::{Extras, Lab, Parts};
 use crate::packages::Source;
 use crate::progress::BuildProgress;
 
@@ -104,6 +102,14 @@ pub fn part_with(program: &str) -> Option<&'static dyn OptionalPart> {
     OPTIONAL_PARTS.iter().copied().find(|part| part.describe().programs.contains(&program))
 }
 
+/// The packages that belong to optional parts instead of the lab's other tools.
+pub(crate) fn packages() -> BTreeSet<&'static str> {
+    OPTIONAL_PARTS.iter().flat_map(|part| part.describe().packages).copied().collect()
+}
+
+/// Makes a bootable system in a guest: from an archive of packages, into a file.
+pub(crate) type PrepareSystem<'a> = &'a dyn Fn(&Path, &Path) -> Result<(), LabError>;
+
 /// Where a part is built.
 pub struct Workshop<'a> {
     source: Source<'a>,
@@ -112,8 +118,7 @@ pub struct Workshop<'a> {
     part: &'static PartDescription,
     kernel: &'a Path,
     modules: &'a Path,
-    parts: Parts,
-    cache: &'a Path,
+    prepare_system: PrepareSystem<'a>,
     scratch: PathBuf,
     kept: PathBuf,
 }
@@ -134,8 +139,8 @@ pub(crate) struct Base<'a> {
     pub(crate) kernel: &'a Path,
     /// Its modules.
     pub(crate) modules: &'a Path,
-    /// The software of its guests.
-    pub(crate) parts: Parts,
+    /// How a guest of it makes a system.
+    pub(crate) prepare_system: PrepareSystem<'a>,
     /// The packages it has.
     pub(crate) packages: Vec<Package>,
 }
@@ -157,8 +162,7 @@ pub(crate) fn build_part(
         part: description,
         kernel: base.kernel,
         modules: base.modules,
-        parts: base.parts,
-        cache: base.cache,
+        prepare_system: base.prepare_system,
         kept: base.cache.join("built"),
         scratch,
     };
@@ -209,29 +213,12 @@ impl Workshop<'_> {
         self.source.fetched(self.part.name, packages, true)
     }
 
-    /// Boots a guest of this lab that makes a bootable system from an archive of packages.
+    /// Has a guest of this lab make a bootable system from an archive of packages.
     ///
     /// # Errors
     /// When the guest does not start or what it does fails: with its last words.
-    pub(crate) fn prepare_system(&mut self, packages: &Path, to: &Path) -> Result<(), LabError> {
-        let profile = boot::workplace()?;
-        let files = InputFiles { system: Some(packages.to_owned()), ..InputFiles::default() };
-        let lab = Lab::open(self.parts.clone(), self.cache, profile, &files)?;
-        let extras = Extras { prepare_system: Some(to.to_owned()), ..Extras::default() };
-        let mut outcome = None;
-        let carried = lab.carry_out(&boot::order(), &extras, &Stop::new(), &mut |event| {
-            if let Event::Ended(ended) = event {
-                outcome = Some(ended);
-            }
-        })?;
-        match outcome {
-            Some(Outcome::Done) if carried.output.is_some() => Ok(()),
-            outcome => Err(LabError::Program {
-                command: "the guest that makes the system".to_owned(),
-                said: format!("{outcome:?}; {}", carried.said),
-                next: None,
-            }),
-        }
+    pub(crate) fn prepare_system(&self, packages: &Path, to: &Path) -> Result<(), LabError> {
+        (self.prepare_system)(packages, to)
     }
 
     /// The lab's kernel.

@@ -9,8 +9,7 @@ use units::Bytes;
 use super::{OptionalPart, PartDescription, Workshop};
 use crate::apt::Archives;
 use crate::building::{on_path, run};
-use crate::cache::{link_tree, unfinished};
-use crate::checkpoint::key;
+use crate::cache::{key, link_tree, unfinished};
 use crate::error::LabError;
 
 pub(super) struct Zfs;
