@@ -234,7 +234,7 @@ fn kinds(spec: &TrialSpec) -> [String; 2] {
 mod tests {
     use super::*;
     use stack::Contender;
-    use trial::WorkloadChoice;
+    use trial::{Outcome, TrialRecord, WorkloadChoice};
     use units::Nanos;
     use workload::{Parameters, Seed};
 
@@ -270,6 +270,46 @@ mod tests {
         assert_eq!(remaining.estimate(&durations).unwrap().total, 12 * SECOND);
         remaining.ended(&specs[2]);
         assert_eq!(remaining.estimate(&durations).unwrap().trials, 3, "it was the only one");
+    }
+
+    /// Of one testbed's trials, and of each kind the newest.
+    #[test]
+    fn earlier_trials_are_those_of_the_store() {
+        let mut store = Store::in_memory().unwrap();
+        let trials = vec![spec("ext4", 1); NEWEST + 1];
+        let run = store::NewRun {
+            fstrial_version: "0",
+            testbed: "lab",
+            lab_id: None,
+            environment: &store::Environment(BTreeMap::new()),
+            seed: 1,
+            contenders: &["ext4".to_owned()],
+            repeats: trials.len() as u32,
+            scale: 1.0,
+            request: "{}",
+            trials: &trials,
+        };
+        let run = store.create_run(&run).unwrap();
+        for ordinal in 0..trials.len() as u32 {
+            let mut record = TrialRecord::ended(Outcome::Done);
+            record.host = Some((ordinal + 1) * SECOND);
+            store.finish_trial(&run, ordinal, &record).unwrap();
+        }
+        let one = Remaining::of(&trials[..1]);
+        let on = |testbed| one.estimate(&Durations::earlier(&store, testbed, None).unwrap());
+        // (2 + 3 + 4 + 5 + 6 + 7) / 6 s
+        assert_eq!(on("lab").unwrap().total, Duration::from_millis(4500));
+        assert_eq!(on("dir"), None);
+    }
+
+    #[test]
+    fn estimates_one_after_the_other_are_added() {
+        let estimate = |seconds: [u32; 3], known, trials| {
+            let [total, least, most] = seconds.map(|seconds| seconds * SECOND);
+            Estimate { total, least, most, known, trials }
+        };
+        let all = [estimate([5, 3, 7], 2, 4), estimate([50, 30, 90], 10, 11)];
+        assert_eq!(all.into_iter().sum::<Estimate>(), estimate([55, 33, 97], 12, 15));
     }
 
     #[test]

@@ -212,6 +212,12 @@ mod tests {
         );
         assert!(with(|r| r.repeats = 0).contains("measures nothing"));
         assert!(with(|r| r.repeats = u32::MAX).contains("at most 100000"));
+        // Two workloads on two filesystems.
+        let many = with(|r| {
+            r.workloads.push(parse_workload("bigfile").unwrap());
+            r.repeats = 25_001;
+        });
+        assert!(many.starts_with("100004 trials are planned"), "{many}");
         assert!(with(|r| r.scale = -1.0).contains("not a positive number"));
         assert!(with(|r| r.contenders.clear()).contains("--fs"));
     }

@@ -216,6 +216,17 @@ mod tests {
     }
 
     #[test]
+    fn without_other_wishes_a_run_reads_what_fstrial_invents() {
+        let on = TestbedRequest::new("dir", &BTreeMap::<String, String>::new()).unwrap();
+        let request = Request::new(Vec::new(), Vec::new(), on);
+        assert_eq!([request.mail.as_str(), request.source_tree.as_str()], ["synthetic"; 2]);
+        // A run of a version that had no choice of sources.
+        let mut stored = serde_json::to_value(&request).unwrap();
+        stored.as_object_mut().unwrap().remove("source_tree");
+        assert_eq!(serde_json::from_value::<Request>(stored).unwrap(), request);
+    }
+
+    #[test]
     fn a_preset_is_where_the_options_begin() {
         let asked = parse_workload("maildir-write@dovecot:fsync=file:ops=5").unwrap();
         assert_eq!(asked.name, "maildir-write");
