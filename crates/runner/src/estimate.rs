@@ -322,6 +322,8 @@ mod tests {
         durations.add(&spec("xfs", 2), SECOND);
         let estimate = Remaining::of(&specs).estimate(&durations).unwrap();
         assert_eq!((estimate.total, estimate.known), (3 * SECOND, 2));
+        let half = Remaining::of(&[spec("ext4", 1), spec("ext4", 3)]);
+        assert_eq!(half.estimate(&durations).map(|estimate| estimate.known), Some(1));
         assert_eq!(Remaining::of(&[]).estimate(&durations), None);
     }
 
@@ -370,6 +372,10 @@ mod tests {
         assert_eq!(left(&two, &[(&long, 30 * SECOND), (&short, 2 * SECOND)], 2), 70 * SECOND);
         assert_eq!(left(&two, &[(&long, 200 * SECOND)], 2), 10 * SECOND, "it is overdue");
         assert_eq!(left(&two, &[(&short, 4 * SECOND)], 0), 106 * SECOND, "there is one lane");
+        // Each end of the range ends with the last of its own.
+        let ends = Remaining::of(&two).left(&durations, &[], 2).unwrap();
+        let ends = [ends.least, ends.most].map(|end| end.as_secs_f64().round());
+        assert_eq!(ends, [83.0, 120.0]);
         // Thousands of trials fill all lanes.
         let many = vec![short.clone(); 5001];
         assert_eq!(left(&many, &[], 4), 1251 * 10 * SECOND);

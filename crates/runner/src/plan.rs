@@ -218,7 +218,9 @@ mod tests {
             r.repeats = 25_001;
         });
         assert!(many.starts_with("100004 trials are planned"), "{many}");
-        assert!(with(|r| r.scale = -1.0).contains("not a positive number"));
+        for scale in [|r: &mut Request| r.scale = -1.0, |r: &mut Request| r.scale = 0.0] {
+            assert!(with(scale).contains("not a positive number"));
+        }
         assert!(with(|r| r.contenders.clear()).contains("--fs"));
     }
 }
