@@ -14,6 +14,8 @@ mod session;
 mod size;
 
 #[cfg(test)]
+mod fake;
+#[cfg(test)]
 mod session_tests;
 
 pub use estimate::{Durations, Estimate, Remaining};

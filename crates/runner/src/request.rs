@@ -220,6 +220,7 @@ mod tests {
         let on = TestbedRequest::new("dir", &BTreeMap::<String, String>::new()).unwrap();
         let request = Request::new(Vec::new(), Vec::new(), on);
         assert_eq!([request.mail.as_str(), request.source_tree.as_str()], ["synthetic"; 2]);
+        assert_eq!(request.timeout, Nanos::from_secs(7200));
         // A run of a version that had no choice of sources.
         let mut stored = serde_json::to_value(&request).unwrap();
         stored.as_object_mut().unwrap().remove("source_tree");

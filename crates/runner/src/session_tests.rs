@@ -1,155 +1,15 @@
-//! Sessions on a fake testbed that fails, refuses, hangs and dies on demand.
+//! Sessions on a fake testbed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
-use stack::{Contender, Refusal};
-use store::{Environment, RunState, Store};
-use testbed::{Stop, Stopped, Testbed};
-use trial::{Event, InputFiles, Outcome, Step, TrialSpec};
-use units::{Bytes, Nanos};
+use store::{RunState, Store};
+use testbed::{Lanes, Share, Stop};
+use trial::Outcome;
+use units::Bytes;
 use workload::InputKind;
 
-use crate::{
-    Inputs, Limit, Places, Request, RunEnd, RunEvent, Session, SessionError, TestbedRequest,
-    parse_workload,
-};
-
-/// What a contender of the fake testbed does, by its name.
-struct Fake {
-    lab: Option<String>,
-    stop: Stop,
-}
-
-impl Testbed for Fake {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn environment(&self) -> Environment {
-        Environment(BTreeMap::from([("kernel".to_owned(), "none".to_owned())]))
-    }
-
-    fn lab_id(&self) -> Option<String> {
-        self.lab.clone()
-    }
-
-    fn lanes(&self, specs: &[TrialSpec]) -> usize {
-        specs.len().min(2)
-    }
-
-    fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
-        let refused = |spec: &TrialSpec| spec.contender.name == "refused";
-        let indexes = specs.iter().enumerate().filter(|(_, spec)| refused(spec));
-        indexes.map(|(at, spec)| (at, Refusal::new(&spec.contender.name, "on order"))).collect()
-    }
-
-    fn run(
-        &self,
-        spec: &TrialSpec,
-        stop: &Stop,
-        sink: &mut dyn FnMut(Event),
-    ) -> Result<(), Stopped> {
-        sink(Event::Step(Step::Mkfs));
-        sink(Event::Note("a remark".to_owned()));
-        let ended = match spec.contender.name.as_str() {
-            "fails" => Outcome::Failed { step: Step::Mount, reason: "on order".to_owned() },
-            // Waits until it is told to stop, as a guest that hangs would.
-            "hangs" => {
-                self.stop.ask();
-                while !stop.asked() {
-                    std::thread::yield_now();
-                }
-                return Err(Stopped);
-            }
-            "dies" => return Ok(()),
-            "killed" => Outcome::Lost { reason: "killed by signal 9".to_owned() },
-            _ => Outcome::Done,
-        };
-        sink(Event::Ended(ended));
-        Ok(())
-    }
-}
-
-/// Hands out fakes; records what was asked of it.
-#[derive(Default)]
-struct FakePlaces {
-    lab: Option<String>,
-    stop: Stop,
-    damaged: bool,
-    kinds: Mutex<Vec<InputKind>>,
-}
-
-impl Places for FakePlaces {
-    fn inputs(&self, _: &Request, kinds: &[InputKind]) -> Result<Inputs, SessionError> {
-        self.kinds.lock().unwrap().extend(kinds);
-        match self.damaged {
-            true => Err(SessionError::Input("the corpus is damaged".to_owned())),
-            false => Ok(Inputs::default()),
-        }
-    }
-
-    fn makes_filesystems(&self, request: &TestbedRequest) -> Result<bool, SessionError> {
-        Ok(request.name == "device")
-    }
-
-    fn resumed(
-        &self,
-        stored: &TestbedRequest,
-        _: &[PathBuf],
-    ) -> Result<TestbedRequest, SessionError> {
-        Ok(stored.clone())
-    }
-
-    fn testbed(
-        &self,
-        _: &TestbedRequest,
-        _: InputFiles,
-        _: Bytes,
-    ) -> Result<Box<dyn Testbed>, SessionError> {
-        Ok(Box::new(Fake { lab: self.lab.clone(), stop: self.stop.clone() }))
-    }
-}
-
-fn on(testbed: &str) -> TestbedRequest {
-    TestbedRequest::new(testbed, &BTreeMap::<String, String>::new()).unwrap()
-}
-
-fn request(contenders: &[&str]) -> Request {
-    let named = |name: &&str| Contender { name: (*name).to_owned(), ..Contender::plain("ext4") };
-    Request {
-        workloads: vec![parse_workload("null:ops=3").unwrap()],
-        contenders: contenders.iter().map(named).collect(),
-        testbed: on("device"),
-        repeats: 2,
-        seed: 7,
-        scale: 1.0,
-        verify: false,
-        sequence: false,
-        size: None,
-        least_size: None,
-        timeout: Nanos::from_secs(60),
-        mail: "synthetic".to_owned(),
-        source_tree: "synthetic".to_owned(),
-        study: None,
-    }
-}
-
-fn open<'a>(directory: &Path, places: &'a FakePlaces) -> Session<'a> {
-    let command = "fstrial run".to_owned();
-    Session::open(&directory.join("results.db"), places, places.stop.clone(), command).unwrap()
-}
-
-/// Prepares, creates and executes; the run's id, how it ended, and what was told.
-fn run(session: &mut Session<'_>, request: Request) -> (String, RunEnd, Vec<String>) {
-    let mut told = Vec::new();
-    let mut tell = |event: RunEvent<'_>| told.push(format!("{event:?}"));
-    let prepared = session.prepare(request).unwrap();
-    let id = session.create(&prepared, &mut tell).unwrap();
-    let ended = session.execute(&id, prepared.testbed.as_ref(), Limit::NONE, &mut tell).unwrap();
-    (id, ended, told)
-}
+use crate::fake::{FakePlaces, NoHang, on, open, request, run};
+use crate::{Limit, Remaining, Request, RunEnd, RunEvent, SessionError, parse_workload};
 
 fn outcomes(store: &Store, id: &str) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -196,6 +56,7 @@ fn a_run_that_was_stopped_is_resumed_and_nothing_runs_twice() {
     let directory = tempfile::tempdir().unwrap();
     let places = FakePlaces::default();
     let mut session = open(directory.path(), &places);
+    assert!(!session.stopped());
     let (id, ended, _) = run(&mut session, request(&["hangs", "good"]));
     assert_eq!(ended, RunEnd::Stopped);
     assert!(session.stopped());
@@ -226,31 +87,6 @@ fn a_run_that_was_stopped_is_resumed_and_nothing_runs_twice() {
         assert!(then.outcome.is_none() || then == now, "a finished trial changed");
     }
     assert_eq!(session.newest().unwrap().1, RunState::Complete);
-}
-
-/// A testbed on which everything is done at once.
-struct NoHang;
-
-impl Testbed for NoHang {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-    fn environment(&self) -> Environment {
-        Environment::default()
-    }
-    fn lab_id(&self) -> Option<String> {
-        None
-    }
-    fn lanes(&self, _: &[TrialSpec]) -> usize {
-        1
-    }
-    fn admit(&self, _: &[TrialSpec]) -> Vec<(usize, Refusal)> {
-        Vec::new()
-    }
-    fn run(&self, _: &TrialSpec, _: &Stop, sink: &mut dyn FnMut(Event)) -> Result<(), Stopped> {
-        sink(Event::Ended(Outcome::Done));
-        Ok(())
-    }
 }
 
 #[test]
@@ -397,4 +233,63 @@ fn a_device_has_the_size_asked_for_or_one_with_room_and_a_directory_none() {
     assert_eq!(size(Request { size: asked, least_size: least, ..request(&["good"]) }), asked);
     let testbed = on("dir");
     assert_eq!(size(Request { testbed, ..request(&["good"]) }), None);
+}
+
+/// What another fstrial holds is waited for, which is told once.
+#[test]
+fn trials_take_turns_with_those_of_other_sessions() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let lanes = Lanes::open(&directory.path().join("lanes")).unwrap();
+    let mut held = Some(lanes.take(Share::Machine, &Stop::new(), &mut || {}).unwrap());
+    let mut session = open(directory.path(), &places).sharing(lanes);
+    let prepared = session.prepare(request(&["good"])).unwrap();
+    let id = session.create(&prepared, &mut |_| {}).unwrap();
+    let mut told = Vec::new();
+    let mut tell = |event: RunEvent<'_>| {
+        match event {
+            RunEvent::TakesTurns => held = None,
+            RunEvent::TrialStarted { .. } => assert!(held.is_none(), "it did not wait"),
+            _ => return,
+        }
+        told.push(format!("{event:?}").split(' ').next().unwrap_or_default().to_owned());
+    };
+    let ended = session.execute(&id, prepared.testbed.as_ref(), Limit::NONE, &mut tell).unwrap();
+    assert_eq!(ended, RunEnd::Complete);
+    assert_eq!(told, ["TakesTurns", "TrialStarted", "TrialStarted"]);
+}
+
+#[test]
+fn what_is_left_out_of_a_prepared_run_is_neither_created_nor_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let mut prepared = session.prepare(request(&["good", "refused"])).unwrap();
+    assert_eq!((prepared.trials.len(), prepared.refused.len()), (4, 2));
+    prepared
+        .retain(|trials| trials.into_iter().filter(|spec| spec.contender.name == "good").collect());
+    assert_eq!((prepared.trials.len(), prepared.refused.len()), (2, 0));
+    let id = session.measure(&prepared, &mut |_| {}).unwrap();
+    assert_eq!(session.store.trial_count(&id).unwrap(), 2);
+}
+
+#[test]
+fn the_newest_run_is_one_with_something_left_and_its_time_is_estimated_from_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let prepared = session.prepare(request(&["good"])).unwrap();
+    let testbed = prepared.testbed.as_ref();
+    let estimate = |session: &crate::Session<'_>| {
+        Remaining::of(&prepared.trials).left(&session.durations(testbed), &[], 1)
+    };
+    let open = session.create(&prepared, &mut |_| {}).unwrap();
+    assert_eq!(estimate(&session), None);
+    let newer = session.measure(&prepared, &mut |_| {}).unwrap();
+    assert_eq!(estimate(&session).map(|estimate| estimate.known), Some(2));
+    let (header, state) = session.newest().unwrap();
+    assert_eq!((&header.id, state), (&open, RunState::Open));
+    session.execute(&open, testbed, Limit::NONE, &mut |_| {}).unwrap();
+    let (header, state) = session.newest().unwrap();
+    assert_eq!((header.id, state), (newer, RunState::Complete));
 }

@@ -90,4 +90,17 @@ mod tests {
         let facts = InputFacts::default();
         assert_eq!(room(&[vec![other], vec![large.clone()]], &facts), alone(&large));
     }
+
+    /// 30 files of 100 MiB, 10 directories and the one above: 3000 MiB and 41 inodes of 4.5 KiB.
+    #[test]
+    fn a_device_has_a_third_more_than_the_room_in_steps_of_64_mib() {
+        let given = [("files", "30"), ("directories", "10"), ("max_size", "100M")];
+        let group = vec![choice("ffsb", &given)];
+        let facts = InputFacts::default();
+        let need = Bytes(3000 * 1024 * 1024 + 41 * (4096 + 512));
+        assert_eq!(room(std::slice::from_ref(&group), &facts), need);
+        // 4000.2 MiB.
+        let size = device_size(&[group], &[Contender::plain("ext4")], &facts).unwrap();
+        assert_eq!(size, Bytes::from_mib(4032));
+    }
 }
