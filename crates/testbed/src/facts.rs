@@ -178,5 +178,35 @@ mod tests {
         assert!(facts["memory"].ends_with("kB"), "{}", facts["memory"]);
         assert!(facts["kernel"].contains('.'));
         assert!(facts.values().all(|value| !value.is_empty()));
+        let load: f64 = facts["load_at_start"].parse().unwrap();
+        assert!(load >= 0.0);
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+        let virtual_machine = cpuinfo.split_whitespace().any(|word| word == "hypervisor");
+        assert_eq!(facts.contains_key("virtual_machine"), virtual_machine);
+    }
+
+    #[test]
+    fn a_kernel_has_what_it_serves_or_has_loaded() {
+        assert!(kernel_has("proc", "no_such_module"));
+        assert!(!kernel_has("no_such_filesystem", "no_such_module"));
+        let loaded = std::fs::read_dir("/sys/module").unwrap().next().unwrap().unwrap();
+        let loaded = loaded.file_name().into_string().unwrap();
+        assert!(kernel_has_module(&loaded) && kernel_has_module(&loaded.replace('_', "-")));
+    }
+
+    #[test]
+    fn the_scheduler_in_use_is_named_without_its_brackets() {
+        let offered = "[none] mq-deadline".split_whitespace().map(without_brackets);
+        assert_eq!(offered.collect::<Vec<_>>(), ["none", "mq-deadline"]);
+    }
+
+    #[test]
+    fn what_is_below_loop_files_is_found_before_their_directory_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let facts = backing_facts(&directory.path().join("not/made/yet"));
+        let filesystem = Mount::of(directory.path()).unwrap().filesystem;
+        assert_eq!(facts[0], ("backing_filesystem".to_owned(), filesystem));
+        let in_memory = backing_facts(Path::new("/proc"));
+        assert_eq!(in_memory, [("backing_filesystem".to_owned(), "proc".to_owned())]);
     }
 }
