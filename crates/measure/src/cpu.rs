@@ -114,12 +114,7 @@ impl ProgramCpu {
             format!("/proc/{id}/stat")
         };
         let stat = std::fs::read_to_string(path).ok()?;
-        let (user, sys) = ticks(&stat)?;
-        let user = match user + sys {
-            0 => Nanos::ZERO,
-            all => Nanos((u128::from(total.0) * u128::from(user) / u128::from(all)) as u64),
-        };
-        Some(CpuTime { user, sys: total - user })
+        Some(split(total, ticks(&stat)?))
     }
 
     /// The total alone; `None` if it has ended.
@@ -154,6 +149,15 @@ pub fn spent_by_this_thread() -> Nanos {
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let mut fields = stat.rsplit_once(") ")?.1.split_whitespace().skip(11);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+/// A time in the proportion of its ticks in user mode and in the kernel.
+fn split(total: Nanos, (user, sys): (u64, u64)) -> CpuTime {
+    let user = match user + sys {
+        0 => Nanos::ZERO,
+        all => Nanos((u128::from(total.0) * u128::from(user) / u128::from(all)) as u64),
+    };
+    CpuTime { user, sys: total - user }
 }
 
 /// CPU of the whole machine: everything that was not idle, summed over its processors.
@@ -210,6 +214,37 @@ mod tests {
         let own = ProgramCpu::of(std::process::id()).read().unwrap();
         assert!(own.total() > Nanos::ZERO);
         assert!(ProgramCpu::of(u32::MAX >> 1).read().is_none());
+    }
+
+    #[test]
+    fn a_time_is_split_as_its_ticks_are() {
+        let halves = |user, sys| CpuTime { user: Nanos(user), sys: Nanos(sys) };
+        assert_eq!(split(Nanos(900), (1, 2)), halves(300, 600));
+        assert_eq!(split(Nanos(900), (0, 0)), halves(0, 900), "less than a tick");
+    }
+
+    /// A thread that works until it has used 20 ms is not in the account of its process.
+    #[test]
+    fn a_thread_that_serves_the_measured_code_is_left_out() {
+        let (send, receive) = std::sync::mpsc::channel::<()>();
+        let (worked, has_worked) = std::sync::mpsc::channel();
+        let server = std::thread::spawn(move || {
+            leave_out(ProgramCpu::of_this_thread());
+            while spent_by_this_thread() < Nanos::from_millis(20) {
+                std::hint::black_box(ProgramCpu::of_this_thread().total());
+            }
+            worked.send(()).unwrap();
+            // It has an account only while it is there.
+            let _ = receive.recv();
+        });
+        has_worked.recv().unwrap();
+        let without = ProcessCpu::read().0.total();
+        // Read later, so that what other threads do meanwhile only adds to it.
+        let all = usage(libc::RUSAGE_SELF).total() + usage(libc::RUSAGE_CHILDREN).total();
+        drop(send);
+        server.join().unwrap();
+        // The kernel may charge some of it to the other mode than it had charged the process.
+        assert!(all >= without + Nanos::from_millis(10), "{all} with it, {without} without");
     }
 
     #[test]

@@ -107,6 +107,21 @@ mod tests {
     }
 
     #[test]
+    fn two_devices_are_added() {
+        let used = |factor: u64, flushes| DeviceUse {
+            reads: factor,
+            read_bytes: Bytes(2 * factor),
+            writes: 3 * factor,
+            write_bytes: Bytes(4 * factor),
+            discards: 5 * factor,
+            flushes,
+            busy: Nanos(6 * factor),
+        };
+        assert_eq!(used(10, Some(7)).plus(used(100, Some(70))), used(110, Some(77)));
+        assert_eq!(used(10, Some(7)).plus(used(1, None)), used(11, None));
+    }
+
+    #[test]
     fn an_old_kernel_counts_no_flushes() {
         let old = DeviceCounters::parse("1 0 8 1 1 0 8 1 0 1 1").unwrap();
         assert_eq!(old.since(old).flushes, None);

@@ -240,6 +240,16 @@ mod tests {
         assert!((shown.sdev_ns / 288_819.4 - 1.0).abs() < 0.002);
     }
 
+    /// Of 1000 and 2000 ns: 500 · √2, and no deviation of a single one.
+    #[test]
+    fn the_deviation_is_that_of_a_sample() {
+        let mut latencies = Latencies::new();
+        latencies.record(Nanos(1000));
+        assert_eq!(latencies.percentiles().unwrap().sdev_ns, 0.0);
+        latencies.record(Nanos(2000));
+        assert!((latencies.percentiles().unwrap().sdev_ns / 707.107 - 1.0).abs() < 0.002);
+    }
+
     #[test]
     fn nothing_recorded_is_no_figure() {
         assert!(Latencies::new().percentiles().is_none());

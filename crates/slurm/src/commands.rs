@@ -88,8 +88,12 @@ fn ended(printed: &str) -> Option<Ended> {
 pub(crate) fn processors(partition: Option<&str>) -> Option<usize> {
     let mut words = vec!["--noheader".to_owned(), "--format=%C".to_owned()];
     words.extend(partition.map(|name| format!("--partition={name}")));
-    let printed = output("sinfo", &words).ok()?;
-    // `allocated/idle/other/total`, a line for each group of nodes.
+    total(&output("sinfo", &words).ok()?)
+}
+
+/// The sum over lines of the form `allocated/idle/other/total`, one for each group of nodes; `None`
+/// where there are no processors.
+fn total(printed: &str) -> Option<usize> {
     let total = |line: &str| line.trim().rsplit('/').next()?.parse::<usize>().ok();
     Some(printed.lines().filter_map(total).sum()).filter(|sum| *sum > 0)
 }
@@ -106,6 +110,22 @@ mod tests {
             tasks(printed),
             [("t-0".to_owned(), 4), ("t-0".to_owned(), 0), ("t-1".to_owned(), 7)]
         );
+    }
+
+    #[test]
+    fn the_processors_of_all_nodes_are_added() {
+        assert_eq!(total("0/8/0/8\n4/12/16/32\n"), Some(40));
+        assert_eq!(total("0/0/0/0\n"), None);
+        assert_eq!(total(""), None);
+    }
+
+    #[test]
+    fn a_command_that_fails_says_what_it_said() {
+        assert_eq!(output("echo", &["a".to_owned(), "b".to_owned()]).unwrap(), "a b\n");
+        let failed = output("cat", &["/no/such/file".to_owned()]).unwrap_err().to_string();
+        assert!(failed.contains("cat") && failed.contains("/no/such/file"), "{failed}");
+        let missing = output("no-such-slurm", &[]).unwrap_err();
+        assert!(matches!(missing, SlurmError::NotInstalled { program: "no-such-slurm" }));
     }
 
     #[test]
