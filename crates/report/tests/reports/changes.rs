@@ -64,6 +64,24 @@ fn what_takes_longer_is_slower_and_nothing_else() {
     assert!(back.beyond(0.0).is_empty(), "faster is no fault");
 }
 
+/// The short text leaves out what is the same in time and in all counts, and nothing else.
+#[test]
+fn a_change_of_the_time_or_of_a_count_is_shown() {
+    let (before, after) = two();
+    let short = |change: fn(&mut workload::PhaseResult)| {
+        let mut after = after.clone();
+        for trial in after.trials.iter_mut().filter(|it| it.spec.contender.name == "xfs") {
+            trial.record.phases.iter_mut().for_each(change);
+        }
+        changes(&before, &after).to_text(false)
+    };
+    let time = short(|phase| phase.wall = Nanos(phase.wall.0 * 2));
+    let count = short(|phase| phase.device.as_mut().unwrap().write_bytes.0 *= 2);
+    for text in [time, count] {
+        assert!(text.contains("xfs") && !text.contains("ext4"), "{text}");
+    }
+}
+
 /// Fewer questions: the same figures can show more.
 #[test]
 fn phases_that_are_named_are_the_only_questions() {
