@@ -212,12 +212,12 @@ mod tests {
         );
         assert!(with(|r| r.repeats = 0).contains("measures nothing"));
         assert!(with(|r| r.repeats = u32::MAX).contains("at most 100000"));
-        // Two workloads on two filesystems.
+        // Three workloads on two filesystems.
         let many = with(|r| {
-            r.workloads.push(parse_workload("bigfile").unwrap());
-            r.repeats = 25_001;
+            r.workloads.extend(["bigfile", "mongo"].map(|name| parse_workload(name).unwrap()));
+            r.repeats = 16_667;
         });
-        assert!(many.starts_with("100004 trials are planned"), "{many}");
+        assert!(many.starts_with("100002 trials are planned"), "{many}");
         for scale in [|r: &mut Request| r.scale = -1.0, |r: &mut Request| r.scale = 0.0] {
             assert!(with(scale).contains("not a positive number"));
         }
