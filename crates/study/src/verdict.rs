@@ -190,6 +190,16 @@ impl Judged {
     }
 }
 
+impl fmt::Display for QuestionVerdict {
+    /// `holds`, `depends on size`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.verdict {
+            Verdict::Depends => write!(f, "depends on {}", self.depends_on.join(", ")),
+            verdict => verdict.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for Judged {
     /// `partly (4 of 6 questions)`, `depends on size`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

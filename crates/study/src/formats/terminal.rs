@@ -138,13 +138,17 @@ fn claim(study: &Study, claim: &ClaimResults, width: usize, paint: &Paint) -> St
         });
         let n = answer.n.map_or(String::new(), |n| format!(", {n} seeds"));
         let is = if answer.found.is_some() { " is" } else { ":" };
-        let line = format!(
+        let mut line = format!(
             "{}{is} {}; {} claimed: {}{n}{p}",
             words::asked(claim, answer),
             words::found(answer),
             answer.wanted,
             answer.verdict
         );
+        let by_these = answer.verdict.to_string();
+        if let Some(in_all) = words::in_all(claim, answer).filter(|in_all| *in_all != by_these) {
+            line += &format!("; in all: {in_all}");
+        }
         text += &folded("         · ", &line, width);
     }
     if claim.sizes.len() > 1 {

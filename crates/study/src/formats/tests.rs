@@ -29,6 +29,26 @@ fn a_page_says_first_whether_to_believe_it() {
     }
 }
 
+/// A question has a verdict by the figures beside it, and one in which smaller sizes count too.
+#[test]
+fn what_other_sizes_and_machines_change_stands_beside_a_question() {
+    let study = study("lower", "3, 4, 5", "a better than b");
+    let two = turned(&study);
+    let page = |format: &str, results: &Results| render(format, results, 100, false).unwrap();
+    let markdown = page("markdown", &two);
+    assert!(markdown.contains("| p | by these figures | in all |"), "{markdown}");
+    assert!(markdown.contains(" | holds | depends on size |\n"), "{markdown}");
+    let html = page("html", &two);
+    assert!(html.contains("<td>holds</td><td>depends on size</td>"), "{html}");
+    let terminal = page("terminal", &two).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(terminal.contains("; in all: depends on size"), "{terminal}");
+    // Of one size and one machine there is nothing more to say.
+    let one = results(&study, &[at(1.0, [1.0, 2.0, 9.0])]);
+    for format in ["markdown", "html", "terminal"] {
+        assert!(!page(format, &one).contains("in all"), "{format}");
+    }
+}
+
 #[test]
 fn the_claims_are_named_that_alone_were_run_at_the_largest_size() {
     let mut study = study("lower", "3, 4, 5", "a better than b");

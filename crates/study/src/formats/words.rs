@@ -231,6 +231,14 @@ pub(super) fn asked(claim: &ClaimResults, answer: &Answer) -> String {
     }
 }
 
+/// The verdict on an answer's question when every size and machine counts; `None` where the
+/// question's own verdict is all there is.
+pub(super) fn in_all(claim: &ClaimResults, answer: &Answer) -> Option<String> {
+    let others = claim.sizes.len() > 1 || !claim.under.is_empty();
+    let question = claim.measured.questions.get(answer.question).filter(|_| others)?;
+    Some(question.to_string())
+}
+
 /// What was found for a question, or why nothing was found, and what would decide it.
 pub(super) fn found(answer: &Answer) -> String {
     let parts = [&answer.found, &answer.reason, &answer.takes];
@@ -290,8 +298,9 @@ pub(super) fn method(results: &Results) -> String {
          one family. Fewer than {} seeds decide nothing. A verdict is that of the largest size \
          that was run; where a smaller size or, in the lab, another machine contradicts it, the \
          verdict depends on that. Where another machine leaves a question open, the question is \
-         undecided, however clear it is on the study's own machine; the tables of questions show \
-         the study's own machine, the verdicts above them count all machines.{few}",
+         undecided, however clear it is on the study's own machine. The tables of questions show \
+         figures of the study's own machine at the largest size, and two verdicts: by these \
+         figures, and by all sizes and machines.{few}",
         results.alpha * 100.0,
         crate::SEEDS_MIN
     )

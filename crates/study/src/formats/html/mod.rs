@@ -57,7 +57,7 @@ struct Claim {
     published: Told,
     measured: Told,
     because: Option<String>,
-    answers: Vec<[String; 6]>,
+    answers: Vec<Vec<String>>,
     under: Vec<(String, &'static str, String)>,
     sizes: Vec<(String, &'static str, String)>,
     panels: Vec<Drawing>,
@@ -228,14 +228,16 @@ fn claim(study: &Study, claim: &ClaimResults) -> Claim {
             .answers
             .iter()
             .map(|answer| {
-                [
+                let mut cells = vec![
                     words::asked(claim, answer),
                     answer.wanted.clone(),
                     words::found(answer),
                     answer.n.map_or(String::new(), |n| n.to_string()),
                     words::p(answer.p),
                     answer.verdict.to_string(),
-                ]
+                ];
+                cells.extend(words::in_all(claim, answer));
+                cells
             })
             .collect(),
         under: claim

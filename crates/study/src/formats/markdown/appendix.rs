@@ -91,16 +91,21 @@ fn claim(study: &Study, claim: &ClaimResults) -> String {
     }
     text +=
         &words::because(claim).map_or(String::new(), |why| format!("Because: {}\n\n", plain(&why)));
+    let in_all = claim.measured.answers.first().and_then(|answer| words::in_all(claim, answer));
+    let more = if in_all.is_some() { (" in all |", "---|") } else { ("", "") };
     if !claim.measured.answers.is_empty() {
-        let own = if claim.under.is_empty() { "" } else { "on the study's own machine" };
+        let own = if in_all.is_some() { "by these figures" } else { "" };
         text += &format!(
-            "| asked | claimed | measured (interval) | seeds | p | {own} |\n\
-             |---|---|---|--:|--:|---|\n"
+            "| asked | claimed | measured (interval) | seeds | p | {own} |{}\n\
+             |---|---|---|--:|--:|---|{}\n",
+            more.0, more.1
         );
     }
     for answer in &claim.measured.answers {
+        let in_all =
+            words::in_all(claim, answer).map_or(String::new(), |verdict| format!(" {verdict} |"));
         text += &format!(
-            "| {} | {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} |{in_all}\n",
             plain(&words::asked(claim, answer)),
             plain(&answer.wanted),
             plain(&words::found(answer)),
