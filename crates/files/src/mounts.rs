@@ -14,7 +14,7 @@ use crate::FileError;
 /// One line of mountinfo (proc_pid_mountinfo(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Which mount; the kernel gives numbers of former mounts to new ones.
+    /// The kernel's number of it; free again for another once it is unmounted.
     pub id: u64,
     /// Number of the device; an anonymous one for btrfs.
     pub number: DeviceNumber,
@@ -38,9 +38,9 @@ impl Mount {
         Ok(parse_mountinfo(&std::fs::read("/proc/thread-self/mountinfo")?))
     }
 
-    /// The mount that holds what `path` names: among several upon one another in one place, the one
-    /// on top. Neither their place nor the order of their numbers tells which that is, so the
-    /// kernel is asked for the number.
+    /// The mount that holds what `path` names. Where several are mounted over one another in one
+    /// place, it is the one on top; since neither the place nor the order of the numbers tells
+    /// which one that is, the kernel is asked for its number.
     ///
     /// # Errors
     /// When `path` names nothing, or this thread's mounts cannot be read.

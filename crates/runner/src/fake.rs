@@ -161,12 +161,6 @@ impl Testbed for NoHang {
     fn environment(&self) -> Environment {
         Environment::default()
     }
-    fn lab_id(&self) -> Option<String> {
-        None
-    }
-    fn lanes(&self, _: &[TrialSpec]) -> usize {
-        1
-    }
     fn admit(&self, _: &[TrialSpec]) -> Vec<(usize, Refusal)> {
         Vec::new()
     }

@@ -263,14 +263,6 @@ impl Testbed for DeviceTestbed {
         environment
     }
 
-    fn lab_id(&self) -> Option<String> {
-        None
-    }
-
-    fn lanes(&self, _: &[TrialSpec]) -> usize {
-        1
-    }
-
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
         if !rustix::process::geteuid().is_root() {
             let refusal = Refusal::new("testbed device", "mkfs and mount need root")

@@ -121,14 +121,6 @@ impl Testbed for DirectoryTestbed {
         environment
     }
 
-    fn lab_id(&self) -> Option<String> {
-        None
-    }
-
-    fn lanes(&self, _: &[TrialSpec]) -> usize {
-        1
-    }
-
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
         specs
             .iter()

@@ -36,11 +36,15 @@ pub trait Testbed: Sync {
     fn environment(&self) -> Environment;
 
     /// An id that exact comparisons require to be equal; `None` for real machines.
-    fn lab_id(&self) -> Option<String>;
+    fn lab_id(&self) -> Option<String> {
+        None
+    }
 
     /// How many of these trials may run at the same time without changing each other's
     /// figures: 1 on real machines.
-    fn lanes(&self, specs: &[TrialSpec]) -> usize;
+    fn lanes(&self, _specs: &[TrialSpec]) -> usize {
+        1
+    }
 
     /// How much of this machine each trial needs while it runs beside other fstrial processes.
     fn share(&self) -> Share {

@@ -26,14 +26,6 @@ impl Testbed for Inner {
         Environment::default()
     }
 
-    fn lab_id(&self) -> Option<String> {
-        None
-    }
-
-    fn lanes(&self, _: &[TrialSpec]) -> usize {
-        1
-    }
-
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
         let refused = specs.iter().enumerate().filter(|(_, spec)| spec.contender.name == "refused");
         refused.map(|(at, _)| (at, Refusal::new("it", "on order"))).collect()

@@ -147,7 +147,7 @@ fn claim(study: &Study, claim: &ClaimResults, width: usize, paint: &Paint) -> St
         );
         let by_these = answer.verdict.to_string();
         if let Some(in_all) = words::in_all(claim, answer).filter(|in_all| *in_all != by_these) {
-            line += &format!("; in all: {in_all}");
+            line += &format!("; by all sizes and machines: {in_all}");
         }
         text += &folded("         · ", &line, width);
     }

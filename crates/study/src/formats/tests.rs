@@ -36,16 +36,21 @@ fn what_other_sizes_and_machines_change_stands_beside_a_question() {
     let two = turned(&study);
     let page = |format: &str, results: &Results| render(format, results, 100, false).unwrap();
     let markdown = page("markdown", &two);
-    assert!(markdown.contains("| p | by these figures | in all |"), "{markdown}");
+    assert!(
+        markdown.contains("| p | by these figures | by all sizes and machines |"),
+        "{markdown}"
+    );
     assert!(markdown.contains(" | holds | depends on size |\n"), "{markdown}");
     let html = page("html", &two);
     assert!(html.contains("<td>holds</td><td>depends on size</td>"), "{html}");
     let terminal = page("terminal", &two).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(terminal.contains("; in all: depends on size"), "{terminal}");
+    assert!(terminal.contains("; by all sizes and machines: depends on size"), "{terminal}");
     // Of one size and one machine there is nothing more to say.
     let one = results(&study, &[at(1.0, [1.0, 2.0, 9.0])]);
-    for format in ["markdown", "html", "terminal"] {
-        assert!(!page(format, &one).contains("in all"), "{format}");
+    // Only the description of the method names them.
+    for (format, before) in [("markdown", "| "), ("html", ">"), ("terminal", "; ")] {
+        let others = format!("{before}by all sizes and machines");
+        assert!(!page(format, &one).contains(&others), "{format}");
     }
 }
 

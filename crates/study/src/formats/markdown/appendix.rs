@@ -92,7 +92,7 @@ fn claim(study: &Study, claim: &ClaimResults) -> String {
     text +=
         &words::because(claim).map_or(String::new(), |why| format!("Because: {}\n\n", plain(&why)));
     let in_all = claim.measured.answers.first().and_then(|answer| words::in_all(claim, answer));
-    let more = if in_all.is_some() { (" in all |", "---|") } else { ("", "") };
+    let more = if in_all.is_some() { (" by all sizes and machines |", "---|") } else { ("", "") };
     if !claim.measured.answers.is_empty() {
         let own = if in_all.is_some() { "by these figures" } else { "" };
         text += &format!(
