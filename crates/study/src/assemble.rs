@@ -102,12 +102,16 @@ fn notes<'f>(
     largest: &dyn Fn(&str) -> &'f Figures<'f>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    let known = [&study.digest, &study.digest_with_belief];
-    if runs.iter().any(|it| !known.contains(&&it.tag.digest)) {
-        notes.push(
-            "The study's files have changed since it was run; tables and claims are current."
-                .to_owned(),
-        );
+    let is_current = |it: &PartRun| {
+        study.digest_under(it.tag.assumption.as_deref()) == Some(it.tag.digest.as_str())
+    };
+    let changed = runs.iter().filter(|it| !is_current(it)).count();
+    if changed > 0 {
+        notes.push(format!(
+            "Since {changed} of the {} runs were made, the study's files have changed: a part or its \
+             machine, a published figure, or the test of a claim. Tables and claims are current.",
+            runs.len()
+        ));
     }
     let outstanding: usize =
         runs.iter().flat_map(|it| &it.run.trials).filter(|trial| trial.outcome.is_none()).count();

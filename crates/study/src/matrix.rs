@@ -168,6 +168,7 @@ fn of_part(
         let mut changes = study.changes_at(part, tag.size);
         changes.extend(assumption.map(|it| it.changes.clone()).unwrap_or_default());
         let id = assumption.map(|it| it.id.clone());
+        let digest = assumption.map_or(&study.digest, |it| &it.digest).clone();
         let under = assumption.and(wishes.assumption_seeds);
         Ok(Planned {
             contenders: contenders.clone(),
@@ -186,7 +187,7 @@ fn of_part(
                 timeout: wishes.timeout,
                 mail: part.mail.clone().unwrap_or_else(|| "synthetic".to_owned()),
                 source_tree: part.source_tree.clone().unwrap_or_else(|| "synthetic".to_owned()),
-                study: Some(StudyTag { assumption: id, ..tag.clone() }),
+                study: Some(StudyTag { assumption: id, digest, ..tag.clone() }),
             },
         })
     };

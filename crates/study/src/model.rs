@@ -53,12 +53,10 @@ pub struct Study {
     pub tables: Vec<Published>,
     /// What was concluded.
     pub claims: Vec<Claim>,
-    /// Digest of the study's files, leaving out what is written after a run: explanations and
-    /// `believe`.
+    /// Digest of what a run on the study's own machine rests on ([`Source::digest`]).
+    ///
+    /// [`Source::digest`]: crate::Source::digest
     pub digest: String,
-    /// As it was made until 2026-11-27, with `believe`: results of that time carry it.
-    #[serde(skip)]
-    pub(crate) digest_with_belief: String,
 }
 
 /// Contenders × workloads on one machine: one run of the store.
@@ -155,6 +153,8 @@ pub struct Assumption {
     pub changes: BTreeMap<String, String>,
     /// Contenders with other options, each of which replaces the part's contender of that name.
     pub contenders: Vec<NamedContender>,
+    /// Digest of what a run under it rests on.
+    pub digest: String,
 }
 
 /// A published table.
@@ -338,6 +338,12 @@ impl Assumption {
 }
 
 impl Study {
+    /// Digest of what a run under this assumption rests on; `None` where there is no such assumption.
+    pub(crate) fn digest_under(&self, assumption: Option<&str>) -> Option<&str> {
+        let Some(id) = assumption else { return Some(&self.digest) };
+        self.assumptions.iter().find(|it| it.id == id).map(|it| it.digest.as_str())
+    }
+
     /// The part of this name.
     pub fn part(&self, id: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.id == id)

@@ -8,11 +8,32 @@ use crate::STUDIES;
 use crate::problem::suggest;
 
 /// The files a study must have.
-pub(crate) const FILES: [&str; 3] = [STUDY, "published.toml", CLAIMS];
-/// The one of them that says whether to believe the page, which comes after the results.
+pub(crate) const FILES: [&str; 3] = [STUDY, PUBLISHED, CLAIMS];
 const STUDY: &str = "study.toml";
-/// The one of them whose explanations come after the results.
+const PUBLISHED: &str = "published.toml";
 const CLAIMS: &str = "claims.toml";
+
+/// Keys of `study.toml` that change no run: what is said of the page and of the results, and what is
+/// only a default of the command line.
+const SAID_OF_A_STUDY: [&str; 13] = [
+    "title",
+    "author",
+    "date",
+    "published",
+    "question",
+    "summary",
+    "machine",
+    "flaws",
+    "scale_reason",
+    "full_size",
+    "believe",
+    "sizes",
+    "seeds",
+];
+/// Keys of a claim that are written after a run.
+const SAID_OF_A_CLAIM: [&str; 3] = ["explanation", "because", "revised"];
+/// Keys of a machine profile that are for people.
+const SAID_OF_A_MACHINE: [&str; 2] = ["summary", "source"];
 
 /// A study's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,24 +138,18 @@ impl Source {
         self.files.iter().any(|(known, _)| known == name)
     }
 
-    /// Digest of all files: sixteen hexadecimal digits. It leaves out what is written after a study
-    /// has been run: explanations of claims, and whether to believe the page.
-    pub fn digest(&self) -> String {
-        self.digest_of(without_belief)
-    }
-
-    /// The same with the sentence on whether to believe the page.
-    pub(crate) fn digest_with_belief(&self) -> String {
-        self.digest_of(str::to_owned)
-    }
-
-    fn digest_of(&self, study: impl Fn(&str) -> String) -> String {
+    /// Digest of what a run under this assumption rests on: sixteen hexadecimal digits. It leaves out
+    /// what is said of the page and of the results, and all other assumptions.
+    pub fn digest(&self, assumption: Option<&str>) -> String {
         let mut hash = Sha256::new();
         for (name, text) in &self.files {
             let text = match name.as_str() {
-                CLAIMS => without_explanations(text),
-                STUDY => study(text),
-                _ => text.clone(),
+                STUDY => edited(text, |study| keep_what_runs(study, assumption)),
+                CLAIMS => edited(text, |claims| {
+                    each(claims, "claim", |claim| remove(claim, &SAID_OF_A_CLAIM));
+                }),
+                PUBLISHED => text.clone(),
+                _ => edited(text, |machine| remove(machine, &SAID_OF_A_MACHINE)),
             };
             for part in [name, &text] {
                 hash.update((part.len() as u64).to_le_bytes());
@@ -145,54 +160,83 @@ impl Source {
     }
 }
 
-/// The study without `believe`; the text as it is if it is not TOML.
-fn without_belief(text: &str) -> String {
+/// The text after an edit; as it is if it is not TOML.
+fn edited(text: &str, edit: impl Fn(&mut toml::Table)) -> String {
     let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
-    table.remove("believe");
+    edit(&mut table);
     table.to_string()
 }
 
-/// The claims without what is written after a run; the text as it is if it is not TOML.
-fn without_explanations(text: &str) -> String {
-    let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
-    let claims = table.get_mut("claim").and_then(toml::Value::as_array_mut);
-    for claim in claims.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
-        for written_afterwards in ["explanation", "because", "revised"] {
-            claim.remove(written_afterwards);
+fn keep_what_runs(study: &mut toml::Table, assumption: Option<&str>) {
+    remove(study, &SAID_OF_A_STUDY);
+    each(study, "part", |part| remove(part, &["title"]));
+    each(study, "assumption", |it| remove(it, &["text"]));
+    if let Some(assumptions) = study.get_mut("assumption").and_then(toml::Value::as_array_mut) {
+        let id = |it: &toml::Value| it.get("id").and_then(toml::Value::as_str).map(str::to_owned);
+        assumptions.retain(|it| assumption.is_some() && id(it).as_deref() == assumption);
+        if assumptions.is_empty() {
+            study.remove("assumption");
         }
     }
-    table.to_string()
+}
+
+fn remove(table: &mut toml::Table, keys: &[&str]) {
+    for key in keys {
+        table.remove(*key);
+    }
+}
+
+/// Edits each table of a list, where there is one.
+fn each(table: &mut toml::Table, list: &str, edit: impl Fn(&mut toml::Table)) {
+    let list = table.get_mut(list).and_then(toml::Value::as_array_mut);
+    list.into_iter().flatten().filter_map(toml::Value::as_table_mut).for_each(edit);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_claim_counts_and_its_explanation_does_not() {
-        let source = |claims: &str| Source {
-            named: "x".to_owned(),
-            prefix: String::new(),
-            files: vec![(CLAIMS.to_owned(), claims.to_owned())],
-        };
-        let plain = source("[[claim]]\nid = 'A'\n").digest();
-        assert_eq!(plain, source("[[claim]]\nid = 'A'\nexplanation = 'so'\n").digest());
-        let because = "because = { cause = 'not comparable', evidence = 'it' }\n";
-        assert_eq!(plain, source(&format!("[[claim]]\nid = 'A'\n{because}")).digest());
-        assert_ne!(plain, source("[[claim]]\nid = 'B'\n").digest());
-        assert_ne!(source("[[claim").digest(), source("[[claims").digest());
+    fn digest_of(name: &str, text: &str, assumption: Option<&str>) -> String {
+        let files = vec![(name.to_owned(), text.to_owned())];
+        Source { named: "x".to_owned(), prefix: String::new(), files }.digest(assumption)
     }
 
     #[test]
-    fn whether_to_believe_the_page_does_not_count() {
-        let source = |study: &str| Source {
-            named: "x".to_owned(),
-            prefix: String::new(),
-            files: vec![(STUDY.to_owned(), study.to_owned())],
-        };
-        let (plain, believing) = (source("name = 'x'\n"), source("name = 'x'\nbelieve = 'it'\n"));
-        assert_eq!(plain.digest(), believing.digest());
-        assert_ne!(plain.digest_with_belief(), believing.digest_with_belief());
-        assert_ne!(plain.digest(), source("name = 'y'\n").digest());
+    fn a_claim_counts_and_its_explanation_does_not() {
+        let digest = |claims: &str| digest_of(CLAIMS, claims, None);
+        let plain = digest("[[claim]]\nid = 'A'\n");
+        assert_eq!(plain, digest("[[claim]]\nid = 'A'\nexplanation = 'so'\n"));
+        let because = "because = { cause = 'not comparable', evidence = 'it' }\n";
+        assert_eq!(plain, digest(&format!("[[claim]]\nid = 'A'\n{because}")));
+        assert_ne!(plain, digest("[[claim]]\nid = 'B'\n"));
+        assert_ne!(digest("[[claim"), digest("[[claims"));
+    }
+
+    #[test]
+    fn what_runs_counts_and_what_is_said_of_it_does_not() {
+        let digest = |study: &str| digest_of(STUDY, study, None);
+        let plain = digest("scale = 0.1\n[[part]]\nsize = '2G'\n");
+        let said = "scale = 0.1\nscale_reason = 'days'\nbelieve = 'it'\nsizes = [1]\n";
+        assert_eq!(plain, digest(&format!("{said}[[part]]\ntitle = 'One'\nsize = '2G'\n")));
+        assert_ne!(plain, digest("scale = 0.2\n[[part]]\nsize = '2G'\n"));
+        assert_ne!(plain, digest("scale = 0.1\n[[part]]\nsize = '3G'\n"));
+        let machine = |text: &str| digest_of("server.toml", text, None);
+        assert_eq!(machine("ram = '1G'"), machine("ram = '1G'\nsource = 'guessed'"));
+        assert_ne!(machine("ram = '1G'"), machine("ram = '2G'"));
+        assert_ne!(digest_of(PUBLISHED, "a = 1", None), digest_of(PUBLISHED, "a = 2", None));
+    }
+
+    #[test]
+    fn an_assumption_counts_for_the_runs_under_it() {
+        let one = "[[assumption]]\nid = 'slow'\ntext = 'it is'\nchange = { ns = 2 }\n";
+        let other = "[[assumption]]\nid = 'fast'\nchange = { ns = 1 }\n";
+        let both = format!("{one}{other}");
+        let digest = |study: &str, assumption| digest_of(STUDY, study, assumption);
+        assert_eq!(digest("", None), digest(&both, None));
+        assert_eq!(digest(one, Some("slow")), digest(&both, Some("slow")));
+        assert_eq!(digest(one, Some("slow")), digest(&one.replace("it is", "is"), Some("slow")));
+        assert_ne!(digest(one, Some("slow")), digest(&one.replace("2", "3"), Some("slow")));
+        assert_ne!(digest(&both, Some("slow")), digest(&both, Some("fast")));
+        assert_ne!(digest(&both, Some("slow")), digest(&both, None));
     }
 }

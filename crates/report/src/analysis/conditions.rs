@@ -1,7 +1,7 @@
 //! What each contender really ran on.
 
-use stack::Contender;
-use store::{StoredRun, StoredTrial};
+use stack::{Contender, Durability};
+use store::{Environment, StoredRun, StoredTrial};
 use trial::Made;
 
 use super::Conditions;
@@ -41,8 +41,7 @@ fn of_contender(run: &StoredRun, name: &str) -> Conditions {
         free_bytes: made.iter().find_map(|made| made.free).map(|free| free.0),
         raw_bytes: made.iter().find_map(|made| made.raw).map(|raw| raw.0),
         space: super::space::of_trials(&trials),
-        // The weakest promise counts.
-        durability: made.iter().map(|made| made.durability).min(),
+        durability: durability(&run.header.environment, &trials),
         tools,
         trials: trials.len(),
         done: trials
@@ -50,6 +49,29 @@ fn of_contender(run: &StoredRun, name: &str) -> Conditions {
             .filter(|trial| trial.outcome.as_ref().is_some_and(|outcome| outcome.is_done()))
             .count(),
     }
+}
+
+/// What an fsync promises; of several promises the weakest counts. Where no disk has a volatile cache
+/// there is nothing to flush, so a filesystem that sends no flushes promises no less than the others.
+fn durability(environment: &Environment, trials: &[&StoredTrial]) -> Option<Durability> {
+    let promise = |trial: &&StoredTrial| match trial.made.as_ref()?.durability {
+        Durability::NoBarriers if writes_through(environment, &trial.spec.contender) => {
+            Some(Durability::Full)
+        }
+        promised => Some(promised),
+    };
+    trials.iter().filter_map(promise).min()
+}
+
+/// Whether no simulated disk under it loses with the power what it said is written. Not known of real
+/// ones.
+fn writes_through(environment: &Environment, contender: &Contender) -> bool {
+    let off = |key: &str| environment.0.get(key).is_some_and(|cache| cache == "off");
+    let layout = &contender.layout;
+    // A controller keeps the caches of its disks off; its own memory has a battery or is written through.
+    let data = layout.is_hardware() && environment.0.contains_key("lab_disk");
+    let journal = !layout.has_journal_disk() || off("lab_journal_disk_write_cache");
+    (data || off("lab_disk_write_cache")) && journal
 }
 
 /// A contender in the notation of the command line.

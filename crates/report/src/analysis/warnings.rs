@@ -188,9 +188,9 @@ pub(crate) fn simulated_machine(run: &StoredRun) -> Option<String> {
     let mut parts = vec![format!("the simulated machine {profile}")];
     parts.extend(simulated_memory(&run.header.environment));
     parts.extend(fact("lab_instruction_ns").map(|ns| format!("{ns} ns an instruction")));
-    let layouts = || run.trials.iter().map(|trial| trial.spec.contender.layout.name.as_str());
+    let layouts = || run.trials.iter().map(|trial| &trial.spec.contender.layout);
     // A controller, which a layout may choose, decides about the caches of the disks behind it.
-    let behind = layouts().next().is_some() && layouts().all(|name| name.starts_with("hw-"));
+    let behind = layouts().next().is_some() && layouts().all(|layout| layout.is_hardware());
     parts.extend(fact("lab_disk").map(|disk| {
         let cache = fact("lab_disk_write_cache").unwrap_or("unknown");
         match behind {

@@ -197,6 +197,30 @@ fn unequal_durability_caches_kernels_and_work_are_said() {
 }
 
 #[test]
+fn where_no_disk_has_a_volatile_cache_barriers_make_nothing_more_durable() {
+    let mut synthetic = Synthetic::small();
+    synthetic.contenders[0].durability = Durability::NoBarriers;
+    let unequal = |layout: &str, facts: &[(&str, &str)]| {
+        let mut run = synthetic.run();
+        for trial in &mut run.trials {
+            trial.spec.contender.layout = stack::LayoutChoice::parse(layout).unwrap();
+        }
+        for (key, value) in facts {
+            run.header.environment.0.insert((*key).to_owned(), (*value).to_owned());
+        }
+        analyse(&run).warnings.iter().any(|warning| warning.contains("Unequal durability"))
+    };
+    let (on, off) = (("lab_disk_write_cache", "on"), ("lab_disk_write_cache", "off"));
+    let (lab, journal_off) = (("lab_disk", "drive"), ("lab_journal_disk_write_cache", "off"));
+    assert!(unequal("single", &[]), "nothing is known of a real disk");
+    assert!(unequal("single", &[lab, on]));
+    assert!(!unequal("single", &[lab, off]));
+    assert!(!unequal("hw-raid5x3+battery=off", &[lab, on]), "the controller keeps them off");
+    assert!(unequal("hw-raid5x3+journal", &[lab, on]), "the journal's disk is not behind it");
+    assert!(!unequal("hw-raid5x3+journal", &[lab, on, journal_off]));
+}
+
+#[test]
 fn disks_behind_a_controller_have_no_cache_of_their_own_to_tell_of() {
     let mut run = Synthetic::small().run();
     let facts = [("lab_profile", "old"), ("lab_disk", "drive"), ("lab_disk_write_cache", "on")];

@@ -27,6 +27,11 @@ impl Default for LayoutChoice {
 }
 
 impl LayoutChoice {
+    /// Whether it is an array of a controller's own, which the kernel sees as one disk.
+    pub fn is_hardware(&self) -> bool {
+        self.name.starts_with("hw-")
+    }
+
     /// Reads a layout as it is written on the command line, and checks it by the layout's
     /// own rules.
     ///

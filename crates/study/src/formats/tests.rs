@@ -83,6 +83,24 @@ fn the_reasons_for_a_smaller_size_are_not_given_for_the_published_one() {
     assert!(full.contains("scale 1, ") && !full.contains("days"), "{full}");
 }
 
+#[test]
+fn runs_made_before_a_change_of_the_study_are_counted() {
+    let study = study("lower", "3, 4, 5", "a better than b");
+    let of = |assumption: Option<&str>, digest: &str| {
+        let mut run = at(1.0, [2.0, 1.0, 9.0]);
+        run.tag.assumption = assumption.map(str::to_owned);
+        run.tag.digest = digest.to_owned();
+        run
+    };
+    let (own, slow) = (of(None, &study.digest), of(Some("slow-cpu"), &study.assumptions[0].digest));
+    let notes = |runs: &[crate::PartRun]| results(&study, runs).notes.join(" ");
+    assert!(!notes(&[own.clone(), slow.clone()]).contains("have changed"));
+    let old = [own, slow, of(None, "old"), of(Some("slow-cpu"), &study.digest), of(Some("x"), "")];
+    assert!(
+        notes(&old).contains("Since 3 of the 5 runs were made, the study's files have changed:")
+    );
+}
+
 /// What the page says under "What differs, and why".
 fn differs(study: &Study, runs: &[crate::PartRun]) -> String {
     let page = render("markdown", &results(study, runs), 100, false).unwrap();

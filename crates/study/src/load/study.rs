@@ -69,8 +69,7 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
         assumptions: Vec::new(),
         tables: Vec::new(),
         claims: Vec::new(),
-        digest: source.digest(),
-        digest_with_belief: source.digest_with_belief(),
+        digest: source.digest(None),
     };
     let mut seen = Vec::new();
     study.assumptions = keys
@@ -132,7 +131,8 @@ fn assumption(
     let changes = changes.unwrap_or_default();
     let id = id.map(|id| id.value).unwrap_or_default();
     let contenders = contenders(keys, study, &parts);
-    Assumption { id, text: keys.plain("text"), parts, changes, contenders }
+    let digest = source.digest(Some(&id));
+    Assumption { id, text: keys.plain("text"), parts, changes, contenders, digest }
 }
 
 /// Contenders that an assumption replaces; each must be one of a part it concerns.

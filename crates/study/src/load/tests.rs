@@ -92,7 +92,11 @@ fn a_correct_study_is_read_completely() {
     assert_eq!(row.values[0], Cell::Above(99999.0));
     assert!(matches!(row.measured, Measured::Nothing(_)));
     assert_eq!(study.assumptions[0].parts, ["single"]);
-    assert_ne!(study.digest, loaded(&[("Tiny", "Tinier")]).unwrap().digest);
+    assert_eq!(study.digest, loaded(&[("Tiny", "Tinier")]).unwrap().digest);
+    let change = [("old=ext3@2004", "old=ext3@2004:dir_index=on"), ("_ns = 2", "_ns = 4")];
+    let other = loaded(&change).unwrap();
+    assert_ne!(study.digest, other.digest);
+    assert_ne!(study.assumptions[0].digest, other.assumptions[0].digest);
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Place<'_> {
             return kind.to_owned();
         }
         match self.disks.len() {
-            1 if self.is_simulated() && layout.name.starts_with("hw-") => {
+            1 if self.is_simulated() && layout.is_hardware() => {
                 format!("layout {layout}: one simulated controller")
             }
             1 => format!("layout {layout}: {kind}"),
