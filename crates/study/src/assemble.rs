@@ -108,8 +108,9 @@ fn notes<'f>(
     let changed = runs.iter().filter(|it| !is_current(it)).count();
     if changed > 0 {
         notes.push(format!(
-            "Since {changed} of the {} runs were made, the study's files have changed: a part or its \
-             machine, a published figure, or the test of a claim. Tables and claims are current.",
+            "Since {changed} of the {} runs were made, the study's files have changed: a part, its \
+             machine, the run's assumption, a published figure, or the test of a claim. Tables and \
+             claims are current.",
             runs.len()
         ));
     }
