@@ -119,9 +119,10 @@ fn runs() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let path = Store::default_path();
         let store = path.exists().then(|| crate::files::open_store(&path).ok()).flatten();
-        let runs = store.and_then(|store| store.runs().ok()).unwrap_or_default();
+        let runs = store.and_then(|store| store.each_run().ok()).unwrap_or_default();
         let latest = std::iter::once(candidate("latest", "the newest"));
-        let runs = runs.iter().rev().map(|run| candidate(&run.id, &run.created));
+        let runs = runs.iter().rev().flatten();
+        let runs = runs.map(|run| candidate(&run.id, &run.created));
         latest.chain(runs).collect()
     })
 }

@@ -27,10 +27,10 @@ pub(crate) fn private_cache() -> Result<PathBuf, Failure> {
     ::files::private_directory(&cache_directory()).map_err(Failure::from(Exit::Refused))
 }
 
-/// Opens a store, after checking that nobody could have redirected its path.
+/// Opens a store to read it, after checking that nobody could have redirected its path.
 pub(crate) fn open_store(path: &Path) -> Result<Store, Failure> {
     check_store(path)?;
-    Store::open(path).map_err(Failure::from(Exit::Store))
+    Store::open_existing(path).map_err(Failure::from(Exit::Store))
 }
 
 /// Refuses root a store in a directory that another user can change: SQLite creates files beside

@@ -1,16 +1,19 @@
-//! A checksum of each trial that has ended, over the contents of its rows: computed when they are
-//! written, checked when they are read. If a bit has changed since, the trial counts as damaged and
-//! none of its figures is used.
+//! Checksums of what is stored, computed when it is written and compared when it is read. A run's
+//! covers its own row; a trial's covers its rows and the run's checksum, so that neither a row of
+//! another run nor one of another place counts as its own. Which trials there have to be, the
+//! run's row says.
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 use sha2::{Digest, Sha256};
 
-/// What the checksum covers, in order: queries for the rows of one trial. Columns of later schemas
-/// must not be added here, since the checksums of earlier trials do not cover them.
-const COVERED: [&str; 4] = [
-    "SELECT ordinal, contender, block, seed, spec, outcome, outcome_doc, made, notes, ended, space,
-     host_ns FROM trials WHERE id = ?1",
+const RUN: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id, environment, seed,
+     repeats, scale, request, contenders, trials FROM runs WHERE ordinal = ?1";
+
+/// All rows of a trial.
+const TRIAL: [&str; 4] = [
+    "SELECT run, ordinal, contender, block, seed, spec, outcome, outcome_doc, made, notes, ended,
+     space, host_ns, again FROM trials WHERE id = ?1",
     "SELECT ordinal, workload, phase, status, wall_ns, user_ns, sys_ns, machine_cpu_ns, ops,
      read_bytes, write_bytes, device_reads, device_read_bytes, device_writes, device_write_bytes,
      device_discards, device_flushes, device_busy_ns, cache, digest, not_comparable, notes
@@ -21,31 +24,57 @@ const COVERED: [&str; 4] = [
      WHERE phases.trial = ?1 ORDER BY phases.ordinal, name",
 ];
 
-/// The checksum of what the store holds of this trial, in hexadecimal digits.
-pub(crate) fn of_trial(connection: &Connection, trial: i64) -> rusqlite::Result<String> {
+/// The checksum of a run's row, in hexadecimal digits.
+pub(crate) fn of_run(connection: &Connection, ordinal: i64) -> rusqlite::Result<String> {
     let mut sum = Sha256::new();
-    for query in COVERED {
-        let mut statement = connection.prepare_cached(query)?;
-        let columns = statement.column_count();
-        let mut rows = statement.query(params![trial])?;
-        while let Some(row) = rows.next()? {
-            for column in 0..columns {
-                let mut add = |kind: u8, bytes: &[u8]| {
-                    sum.update([kind]);
-                    sum.update((bytes.len() as u64).to_le_bytes());
-                    sum.update(bytes);
-                };
-                match row.get_ref(column)? {
-                    ValueRef::Null => add(0, &[]),
-                    ValueRef::Integer(number) => add(1, &number.to_le_bytes()),
-                    ValueRef::Real(number) => add(2, &number.to_bits().to_le_bytes()),
-                    ValueRef::Text(text) => add(3, text),
-                    ValueRef::Blob(bytes) => add(4, bytes),
-                }
-            }
-            sum.update([0xff]);
-        }
-        sum.update([0xfe]);
+    add_rows(&mut sum, connection, RUN, params![ordinal])?;
+    Ok(hex(sum))
+}
+
+/// The checksum of a trial of the run that has this checksum.
+pub(crate) fn of_trial(
+    connection: &Connection,
+    run_checksum: &str,
+    trial: i64,
+) -> rusqlite::Result<String> {
+    let mut sum = Sha256::new();
+    sum.update(run_checksum);
+    for query in TRIAL {
+        add_rows(&mut sum, connection, query, params![trial])?;
     }
-    Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(sum))
+}
+
+fn add_rows(
+    sum: &mut Sha256,
+    connection: &Connection,
+    query: &str,
+    parameters: impl Params,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(query)?;
+    let columns = statement.column_count();
+    let mut rows = statement.query(parameters)?;
+    while let Some(row) = rows.next()? {
+        for column in 0..columns {
+            let mut add = |kind: u8, bytes: &[u8]| {
+                sum.update([kind]);
+                sum.update((bytes.len() as u64).to_le_bytes());
+                sum.update(bytes);
+            };
+            match row.get_ref(column)? {
+                ValueRef::Null => add(0, &[]),
+                ValueRef::Integer(number) => add(1, &number.to_le_bytes()),
+                ValueRef::Real(number) => add(2, &number.to_bits().to_le_bytes()),
+                ValueRef::Text(text) => add(3, text),
+                ValueRef::Blob(bytes) => add(4, bytes),
+            }
+        }
+        sum.update([0xff]);
+    }
+    sum.update([0xfe]);
+    Ok(())
+}
+
+fn hex(sum: Sha256) -> String {
+    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,18 +5,23 @@
 //! finished, whatever interrupts the run.
 
 mod checksum;
+mod compressed;
 mod error;
 mod reading;
 mod rows;
+mod runs;
 mod schema;
 mod writing;
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
-pub use error::StoreError;
+pub use compressed::compress;
+pub use error::{Damage, StoreError};
 pub use rows::{Environment, RunHeader, RunState, StoredRun, StoredTrial};
 pub use writing::NewRun;
 
@@ -56,9 +61,36 @@ impl Store {
             std::fs::create_dir_all(directory)
                 .map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
         }
-        make_private(path).map_err(|error| StoreError::Io { path: path.to_owned(), error })?;
+        let failed = |error| StoreError::Io { path: path.to_owned(), error };
+        make_private(path).map_err(failed)?;
+        if compressed::is_compressed(&regular_file(path).map_err(failed)?) {
+            return Err(StoreError::Compressed { path: path.to_owned() });
+        }
         let failed = |error| StoreError::from_sqlite(path, error);
-        Store::on(Connection::open(path).map_err(failed)?, path)
+        Store::on(Connection::open(path).map_err(failed)?, path, true)
+    }
+
+    /// Opens a store that is there, to read it: also one that is compressed with xz.
+    ///
+    /// # Errors
+    /// When there is none, or as [`Store::open`].
+    pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
+        let file = regular_file(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => StoreError::Missing { path: path.to_owned() },
+            _ => StoreError::Io { path: path.to_owned(), error },
+        })?;
+        let failed = |error| StoreError::from_sqlite(path, error);
+        if compressed::is_compressed(&file) {
+            let bytes = compressed::decompress(&file)
+                .map_err(|error| StoreError::damaged(path, Damage::File { error }))?;
+            let mut connection = Connection::open_in_memory().map_err(failed)?;
+            connection
+                .deserialize_read_exact(rusqlite::MAIN_DB, &bytes[..], bytes.len(), false)
+                .map_err(failed)?;
+            return Store::on(connection, path, false);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Store::on(Connection::open_with_flags(path, flags).map_err(failed)?, path, false)
     }
 
     /// A store in memory that is written nowhere: see [`Store::to_bytes`].
@@ -68,15 +100,21 @@ impl Store {
     pub fn in_memory() -> Result<Store, StoreError> {
         let path = Path::new(":memory:");
         let failed = |error| StoreError::from_sqlite(path, error);
-        Store::on(Connection::open_in_memory().map_err(failed)?, path)
+        Store::on(Connection::open_in_memory().map_err(failed)?, path, true)
     }
 
-    fn on(mut connection: Connection, path: &Path) -> Result<Store, StoreError> {
+    fn on(
+        mut connection: Connection,
+        path: &Path,
+        is_to_be_made: bool,
+    ) -> Result<Store, StoreError> {
         let failed = |error| StoreError::from_sqlite(path, error);
         connection.busy_timeout(BUSY_WAIT).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-        schema::migrate(&mut connection, path)?;
+        // What a foreign file's own definitions would run is not trusted, before it is refused.
+        connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
+        schema::migrate(&mut connection, path, is_to_be_made)?;
         Ok(Store { connection, path: path.to_owned() })
     }
 
@@ -103,10 +141,21 @@ impl Store {
 
 /// Creates the file with mode 0600 before SQLite would create it with the user's umask.
 fn make_private(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match File::options().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+/// Opens a file to look at it; refuses a pipe, a device and a directory at once.
+fn regular_file(path: &Path) -> std::io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .open(path)?;
+    match file.metadata()?.file_type().is_file() {
+        true => Ok(file),
+        false => Err(std::io::Error::other("it is not a regular file")),
     }
 }

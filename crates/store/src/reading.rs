@@ -1,62 +1,27 @@
-//! Getting runs and trials out.
+//! Getting trials out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use measure::{CpuTime, DeviceUse, Latencies};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 use trial::{TrialRecord, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::PhaseResult;
 
-use crate::{RunHeader, RunState, Store, StoreError, StoredRun, StoredTrial, checksum};
+use crate::error::Damage;
+use crate::runs::Checked;
+use crate::{Store, StoreError, StoredRun, StoredTrial, checksum};
 
 impl Store {
-    /// Headers of all runs, newest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn runs(&self) -> Result<Vec<RunHeader>, StoreError> {
-        let mut statement = self
-            .connection
-            .prepare(&format!("{HEADER} ORDER BY runs.ordinal DESC"))
-            .map_err(|error| self.failed(error))?;
-        let rows = statement
-            .query_map([], read_header)
-            .map_err(|error| self.failed(error))?
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| self.failed(error))?;
-        rows.into_iter().map(|row| self.header(row)).collect()
-    }
-
     /// A run with everything measured so far; `latest` names the newest.
     ///
     /// # Errors
-    /// When there is no such run or a row is damaged.
+    /// When there is no such run or it is damaged. (A damaged trial is one that failed.)
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
-        let ordinal = self.run_ordinal(id)?;
-        Ok(StoredRun { header: self.header_of(ordinal)?, trials: self.trials(ordinal)? })
-    }
-
-    /// What is known of a run beside its trials; `latest` names the newest.
-    ///
-    /// # Errors
-    /// When there is no such run or its row is damaged.
-    pub fn run_header(&self, id: &str) -> Result<RunHeader, StoreError> {
-        self.header_of(self.run_ordinal(id)?)
-    }
-
-    /// How many trials a run has, ended or not.
-    ///
-    /// # Errors
-    /// When there is no such run.
-    pub fn trial_count(&self, id: &str) -> Result<usize, StoreError> {
-        let ordinal = self.run_ordinal(id)?;
-        let counted = self.query("SELECT count(*) FROM trials WHERE run = ?1", ordinal, |row| {
-            row.get::<_, u32>(0)
-        })?;
-        Ok(counted.into_iter().next().unwrap_or_default() as usize)
+        let run = self.checked(id)?;
+        Ok(StoredRun { header: self.header_of(&run)?, trials: self.trials(&run)? })
     }
 
     /// How much of the machine's time trials that ended well took, the newest first and at most
@@ -76,7 +41,7 @@ impl Store {
             .prepare_cached(
                 "SELECT spec, host_ns FROM trials JOIN runs ON runs.ordinal = trials.run
                  WHERE outcome = 'done' AND host_ns IS NOT NULL AND testbed = ?1
-                 AND json_extract(environment, '$.lab_profile') IS ?2
+                 AND iif(json_valid(environment), environment ->> '$.lab_profile', NULL) IS ?2
                  ORDER BY trials.id DESC LIMIT ?3",
             )
             .map_err(failed)?;
@@ -94,28 +59,24 @@ impl Store {
         Ok(rows.into_iter().filter_map(read).collect())
     }
 
-    fn header_of(&self, ordinal: i64) -> Result<RunHeader, StoreError> {
-        let row = self
-            .connection
-            .query_row(&format!("{HEADER} WHERE runs.ordinal = ?1"), [ordinal], read_header)
-            .map_err(|error| self.failed(error))?;
-        self.header(row)
-    }
-
     /// The trials of a run that have no outcome yet, in order of execution.
     ///
     /// # Errors
-    /// When there is no such run or a spec is damaged.
+    /// When there is no such run, or one of them is not what was planned.
     pub fn unfinished(&self, id: &str) -> Result<Vec<(u32, TrialSpec)>, StoreError> {
-        let ordinal = self.run_ordinal(id)?;
+        let run = self.checked(id)?;
         let rows = self.query(
-            "SELECT ordinal, spec FROM trials WHERE run = ?1 AND outcome IS NULL ORDER BY ordinal",
-            ordinal,
-            |row| Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?)),
+            "SELECT id, ordinal FROM trials WHERE run = ?1 AND outcome IS NULL ORDER BY ordinal",
+            run.ordinal,
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)),
         )?;
         rows.into_iter()
-            .map(|(ordinal, spec)| {
-                Ok((ordinal, self.decode(&format!("the spec of trial {ordinal}"), &spec)?))
+            .map(|(row, trial)| {
+                if self.is_as_written(&run, row)? {
+                    return Ok((trial, self.spec(row, trial)?));
+                }
+                let damage = Damage::Plan { run: format!("r{}", run.ordinal), trial };
+                Err(StoreError::damaged(&self.path, damage))
             })
             .collect()
     }
@@ -134,86 +95,61 @@ impl Store {
         Ok(rows.into_iter().collect())
     }
 
-    /// What was asked for when the run was made, as JSON.
-    ///
-    /// # Errors
-    /// When there is no such run.
-    pub fn request(&self, id: &str) -> Result<String, StoreError> {
-        let ordinal = self.run_ordinal(id)?;
-        self.connection
-            .query_row("SELECT request FROM runs WHERE ordinal = ?1", [ordinal], |row| row.get(0))
-            .map_err(|error| self.failed(error))
+    /// Whether a trial's rows are what was written, in this run and at this place.
+    fn is_as_written(&self, run: &Checked, trial: i64) -> Result<bool, StoreError> {
+        let query = "SELECT checksum FROM trials WHERE id = ?1";
+        let written = self.query(query, trial, |row| {
+            Ok(row.get_ref(0)?.as_str().unwrap_or_default().to_owned())
+        })?;
+        let found = checksum::of_trial(&self.connection, &run.checksum, trial);
+        Ok(written == [found.map_err(|error| self.failed(error))?])
     }
 
-    /// The row of a run's id: `r7`, `7` or `latest`.
-    pub(crate) fn run_ordinal(&self, id: &str) -> Result<i64, StoreError> {
-        let found: Option<i64> = match id {
-            "latest" => self
-                .connection
-                .query_row("SELECT max(ordinal) FROM runs", [], |row| row.get(0))
-                .map_err(|error| self.failed(error))?,
-            _ => match id.strip_prefix('r').unwrap_or(id).parse::<i64>() {
-                Err(_) => None,
-                Ok(ordinal) => self
-                    .connection
-                    .query_row("SELECT ordinal FROM runs WHERE ordinal = ?1", [ordinal], |row| {
-                        row.get(0)
-                    })
-                    .optional()
-                    .map_err(|error| self.failed(error))?,
-            },
-        };
-        match found {
-            Some(ordinal) => Ok(ordinal),
-            None => {
-                let known: Vec<_> = self.runs()?.into_iter().take(20).map(|run| run.id).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                Err(StoreError::NoSuchRun { id: id.to_owned(), known, path: self.path.clone() })
-            }
-        }
+    fn spec(&self, row: i64, trial: u32) -> Result<TrialSpec, StoreError> {
+        let query = "SELECT spec FROM trials WHERE id = ?1";
+        let spec = self
+            .query(query, row, |row| Ok(row.get_ref(0)?.as_str().unwrap_or_default().to_owned()))?;
+        self.decode(&format!("the plan of trial {}", trial + 1), &spec.concat())
     }
 
-    fn trials(&self, run: i64) -> Result<Vec<StoredTrial>, StoreError> {
+    fn trials(&self, run: &Checked) -> Result<Vec<StoredTrial>, StoreError> {
         let rows = self.query(
-            "SELECT id, ordinal, spec, outcome_doc, made, notes, space, host_ns, checksum FROM trials
-             WHERE run = ?1 ORDER BY ordinal",
-            run,
-            |row| {
-                Ok((
-                    row.get::<_, i64>(0)?,
-                    row.get::<_, u32>(1)?,
-                    row.get::<_, String>(2)?,
-                    row.get::<_, Option<String>>(3)?,
-                    row.get::<_, Option<String>>(4)?,
-                    row.get::<_, Option<String>>(5)?,
-                    row.get::<_, Option<String>>(6)?,
-                    row.get::<_, Option<i64>>(7)?,
-                    row.get::<_, Option<String>>(8)?,
-                ))
-            },
+            "SELECT id, ordinal FROM trials WHERE run = ?1 ORDER BY ordinal",
+            run.ordinal,
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)),
         )?;
-        let mut trials = Vec::with_capacity(rows.len());
-        for (id, ordinal, spec, outcome, made, notes, space, host, checksum) in rows {
-            let what = |part: &str| format!("{part} of trial {ordinal}");
-            let spec: TrialSpec = self.decode(&what("the spec"), &spec)?;
-            if let Some(written) = checksum {
-                let found = checksum::of_trial(&self.connection, id);
-                if found.map_err(|error| self.failed(error))? != written {
-                    trials.push(StoredTrial::damaged(ordinal, spec));
-                    continue;
+        rows.into_iter()
+            .map(|(row, ordinal)| {
+                let spec = self.spec(row, ordinal)?;
+                if !self.is_as_written(run, row)? {
+                    return Ok(StoredTrial::damaged(ordinal, spec));
                 }
-            }
-            let record = TrialRecord {
-                outcome: self.decode_optional(&what("the outcome"), outcome)?,
-                made: self.decode_optional(&what("the environment"), made)?,
-                space: self.decode_optional(&what("the space"), space)?,
-                host: host.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos),
-                phases: self.phases(id)?,
-                notes: self.decode_optional(&what("the notes"), notes)?.unwrap_or_default(),
-            };
-            trials.push(StoredTrial { ordinal, spec, record });
-        }
-        Ok(trials)
+                Ok(StoredTrial { ordinal, spec, record: self.record(row, ordinal)? })
+            })
+            .collect()
+    }
+
+    fn record(&self, row: i64, ordinal: u32) -> Result<TrialRecord, StoreError> {
+        let what = |part: &str| format!("{part} of trial {}", ordinal + 1);
+        let read = "SELECT outcome_doc, made, notes, space, host_ns FROM trials WHERE id = ?1";
+        let (outcome, made, notes, space, host) = self
+            .connection
+            .prepare_cached(read)
+            .and_then(|mut statement| {
+                statement.query_row([row], |row| {
+                    let text = |column| row.get::<_, Option<String>>(column);
+                    Ok((text(0)?, text(1)?, text(2)?, text(3)?, row.get::<_, Option<i64>>(4)?))
+                })
+            })
+            .map_err(|error| self.failed(error))?;
+        Ok(TrialRecord {
+            outcome: self.decode_optional(&what("the outcome"), outcome)?,
+            made: self.decode_optional(&what("the environment"), made)?,
+            space: self.decode_optional(&what("the space"), space)?,
+            host: host.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos),
+            phases: self.phases(row)?,
+            notes: self.decode_optional(&what("the notes"), notes)?.unwrap_or_default(),
+        })
     }
 
     fn phases(&self, trial: i64) -> Result<Vec<PhaseResult>, StoreError> {
@@ -233,7 +169,7 @@ impl Store {
                 result.cache = self.decode(&what("the cache state"), &row.cache)?;
                 result.notes = self.decode(&what("the notes"), &row.notes)?;
                 result.digest = u64::from_str_radix(&row.digest, 16)
-                    .map_err(|error| self.damaged(&what("the digest"), error))?;
+                    .map_err(|error| self.unreadable(&what("the digest"), error))?;
                 result.latencies = self.latencies(row.id)?;
                 result.figures = self
                     .query("SELECT name, value FROM figures WHERE phase = ?1", row.id, |row| {
@@ -254,24 +190,10 @@ impl Store {
         rows.into_iter()
             .map(|(op, bytes)| {
                 let latencies = Latencies::from_bytes(&bytes)
-                    .map_err(|error| self.damaged(&format!("the histogram of {op}"), error))?;
+                    .map_err(|error| self.unreadable(&format!("the histogram of {op}"), error))?;
                 Ok((op, latencies))
             })
             .collect()
-    }
-
-    fn header(&self, row: HeaderRow) -> Result<RunHeader, StoreError> {
-        let id = row.header.id.clone();
-        let environment = self.decode(&format!("the environment of {id}"), &row.environment)?;
-        let seed = u64::from_str_radix(&row.seed, 16)
-            .map_err(|error| self.damaged(&format!("the seed of {id}"), error))?;
-        let names = |what: &str, names| {
-            self.decode_optional(&format!("the {what} of {id}"), names)
-                .map(Option::unwrap_or_default)
-        };
-        let contenders = names("contenders", row.contenders)?;
-        let workloads = names("workloads", row.workloads)?;
-        Ok(RunHeader { environment, seed, contenders, workloads, ..row.header })
     }
 
     fn query<T>(
@@ -286,8 +208,12 @@ impl Store {
         rows.and_then(|rows| rows.collect()).map_err(failed)
     }
 
-    fn decode<T: DeserializeOwned>(&self, what: &str, json: &str) -> Result<T, StoreError> {
-        serde_json::from_str(json).map_err(|error| self.damaged(what, error))
+    pub(crate) fn decode<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        json: &str,
+    ) -> Result<T, StoreError> {
+        serde_json::from_str(json).map_err(|error| self.unreadable(what, error))
     }
 
     fn decode_optional<T: DeserializeOwned>(
@@ -298,51 +224,10 @@ impl Store {
         json.map(|json| self.decode(what, &json)).transpose()
     }
 
-    fn damaged(&self, what: &str, error: impl std::fmt::Display) -> StoreError {
-        StoreError::Damaged {
-            path: self.path.clone(),
-            what: what.to_owned(),
-            error: error.to_string(),
-        }
+    pub(crate) fn unreadable(&self, what: &str, error: impl std::fmt::Display) -> StoreError {
+        let damage = Damage::Row { what: what.to_owned(), error: error.to_string() };
+        StoreError::damaged(&self.path, damage)
     }
-}
-
-const HEADER: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id, environment, seed,
-    repeats, scale, (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal
-     AND (outcome IS NULL OR outcome = 'lost' AND again < 3)), contenders,
-    (SELECT json_group_array(coalesce(value ->> '$.name', ''))
-     FROM json_each(iif(json_valid(request), request, '{}'), '$.workloads')) FROM runs";
-
-struct HeaderRow {
-    header: RunHeader,
-    contenders: Option<String>,
-    workloads: Option<String>,
-    environment: String,
-    seed: String,
-}
-
-fn read_header(row: &Row<'_>) -> rusqlite::Result<HeaderRow> {
-    let unfinished: i64 = row.get(9)?;
-    Ok(HeaderRow {
-        header: RunHeader {
-            id: format!("r{}", row.get::<_, i64>(0)?),
-            created: row.get(1)?,
-            fstrial_version: row.get(2)?,
-            testbed: row.get(3)?,
-            lab_id: row.get(4)?,
-            environment: Default::default(),
-            seed: 0,
-            contenders: Vec::new(),
-            workloads: Vec::new(),
-            repeats: row.get(7)?,
-            scale: row.get(8)?,
-            state: if unfinished == 0 { RunState::Complete } else { RunState::Open },
-        },
-        environment: row.get(5)?,
-        seed: row.get(6)?,
-        contenders: row.get(10)?,
-        workloads: row.get(11)?,
-    })
 }
 
 /// A phase with the columns still to be decoded.

@@ -52,13 +52,10 @@ pub struct RunHeader {
     pub environment: Environment,
     /// The run's seed, from which every trial's derives.
     pub seed: u64,
-    /// The contenders' names in the order asked for; empty in runs of versions that did not
-    /// keep it.
-    #[serde(default)]
+    /// The contenders' names in the order asked for.
     pub contenders: Vec<String>,
     /// The workloads' names in the order asked for, as often as they were; empty where what was
     /// asked for does not name them.
-    #[serde(default)]
     pub workloads: Vec<String>,
     /// Repeats asked for.
     pub repeats: u32,

@@ -39,44 +39,20 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn create_run(&mut self, run: &NewRun<'_>) -> Result<String, StoreError> {
+        self.insert_run(run, &now())
+    }
+
+    fn insert_run(&mut self, run: &NewRun<'_>, created: &str) -> Result<String, StoreError> {
         let path = self.path.clone();
         let failed = |error| StoreError::from_sqlite(&path, error);
         let transaction = self.connection.transaction().map_err(failed)?;
+        let ordinal = insert_header(&transaction, run, created).map_err(failed)?;
+        let sum = checksum::of_run(&transaction, ordinal).map_err(failed)?;
         transaction
-            .execute(
-                "INSERT INTO runs (created, fstrial_version, testbed, lab_id, environment, seed,
-                 repeats, scale, request, contenders)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                params![
-                    now(),
-                    run.fstrial_version,
-                    run.testbed,
-                    run.lab_id,
-                    json(run.environment),
-                    hex(run.seed),
-                    run.repeats,
-                    run.scale,
-                    run.request,
-                    json(run.contenders)
-                ],
-            )
+            .execute("UPDATE runs SET checksum = ?2 WHERE ordinal = ?1", params![ordinal, sum])
             .map_err(failed)?;
-        let ordinal = transaction.last_insert_rowid();
         for (index, spec) in run.trials.iter().enumerate() {
-            transaction
-                .execute(
-                    "INSERT INTO trials (run, ordinal, contender, block, seed, spec)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![
-                        ordinal,
-                        index as i64,
-                        spec.contender.name,
-                        spec.block,
-                        hex(spec.seed.0),
-                        json(spec)
-                    ],
-                )
-                .map_err(failed)?;
+            insert_trial(&transaction, (ordinal, &sum), index, spec).map_err(failed)?;
         }
         transaction.commit().map_err(failed)?;
         Ok(format!("r{ordinal}"))
@@ -90,7 +66,7 @@ impl Store {
     pub fn copy_run(&mut self, run: &StoredRun, request: &str) -> Result<String, StoreError> {
         let header = &run.header;
         let specs: Vec<TrialSpec> = run.trials.iter().map(|trial| trial.spec.clone()).collect();
-        let id = self.create_run(&NewRun {
+        let copy = NewRun {
             fstrial_version: &header.fstrial_version,
             testbed: &header.testbed,
             lab_id: header.lab_id.as_deref(),
@@ -101,14 +77,8 @@ impl Store {
             scale: header.scale,
             request,
             trials: &specs,
-        })?;
-        let ordinal = self.run_ordinal(&id)?;
-        self.connection
-            .execute(
-                "UPDATE runs SET created = ?2 WHERE ordinal = ?1",
-                params![ordinal, header.created],
-            )
-            .map_err(|error| self.failed(error))?;
+        };
+        let id = self.insert_run(&copy, &header.created)?;
         for (place, trial) in (0..).zip(&run.trials) {
             self.finish_trial(&id, place, &trial.record)?;
         }
@@ -122,6 +92,7 @@ impl Store {
     /// When there is no such run, or the store cannot be written.
     pub fn run_lost_again(&mut self, run: &str) -> Result<Vec<u32>, StoreError> {
         let run = self.run_ordinal(run)?;
+        let run_sum = self.row_checksum(run)?;
         let path = self.path.clone();
         let failed = |error| StoreError::from_sqlite(&path, error);
         let transaction = self.connection.transaction().map_err(failed)?;
@@ -132,11 +103,11 @@ impl Store {
                 "DELETE FROM figures WHERE phase IN (SELECT id FROM phases WHERE trial = ?1)",
                 "DELETE FROM phases WHERE trial = ?1",
                 "UPDATE trials SET outcome = NULL, outcome_doc = NULL, made = NULL, notes = NULL,
-                 ended = NULL, space = NULL, host_ns = NULL, checksum = NULL, again = again + 1
-                 WHERE id = ?1",
+                 ended = NULL, space = NULL, host_ns = NULL, again = again + 1 WHERE id = ?1",
             ] {
                 transaction.execute(delete, [trial]).map_err(failed)?;
             }
+            seal(&transaction, &run_sum, *trial).map_err(failed)?;
         }
         transaction.commit().map_err(failed)?;
         Ok(lost.into_iter().map(|(_, ordinal)| ordinal).collect())
@@ -156,6 +127,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let Some(outcome) = &trial.outcome else { return Ok(()) };
         let run = self.run_ordinal(run)?;
+        let run_sum = self.row_checksum(run)?;
         let path = self.path.clone();
         let failed = |error| StoreError::from_sqlite(&path, error);
         let transaction = self.connection.transaction().map_err(failed)?;
@@ -188,13 +160,67 @@ impl Store {
             for (index, phase) in trial.phases.iter().enumerate() {
                 insert_phase(&transaction, id, index, phase).map_err(failed)?;
             }
-            let sum = checksum::of_trial(&transaction, id).map_err(failed)?;
-            transaction
-                .execute("UPDATE trials SET checksum = ?2 WHERE id = ?1", params![id, sum])
-                .map_err(failed)?;
+            seal(&transaction, &run_sum, id).map_err(failed)?;
         }
         transaction.commit().map_err(failed)
     }
+}
+
+fn insert_header(
+    transaction: &Transaction<'_>,
+    run: &NewRun<'_>,
+    created: &str,
+) -> rusqlite::Result<i64> {
+    transaction.execute(
+        "INSERT INTO runs (created, fstrial_version, testbed, lab_id, environment, seed, repeats,
+         scale, request, contenders, trials, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, '')",
+        params![
+            created,
+            run.fstrial_version,
+            run.testbed,
+            run.lab_id,
+            json(run.environment),
+            hex(run.seed),
+            run.repeats,
+            run.scale,
+            run.request,
+            json(run.contenders),
+            run.trials.len() as i64,
+        ],
+    )?;
+    Ok(transaction.last_insert_rowid())
+}
+
+fn insert_trial(
+    transaction: &Transaction<'_>,
+    (run, run_sum): (i64, &str),
+    ordinal: usize,
+    spec: &TrialSpec,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO trials (run, ordinal, contender, block, seed, spec, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, '')",
+        )?
+        .execute(params![
+            run,
+            ordinal as i64,
+            spec.contender.name,
+            spec.block,
+            hex(spec.seed.0),
+            json(spec)
+        ])?;
+    seal(transaction, run_sum, transaction.last_insert_rowid())
+}
+
+/// Writes a trial's checksum; the last step of every change.
+fn seal(transaction: &Transaction<'_>, run_sum: &str, trial: i64) -> rusqlite::Result<()> {
+    let sum = checksum::of_trial(transaction, run_sum, trial)?;
+    transaction
+        .prepare_cached("UPDATE trials SET checksum = ?2 WHERE id = ?1")?
+        .execute(params![trial, sum])
+        .map(drop)
 }
 
 /// Ids and places of trials that are to be run again.

@@ -292,11 +292,16 @@ pub(crate) fn stored_requests(
     key: &str,
 ) -> Result<Vec<(String, Request)>, SessionError> {
     let mut found = Vec::new();
-    for header in store.runs()? {
-        if let Ok(request) = serde_json::from_str::<Request>(&store.request(&header.id)?)
-            && request.study.as_ref().is_some_and(|tag| tag.group == key)
-        {
-            found.push((header.id, request));
+    for (id, unchecked) in store.unchecked_requests()? {
+        let read = serde_json::from_str::<Request>(&unchecked);
+        let group = read.as_ref().map(|it| it.study.as_ref().map(|tag| tag.group.as_str()));
+        if group.is_ok_and(|group| group != Some(key)) {
+            continue;
+        }
+        // Where it cannot be read, that is so for a run of another version or a damaged one.
+        let request = store.request(&id)?;
+        if let Ok(request) = serde_json::from_str::<Request>(&request) {
+            found.push((id, request));
         }
     }
     found.sort_by_key(|(id, _)| id.trim_start_matches('r').parse::<u64>().ok());

@@ -3,7 +3,7 @@
 use runner::Request;
 use stack::filesystems::QUEUE_OPTIONS;
 use stack::{FILESYSTEMS, LAYOUTS};
-use store::{RunState, Store};
+use store::{RunState, Store, StoreError};
 use trial::capabilities::{CAPABILITIES, Finding, Tried};
 use workload::{Kind, catalogue};
 
@@ -33,7 +33,7 @@ pub(crate) fn list(arguments: &List) -> Ended {
         Listed::Disks => disks()?,
         Listed::Profiles => profiles()?,
         Listed::Studies => crate::commands::study::shipped()?,
-        Listed::Runs => runs(arguments)?,
+        Listed::Runs => return runs(arguments),
     };
     print(&text)?;
     Ok(Exit::Done)
@@ -229,15 +229,25 @@ fn profiles() -> Result<String, Failure> {
     Ok(text)
 }
 
-fn runs(arguments: &List) -> Result<String, Failure> {
+fn runs(arguments: &List) -> Ended {
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     if !path.exists() {
-        return Ok(format!("no runs: {} does not exist yet\n", path.display()));
+        print(&format!("no runs: {} does not exist yet\n", path.display()))?;
+        return Ok(Exit::Done);
     }
     let store = crate::files::open_store(&path)?;
-    let runs = store.runs().map_err(Failure::from(Exit::Store))?;
+    let runs = store.each_run().map_err(Failure::from(Exit::Store))?;
     let mut text = String::new();
-    for run in &runs {
+    let mut damaged = Vec::new();
+    for run in runs {
+        let run = match run {
+            Ok(run) => run,
+            Err(StoreError::Damaged { damage, .. }) => {
+                damaged.push(damage);
+                continue;
+            }
+            Err(error) => return Err(Failure::from(Exit::Store)(error)),
+        };
         let state = match run.state {
             RunState::Complete => "complete",
             RunState::Open => "open",
@@ -251,7 +261,13 @@ fn runs(arguments: &List) -> Result<String, Failure> {
         text +=
             &format!("       {} repeats, scale {}, seed {}\n", run.repeats, run.scale, run.seed);
     }
-    Ok(text)
+    print(&text)?;
+    if damaged.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let lost: Vec<String> = damaged.iter().map(|damage| format!("\n  {damage}")).collect();
+    let message = format!("store {} is damaged:{}", path.display(), lost.concat());
+    Err(Failure::new(Exit::Store, message))
 }
 
 /// What a run compared, and where.

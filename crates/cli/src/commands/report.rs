@@ -10,10 +10,6 @@ use crate::exit::{Ended, Exit, Failure};
 pub(crate) fn report(arguments: Report) -> Ended {
     let documents = Documents::new(&arguments.outputs)?;
     let path = arguments.store.path.unwrap_or_else(Store::default_path);
-    if !path.exists() {
-        let message = format!("there is no store {} yet; `fstrial run` makes it", path.display());
-        return Err(Failure::new(Exit::Store, message));
-    }
     let store = crate::files::open_store(&path)?;
     let run = store.run(&arguments.run).map_err(Failure::from(Exit::Store))?;
     documents.write(&run)?;

@@ -2,6 +2,8 @@
 
 use skippable::{Ending, needs_program};
 
+use store::{NewRun, Store};
+
 use crate::sandbox::Sandbox;
 
 const SMALL: &str = "run maildir-write --dir . --scale 0.002 --mail synthetic:count=50 --quiet";
@@ -120,20 +122,27 @@ pub(crate) fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_whe
     sandbox.run(&format!("{SMALL} --repeats 1")).ended_with(0);
     let again = sandbox.run("run --resume").ended_with(0);
     assert!(again.stderr.contains("anything left to do"), "{}", again.stderr);
-    // The older of two is made one that was interrupted.
+    // One that was interrupted before its first trial ended, and a newer one.
+    let mut store = Store::open(&sandbox.path(".local/share/fstrial/results.db")).unwrap();
+    let (run, request) = (store.run("r1").unwrap(), store.request("r1").unwrap());
+    let trials: Vec<_> = run.trials.iter().map(|trial| trial.spec.clone()).collect();
+    let header = &run.header;
+    let interrupted = NewRun {
+        fstrial_version: &header.fstrial_version,
+        testbed: &header.testbed,
+        lab_id: None,
+        environment: &header.environment,
+        seed: header.seed,
+        contenders: &header.contenders,
+        repeats: header.repeats,
+        scale: header.scale,
+        request: &request,
+        trials: &trials,
+    };
+    store.create_run(&interrupted).unwrap();
+    drop(store);
     sandbox.run(&format!("{SMALL} --repeats 1")).ended_with(0);
-    let store = sandbox.path(".local/share/fstrial/results.db");
-    rusqlite::Connection::open(store)
-        .unwrap()
-        .execute_batch(
-            "UPDATE trials SET outcome = NULL, outcome_doc = NULL, checksum = NULL WHERE run = 1;
-             DELETE FROM latencies WHERE phase IN (SELECT phases.id FROM phases JOIN trials
-               ON trials.id = phases.trial WHERE run = 1);
-             DELETE FROM figures WHERE phase IN (SELECT phases.id FROM phases JOIN trials
-               ON trials.id = phases.trial WHERE run = 1);
-             DELETE FROM phases WHERE trial IN (SELECT id FROM trials WHERE run = 1)",
-        )
-        .unwrap();
+    assert!(sandbox.run("list runs").ended_with(0).stdout.contains("open"));
     sandbox.run("run --resume").ended_with(0);
     let runs = sandbox.run("list runs").ended_with(0).stdout;
     assert!(!runs.contains("open"), "{runs}");

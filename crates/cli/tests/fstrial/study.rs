@@ -107,6 +107,14 @@ pub(crate) fn what_is_exported_gives_the_same_page_and_does_not_name_this_machin
     let page = |name: &str| std::fs::read_to_string(sandbox.path(name)).unwrap();
     let own = page("own.md").replace("own-", "given-").replace(TINY, "./tiny");
     assert_eq!(page("given.md"), own);
+    // Compressed, and read as it is.
+    sandbox.run("study export small.db.xz").ended_with(0);
+    assert!(std::fs::metadata(sandbox.path("small.db.xz")).unwrap().len() < bytes.len() as u64 / 2);
+    sandbox.run("study report --store small.db.xz --markdown small.md").ended_with(0);
+    assert_eq!(page("small.md").replace("small-", "given-"), page("given.md"));
+    sandbox.run("list runs --store small.db.xz").ended_with(0);
+    let refused = sandbox.run("run null --dir . --store small.db.xz").ended_with(4);
+    assert!(refused.stderr.contains("is compressed"), "{}", refused.stderr);
     let again = sandbox.run("study export given.db").ended_with(2);
     assert!(again.stderr.contains("given.db is there already"), "{}", again.stderr);
     assert_eq!(std::fs::read(sandbox.path("given.db")).unwrap(), bytes, "left as it was");

@@ -34,8 +34,10 @@ fn results() -> Vec<(String, PathBuf)> {
     std::fs::read_dir(Path::new(PAGES).join("results"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "db"))
-        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path))
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?.strip_suffix(".db.xz")?.to_owned();
+            Some((name, path))
+        })
         .collect()
 }
 
@@ -43,15 +45,15 @@ pub(crate) fn a_page_is_what_this_program_makes_of_its_results() {
     assert!(!results().is_empty());
     for (study, path) in results() {
         let sandbox = Sandbox::new();
-        std::fs::copy(&path, sandbox.path("results.db")).unwrap();
+        std::fs::copy(&path, sandbox.path("results.db.xz")).unwrap();
         let page = format!("{study}.md");
-        sandbox.run(&format!("study report --store results.db --markdown {page}")).ended_with(0);
+        sandbox.run(&format!("study report --store results.db.xz --markdown {page}")).ended_with(0);
         let (kept, made) = (files(Path::new(PAGES), &study), files(&sandbox.path(""), &study));
         let names = |files: &[(String, String)]| -> Vec<String> {
             files.iter().map(|(name, _)| name.clone()).collect()
         };
         let again = format!(
-            "fstrial study report --store docs/studies/results/{study}.db --markdown \
+            "fstrial study report --store docs/studies/results/{study}.db.xz --markdown \
              docs/studies/{page}"
         );
         assert_eq!(names(&kept), names(&made), "run: {again}");

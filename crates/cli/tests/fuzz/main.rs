@@ -143,13 +143,14 @@ fn stores() {
     stored::write(&path, 2, 1, 1);
     let seed = std::fs::read(&path).unwrap();
     let changed = directory.path().join("changed.db");
-    fuzz::run("stores", &[seed], |input| {
+    let compressed = store::compress(&seed).unwrap();
+    fuzz::run("stores", &[seed, compressed], |input| {
         for end in ["", "-journal", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", changed.display()));
         }
         std::fs::write(&changed, input).unwrap();
-        let Ok(store) = store::Store::open(&changed) else { return };
-        let _ = store.runs();
+        let Ok(store) = store::Store::open_existing(&changed) else { return };
+        let _ = (store.runs(), store.each_run(), store.unfinished("latest"));
         if let Ok(run) = store.run("latest") {
             let _ = report::analyse(&run);
         }

@@ -15,13 +15,9 @@ use crate::testbeds;
 pub(super) fn request(arguments: &Run, id: &str) -> Result<Request, Failure> {
     let place = &arguments.place;
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
-    if !path.exists() {
-        let message = format!("--like {id}: there is no store {} yet", path.display());
-        return Err(Failure::new(Exit::Store, message));
-    }
-    let store = Store::open(&path).map_err(Failure::from(Exit::Store))?;
-    let id = store.run_header(id).map_err(Failure::from(Exit::Store))?.id;
-    let stored = store.request(&id).map_err(Failure::from(Exit::Store))?;
+    let store = crate::files::open_store(&path)?;
+    // Also of a run whose trials are damaged: that is how it is measured again.
+    let stored = store.request(id).map_err(Failure::from(Exit::Store))?;
     let other_version = |error: &dyn std::fmt::Display| {
         let message = format!("run {id} is of another version of fstrial, make a new one: {error}");
         Failure::new(Exit::Input, message)

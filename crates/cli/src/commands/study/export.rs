@@ -24,8 +24,11 @@ pub(super) fn export(arguments: &StudyExport) -> Ended {
     let mut copy = Store::in_memory().map_err(Failure::from(Exit::Store))?;
     let trials = report::counted(copy_runs(&store, &found.key, &mut copy)?, "trial");
     let bytes = copy.to_bytes().map_err(Failure::from(Exit::Store))?;
-    write_whole(file, &bytes)
-        .map_err(|error| Failure::new(Exit::Output, format!("{}: {error}", file.display())))?;
+    let written = match file.extension().is_some_and(|end| end == "xz") {
+        true => store::compress(&bytes).and_then(|bytes| write_whole(file, &bytes)),
+        false => write_whole(file, &bytes),
+    };
+    written.map_err(|error| Failure::new(Exit::Output, format!("{}: {error}", file.display())))?;
     print(&format!("{}: {trials} of {}\n", file.display(), name_of(&found.study)))?;
     Ok(Exit::Done)
 }

@@ -65,8 +65,10 @@ pub(super) fn find(store: &Store, id: &str) -> Result<Group, Failure> {
             Failure::new(Exit::Usage, message)
         });
     }
-    for header in store.runs().map_err(Failure::from(Exit::Store))? {
-        if let Some(found) = tag_of(&header.id)? {
+    for (id, request) in store.unchecked_requests().map_err(Failure::from(Exit::Store))? {
+        // One that cannot be read may be of the study that was run last.
+        let is_other = serde_json::from_str::<Request>(&request).is_ok_and(|it| it.study.is_none());
+        if !is_other && let Some(found) = tag_of(&id)? {
             return Ok(found);
         }
     }
