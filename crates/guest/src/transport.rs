@@ -16,7 +16,7 @@ use std::path::Path;
 
 use measure::ProgramCpu;
 use units::Nanos;
-use workload::PhaseResult;
+use workload::{NotComparable, PhaseResult};
 
 use crate::region::{Region, Word, Words};
 use crate::server::{FIXED, Service};
@@ -132,12 +132,8 @@ impl Reading {
         let at_work = idle.map(|idle| (now.at - self.at).saturating_sub(idle));
         result.machine_cpu = at_work.map(|at_work| at_work.saturating_sub(displaced));
         if share > TAX_LIMIT {
-            let why = format!(
-                "{} {:.1} % of its time (limit {:.0} %)",
-                trial::OVERHEAD,
-                share * 100.0,
-                TAX_LIMIT * 100.0
-            );
+            let (limit, idle_known) = (TAX_LIMIT, idle.is_some());
+            let why = NotComparable::Transport { share, limit, idle_known };
             result.not_comparable.get_or_insert(why);
         }
     }

@@ -15,6 +15,7 @@ mod formats;
 mod numbers;
 mod redaction;
 mod repeat;
+mod sentences;
 mod testbeds;
 mod wording;
 
@@ -23,9 +24,10 @@ pub use agreement::{
     agreements, explanation_table, explanations, left_out, nearness, times_table, two_times,
 };
 pub use analysis::{
-    About, AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure,
-    Metric, MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank, SpaceLeft, TrialCounts,
-    TrialFigure, Unit, WorkloadAnalysis, analyse, metrics_of, simulated_memory,
+    AgainstBest, Analysis, Behind, CacheUse, Cell, Conditions, Decision, Footnote, Group, Mark,
+    Measure, Measured, Metric, MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank,
+    Reason, Relation, SpaceLeft, Standing, TrialCounts, TrialFigure, Unit, WorkloadAnalysis,
+    analyse, metrics_of, simulated_memory,
 };
 pub use changes::{
     Change, Changes, Circumstance, CountChange, PhaseChange, Verdict as ChangeVerdict, changes,

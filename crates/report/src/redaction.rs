@@ -8,7 +8,7 @@
 
 use store::{Environment, StoredRun, StoredTrial};
 use trial::{Outcome, SpaceUse};
-use workload::{Cache, PhaseStatus};
+use workload::{Cache, NotComparable, PhaseStatus};
 
 const PATH: &str = "[path]";
 const PRIVATE: &str = "[left out]";
@@ -98,7 +98,10 @@ fn scrub_trial(trial: &mut StoredTrial, scrub: &dyn Fn(&mut String)) {
         match &mut phase.cache {
             Cache::Cold { how: words } | Cache::Warm { why: words } => scrub(words),
         }
-        phase.not_comparable.iter_mut().chain(&mut phase.notes).for_each(scrub);
+        if let Some(NotComparable::Other { why }) = &mut phase.not_comparable {
+            scrub(why);
+        }
+        phase.notes.iter_mut().for_each(scrub);
     }
 }
 

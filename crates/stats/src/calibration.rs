@@ -28,10 +28,10 @@ impl Answers {
     fn count(&mut self, first: &[Observation], second: &[Observation], alpha: f64) {
         let settings = Settings { alpha, ..Settings::new(Better::Lower) };
         let table = compare_all(&[first.to_vec(), second.to_vec()], &settings);
-        let log_ratio = |pair: &crate::Pair| pair.comparison.log_ratio;
+        let log_ratio = |pair: &crate::Pair| pair.comparison().log_ratio;
         match table.pairs.first() {
-            Some(pair) if pair.separated && log_ratio(pair) < 0.0 => self.larger += 1,
-            Some(pair) if pair.separated => self.smaller += 1,
+            Some(pair) if pair.shown.separated && log_ratio(pair) < 0.0 => self.larger += 1,
+            Some(pair) if pair.shown.separated => self.smaller += 1,
             _ => self.alike += 1,
         }
     }

@@ -14,6 +14,9 @@ pub struct Observation {
     pub value: f64,
 }
 
+/// Figures that a contender must have to be compared with another.
+pub const COMPARED_FROM: usize = 2;
+
 /// How finely figures are measured. Rounded figures can agree by accident, so a spread is never
 /// taken to be smaller than what rounding alone causes (a uniform error, 1/√12 of a step).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -118,7 +121,7 @@ pub fn paired(
         .filter_map(|x| b.iter().find(|y| y.block == x.block).map(|y| (x.value, y.value)))
         .unzip();
     let (left, right) = (logs(&left)?, logs(&right)?);
-    at_least(2, left.len())?;
+    at_least(COMPARED_FROM, left.len())?;
     let differences: Vec<f64> = left.iter().zip(&right).map(|(x, y)| x - y).collect();
     let n = differences.len();
     let (mean, deviation) = moments(&differences);
@@ -143,7 +146,7 @@ pub fn paired(
 /// With fewer than two figures on a side, or figures that are not positive and finite.
 pub fn welch(a: &[f64], b: &[f64], resolution: Resolution) -> Result<Comparison, Missing> {
     let (left, right) = (logs(a)?, logs(b)?);
-    at_least(2, left.len().min(right.len()))?;
+    at_least(COMPARED_FROM, left.len().min(right.len()))?;
     let side = |logs: &[f64]| {
         let (mean, deviation) = moments(logs);
         let deviation = snapped(deviation).max(resolution.log_deviation(mean.exp()));

@@ -23,6 +23,11 @@ impl Interval {
         Interval { low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
+    /// The least interval that holds both.
+    pub fn hull(self, other: Interval) -> Interval {
+        Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     pub(crate) fn around(centre: f64, half: f64) -> Interval {
         Interval { low: centre - half, high: centre + half }
     }

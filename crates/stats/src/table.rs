@@ -1,10 +1,11 @@
 //! One table: every contender's mean, every pair compared, ranks.
 
 use crate::comparison::first_of_blocks;
-use crate::holm::{confidences, holm};
+use crate::judging::{Shown, judge};
+use crate::standing::Standing;
 use crate::{
     Comparison, Estimate, Interval, Missing, Observation, RankInterval, Resolution,
-    arithmetic_mean, equivalence_p, geometric_mean, paired, rank_intervals, welch,
+    arithmetic_mean, geometric_mean, paired, rank_intervals, welch,
 };
 
 /// Which figures are better.
@@ -45,34 +46,28 @@ impl Settings {
 }
 
 /// Two contenders of a table.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// Index of the contender in the numerator.
     pub a: usize,
     /// Index of the contender in the denominator.
     pub b: usize,
-    /// The ratio of a to b.
-    pub comparison: Comparison,
-    /// p after Holm's correction over the table.
-    pub p_adjusted: f64,
-    /// Interval of the ratio a to b at the confidence of this pair's step of Holm's
-    /// procedure: it excludes 1 exactly when the pair is separated. The confidence is never below
-    /// the table's 1 − α.
-    pub interval: Interval,
-    /// Whether they differ, after correction.
-    pub separated: bool,
-    /// Whether they are equal within the margin, after correction over the table's pairs.
-    pub equivalent: bool,
+    /// The ratio of a to b as measured, and in the other ways in which it may be true.
+    pub ways: Vec<Comparison>,
+    /// What is shown of the ratio of a to b, with all pairs of the table as one family.
+    pub shown: Shown,
 }
 
 impl Pair {
+    /// The ratio as measured.
+    pub fn comparison(&self) -> &Comparison {
+        &self.ways[0]
+    }
+
     /// Ratio and interval of contender `index` to the other one of the pair.
     pub fn seen_from(&self, index: usize) -> (f64, Interval) {
-        if index == self.a {
-            (self.comparison.ratio(), self.interval)
-        } else {
-            (1.0 / self.comparison.ratio(), self.interval.inverse())
-        }
+        let (ratio, interval) = (self.comparison().ratio(), self.shown.interval);
+        if index == self.a { (ratio, interval) } else { (1.0 / ratio, interval.inverse()) }
     }
 }
 
@@ -83,11 +78,11 @@ pub struct Table {
     pub estimates: Vec<Result<Estimate, Missing>>,
     /// Every pair that could be compared, a before b.
     pub pairs: Vec<Pair>,
-    /// Each contender's ranks; `None` where it has no figure. A contender that has figures
-    /// but cannot be compared may hold any rank.
+    /// Each contender's ranks; `None` where it cannot be compared with any other: it has no
+    /// figure, fewer than two, or one of 0.
     pub ranks: Vec<Option<RankInterval>>,
-    /// The contender with the best mean, whether or not it is separated from the others.
-    pub best: Option<usize>,
+    /// Who is first and how the others stand to it; `None` where nobody can be compared.
+    pub standing: Option<Standing>,
 }
 
 impl Table {
@@ -98,7 +93,7 @@ impl Table {
             .find(|pair| (pair.a == one && pair.b == other) || (pair.a == other && pair.b == one))
     }
 
-    /// Contenders that have a figure.
+    /// Contenders that have ranks.
     pub fn present(&self) -> usize {
         self.ranks.iter().flatten().count()
     }
@@ -120,49 +115,61 @@ impl Table {
 
 /// Compares every contender with every other: paired by block where they share at least
 /// two blocks, else as independent samples. Contenders that cannot be compared (one repeat, a
-/// figure of 0) have no pair, which widens the rank intervals.
+/// figure of 0) have no pair and no rank.
 pub fn compare_all(series: &[Vec<Observation>], settings: &Settings) -> Table {
-    let values: Vec<Vec<f64>> = series
-        .iter()
-        .map(|observations| first_of_blocks(observations).iter().map(|o| o.value).collect())
-        .collect();
-    let estimates: Vec<Result<Estimate, Missing>> =
-        values.iter().map(|values| mean(values, settings.confidence)).collect();
+    let variants: Vec<Vec<Vec<Observation>>> = series.iter().map(|one| vec![one.clone()]).collect();
+    compare_variants(&variants, settings)
+}
 
-    let mut compared: Vec<(usize, usize, Comparison)> = Vec::new();
-    for a in 0..series.len() {
-        for b in a + 1..series.len() {
-            let found = paired(&series[a], &series[b], settings.resolution)
-                .or_else(|_| welch(&values[a], &values[b], settings.resolution));
-            if let Ok(comparison) = found {
-                compared.push((a, b, comparison));
+/// The same for contenders whose figures may be true in one of several variants, the first of which
+/// is what was measured: two of them differ only where they do so with every variant of both, and a
+/// mean's interval holds those of all its variants.
+pub fn compare_variants(contenders: &[Vec<Vec<Observation>>], settings: &Settings) -> Table {
+    let values = |observations: &[Observation]| -> Vec<f64> {
+        first_of_blocks(observations).iter().map(|o| o.value).collect()
+    };
+    let estimates: Vec<Result<Estimate, Missing>> = contenders
+        .iter()
+        .map(|variants| {
+            let mut all = variants.iter().map(|one| mean(&values(one), settings.confidence));
+            let mut measured = all.next().unwrap_or(Err(Missing::TooFew { have: 0, need: 1 }))?;
+            for other in all.flatten() {
+                measured.interval =
+                    measured.interval.and_then(|known| Ok(known.hull(other.interval?)));
+            }
+            Ok(measured)
+        })
+        .collect();
+    let mut compared: Vec<(usize, usize)> = Vec::new();
+    let mut questions: Vec<Vec<Comparison>> = Vec::new();
+    for a in 0..contenders.len() {
+        for b in a + 1..contenders.len() {
+            let both = contenders[a]
+                .iter()
+                .flat_map(|one| contenders[b].iter().map(move |other| (one, other)));
+            let ways: Result<Vec<Comparison>, Missing> = both
+                .map(|(one, other)| {
+                    paired(one, other, settings.resolution)
+                        .or_else(|_| welch(&values(one), &values(other), settings.resolution))
+                })
+                .collect();
+            if let Ok(ways) = ways {
+                compared.push((a, b));
+                questions.push(ways);
             }
         }
     }
-    let p_values: Vec<f64> = compared.iter().map(|(_, _, found)| found.p()).collect();
-    let equal: Vec<f64> = compared
-        .iter()
-        .map(|(_, _, found)| equivalence_p(found, settings.equivalence_margin))
-        .collect();
-    let (adjusted, equal) = (holm(&p_values), holm(&equal));
-    let levels = confidences(&p_values, settings.alpha);
+    let shown = judge(&questions, settings.alpha, settings.equivalence_margin);
     let pairs: Vec<Pair> = compared
         .into_iter()
-        .enumerate()
-        .map(|(index, (a, b, comparison))| Pair {
-            a,
-            b,
-            comparison,
-            p_adjusted: adjusted[index],
-            interval: comparison.interval(levels[index]),
-            separated: adjusted[index] <= settings.alpha,
-            equivalent: equal[index] <= settings.alpha,
-        })
+        .zip(questions)
+        .zip(shown)
+        .map(|(((a, b), ways), shown)| Pair { a, b, ways, shown })
         .collect();
-
-    let ranks = ranks(&estimates, &pairs, settings.better);
-    let best = best(&estimates, settings.better);
-    Table { estimates, pairs, ranks, best }
+    let ranks = ranks(contenders.len(), &pairs, settings.better);
+    let mut table = Table { estimates, pairs, ranks, standing: None };
+    table.standing = Standing::of(&table, settings.better);
+    table
 }
 
 fn mean(values: &[f64], confidence: f64) -> Result<Estimate, Missing> {
@@ -172,37 +179,22 @@ fn mean(values: &[f64], confidence: f64) -> Result<Estimate, Missing> {
     }
 }
 
-fn ranks(
-    estimates: &[Result<Estimate, Missing>],
-    pairs: &[Pair],
-    better: Better,
-) -> Vec<Option<RankInterval>> {
-    let present: Vec<usize> =
-        (0..estimates.len()).filter(|index| estimates[*index].is_ok()).collect();
+fn ranks(count: usize, pairs: &[Pair], better: Better) -> Vec<Option<RankInterval>> {
+    let compared = |index: &usize| pairs.iter().any(|pair| pair.a == *index || pair.b == *index);
+    let present: Vec<usize> = (0..count).filter(compared).collect();
     let place = |index: usize| present.iter().position(|other| *other == index);
     let separated: Vec<(usize, usize)> = pairs
         .iter()
-        .filter(|pair| pair.separated)
+        .filter(|pair| pair.shown.separated)
         .filter_map(|pair| {
-            let a_is_smaller = pair.comparison.log_ratio < 0.0;
+            let a_is_smaller = pair.shown.interval.high < 1.0;
             let a_is_better = a_is_smaller == (better == Better::Lower);
             let (a, b) = (place(pair.a)?, place(pair.b)?);
             Some(if a_is_better { (a, b) } else { (b, a) })
         })
         .collect();
     let ranked = rank_intervals(present.len(), &separated);
-    (0..estimates.len()).map(|index| place(index).map(|at| ranked[at])).collect()
-}
-
-fn best(estimates: &[Result<Estimate, Missing>], better: Better) -> Option<usize> {
-    let means = estimates.iter().enumerate().filter_map(|(index, estimate)| {
-        estimate.as_ref().ok().map(|estimate| (index, estimate.mean))
-    });
-    match better {
-        Better::Lower => means.min_by(|a, b| a.1.total_cmp(&b.1)),
-        Better::Higher => means.max_by(|a, b| a.1.total_cmp(&b.1)),
-    }
-    .map(|(index, _)| index)
+    (0..count).map(|index| place(index).map(|at| ranked[at])).collect()
 }
 
 #[cfg(test)]
@@ -233,19 +225,22 @@ mod tests {
         let table = compare_all(&contenders, &Settings::new(Better::Lower));
         assert_eq!(shown(&table), ["1", "2–3", "2–3", "4", "–"]);
         assert!(table.is_best(0) && table.is_worst(3) && !table.is_worst(1));
-        assert!(table.pair(2, 1).unwrap().equivalent && !table.pair(0, 1).unwrap().equivalent);
+        let equal = |a, b| table.pair(a, b).unwrap().shown.equivalent;
+        assert!(equal(2, 1) && !equal(0, 1));
         let (ratio, interval) = table.pair(0, 3).unwrap().seen_from(3);
         assert!((ratio - 2.0).abs() < 0.01 && interval.low > 1.9 && interval.high < 2.1);
         let higher = compare_all(&contenders, &Settings::new(Better::Higher));
         assert_eq!(shown(&higher), ["4", "2–3", "2–3", "1", "–"]);
-        assert_eq!((table.best, higher.best), (Some(0), Some(3)));
+        let leader = |table: &Table| table.standing.as_ref().unwrap().leader;
+        assert_eq!((leader(&table), leader(&higher)), (0, 3));
     }
 
     #[test]
     fn one_repeat_ranks_nothing() {
         let table = compare_all(&[series(&[1.0]), series(&[9.0])], &Settings::new(Better::Lower));
         assert!(table.pairs.is_empty());
-        assert_eq!(shown(&table), ["1–2", "1–2"]);
+        assert_eq!(shown(&table), ["–", "–"]);
+        assert_eq!(table.standing, None);
         assert!(!table.is_best(0) && !table.is_worst(1));
         assert!(compare_all(&[], &Settings::new(Better::Lower)).ranks.is_empty());
     }
@@ -258,7 +253,7 @@ mod tests {
         );
         assert_eq!(table.estimates[0].unwrap().mean, 0.0);
         assert_eq!(table.pairs.len(), 1);
-        assert_eq!(shown(&table), ["1–3", "1–2", "2–3"]);
+        assert_eq!(shown(&table), ["–", "1", "2"]);
     }
 
     #[test]
@@ -269,7 +264,7 @@ mod tests {
             .collect();
         let table =
             compare_all(&[series(&[1.0, 1.02, 0.99, 1.01]), later], &Settings::new(Better::Lower));
-        assert_eq!(table.pairs[0].comparison.design, crate::Design::Independent);
+        assert_eq!(table.pairs[0].comparison().design, crate::Design::Independent);
         assert_eq!(shown(&table), ["1", "2"]);
     }
 
@@ -282,7 +277,7 @@ mod tests {
             let contenders: Vec<_> = values.iter().map(|values| series(values)).collect();
             let table = compare_all(&contenders, &Settings::new(Better::Lower));
             for pair in &table.pairs {
-                proptest::prop_assert_eq!(pair.separated, !pair.interval.contains(1.0));
+                proptest::prop_assert_eq!(pair.shown.separated, !pair.shown.interval.contains(1.0));
             }
             for rank in table.ranks.iter().flatten() {
                 proptest::prop_assert!(1 <= rank.best && rank.best <= rank.worst);

@@ -6,9 +6,9 @@ use std::time::Duration;
 use measure::{CpuTime, DeviceUse, Latencies};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
-use trial::{TrialRecord, TrialSpec};
+use trial::{OVERHEAD_SHARE, TrialRecord, TrialSpec};
 use units::{Bytes, Nanos};
-use workload::PhaseResult;
+use workload::{NotComparable, PhaseResult};
 
 use crate::error::Damage;
 use crate::runs::Checked;
@@ -177,6 +177,12 @@ impl Store {
                     })?
                     .into_iter()
                     .collect();
+                let why = row.not_comparable.as_deref();
+                let read = |why: &str| match why.starts_with('{') {
+                    true => self.decode(&what("why it is not comparable"), why),
+                    false => Ok(in_words(why, &result)),
+                };
+                result.not_comparable = why.map(read).transpose()?;
                 Ok(result)
             })
             .collect()
@@ -230,6 +236,18 @@ impl Store {
     }
 }
 
+/// A reason not to compare a phase, of a run whose reasons were stored as words alone.
+fn in_words(why: &str, result: &PhaseResult) -> NotComparable {
+    match why.starts_with("the simulation's own transport took ") {
+        true => NotComparable::Transport {
+            share: result.figures.get(OVERHEAD_SHARE).copied().unwrap_or(1.0),
+            limit: 0.05,
+            idle_known: result.machine_cpu.is_some(),
+        },
+        false => NotComparable::Other { why: why.to_owned() },
+    }
+}
+
 /// A phase with the columns still to be decoded.
 struct PhaseRow {
     id: i64,
@@ -238,6 +256,7 @@ struct PhaseRow {
     cache: String,
     digest: String,
     notes: String,
+    not_comparable: Option<String>,
 }
 
 fn read_phase(row: &Row<'_>) -> rusqlite::Result<PhaseRow> {
@@ -273,12 +292,33 @@ fn read_phase(row: &Row<'_>) -> rusqlite::Result<PhaseRow> {
             latencies: BTreeMap::new(),
             figures: BTreeMap::new(),
             digest: 0,
-            not_comparable: row.get(20)?,
+            not_comparable: None,
             notes: Vec::new(),
         },
         status: row.get(3)?,
         cache: row.get(18)?,
         digest: row.get(19)?,
         notes: row.get(21)?,
+        not_comparable: row.get(20)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_stored_as_words_are_read_as_what_they_say() {
+        let json = r#"{"workload": "w", "phase": "p", "status": {"status": "completed"}, "wall": 1,
+            "cpu": {"user": 0, "sys": 0}, "machine_cpu": 3, "ops": 0, "read_bytes": 0,
+            "write_bytes": 0, "device": null, "cache": {"state": "warm", "why": ""},
+            "latencies": {}, "figures": {"transport_tax_fraction": 0.07}, "digest": 0,
+            "not_comparable": null, "notes": []}"#;
+        let result: PhaseResult = serde_json::from_str(json).unwrap();
+        let old = "the simulation's own transport took 7.0 % of its time (limit 5 %)";
+        let transport = NotComparable::Transport { share: 0.07, limit: 0.05, idle_known: true };
+        assert_eq!(in_words(old, &result), transport);
+        let why = "no device reads".to_owned();
+        assert_eq!(in_words(&why, &result), NotComparable::Other { why: why.clone() });
+    }
 }

@@ -272,7 +272,7 @@ fn insert_phase(
             device.map(|device| device.busy.0 as i64),
             json(&phase.cache),
             hex(phase.digest),
-            phase.not_comparable,
+            phase.not_comparable.as_ref().map(json),
             json(&phase.notes),
         ],
     )?;

@@ -211,7 +211,11 @@ fn a_figure_with_too_much_of_the_labs_own_time_decides_nothing_and_says_so() {
     for trial in &mut one.run.trials {
         let phase = &mut trial.record.phases[0];
         phase.figures.insert(trial::OVERHEAD_SHARE.to_owned(), 0.125);
-        phase.not_comparable = Some(format!("{} 12.5 % of the time", trial::OVERHEAD));
+        phase.not_comparable = Some(workload::NotComparable::Transport {
+            share: 0.125,
+            limit: 0.05,
+            idle_known: true,
+        });
     }
     let answer = measured("a better than b", &[one]);
     assert_eq!(answer.verdict, NotRun);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use report::{Analysis, Cell, PhaseAnalysis, WorkloadAnalysis, analyse};
+use report::{Analysis, Cell, Footnote, PhaseAnalysis, Reason, WorkloadAnalysis, analyse};
 use runner::StudyTag;
 use stats::Observation;
 use store::StoredRun;
@@ -174,7 +174,7 @@ impl<'s> Figures<'s> {
             let found = analysed.table(metric);
             let Some(found) = found else {
                 let why = analysed.footnotes.iter().find(|note| note.contenders.contains(&at));
-                let why = why.map_or("no trial has this metric".to_owned(), |n| in_short(&n.text));
+                let why = why.map_or("no trial has this metric".to_owned(), in_short);
                 return Err(format!("{column}: {why}"));
             };
             let factor = row
@@ -208,17 +208,19 @@ impl<'s> Figures<'s> {
 fn why_missing(cell: &Cell, phase: &PhaseAnalysis) -> Option<String> {
     if let Some(share) = cell.overhead() {
         let share = share * 100.0;
-        return Some(format!("{} {share:.1} % of the time", trial::OVERHEAD));
+        return Some(format!("the simulation's own transport took {share:.1} % of the time"));
     }
     let note = cell.footnotes.first()?;
-    Some(in_short(&phase.footnotes.get(note - 1)?.text))
+    Some(in_short(phase.footnotes.get(note - 1)?))
 }
 
 /// A refusal is reported once, in the notes, not beside each of a contender's cells and questions.
-fn in_short(reason: &str) -> String {
-    match reason.starts_with("trial refused: ") {
-        true => "trial refused, as the notes say".to_owned(),
-        false => reason.to_owned(),
+fn in_short(note: &Footnote) -> String {
+    match &note.reason {
+        Reason::Trial { end: Outcome::Refused { .. } } if note.all_trials => {
+            "trial refused, as the notes say".to_owned()
+        }
+        _ => note.text.clone(),
     }
 }
 
@@ -266,9 +268,19 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_in_the_notes_alone() {
-        let refused = "trial refused: reiser4: this lab's kernel has no reiser4";
-        assert_eq!(in_short(refused), "trial refused, as the notes say");
+        let said = |end: Outcome, all_trials: bool| {
+            let text = "1 of 4 trials: trial failed at mount: no such device".to_owned();
+            in_short(&Footnote {
+                contenders: vec![0],
+                text,
+                reason: Reason::Trial { end },
+                all_trials,
+            })
+        };
+        let refused = Outcome::Refused { reason: "this lab's kernel has no reiser4".to_owned() };
+        assert_eq!(said(refused.clone(), true), "trial refused, as the notes say");
         let some = "1 of 4 trials: trial failed at mount: no such device";
-        assert_eq!(in_short(some), some);
+        assert_eq!(said(Outcome::Done, true), some);
+        assert_eq!(said(refused, false), some);
     }
 }

@@ -18,7 +18,7 @@ mod step;
 pub use event::{Event, Left, Made, SpaceUse};
 pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
-pub use outcome::{OVERHEAD, OVERHEAD_SHARE, Outcome, SUBTRACTED_SHARE};
+pub use outcome::{OVERHEAD_SHARE, Outcome, SUBTRACTED_SHARE};
 pub use record::TrialRecord;
 pub use spec::{TrialSpec, WorkloadChoice};
 pub use step::Step;

@@ -7,12 +7,7 @@ use units::Nanos;
 
 use crate::Step;
 
-/// The beginning of the reason given for a phase that is not comparable because the lab's
-/// transport to its disks took too much of its time. The disk's requests are counted exactly all
-/// the same.
-pub const OVERHEAD: &str = "the simulation's own transport took";
-
-/// The figure of a phase that gives this share of its time.
+/// The figure of a phase that gives the share of its time that the lab's transport to its disks took.
 pub const OVERHEAD_SHARE: &str = "transport_tax_fraction";
 
 /// The figure of a phase that gives the share of its measured time that was subtracted, because

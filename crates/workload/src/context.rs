@@ -11,8 +11,8 @@ use crate::begun::Begun;
 use crate::corpora::MailCorpus;
 use crate::inputs::Inputs;
 use crate::{
-    Cache, Description, Failure, Host, OpError, Parameters, PhaseDescription, PhaseEvent,
-    PhaseResult, PhaseStatus, Program, Recorder, Seed,
+    Cache, Description, Failure, Host, NotComparable, OpError, Parameters, PhaseDescription,
+    PhaseEvent, PhaseResult, PhaseStatus, Program, Recorder, Seed,
 };
 
 /// A workload's view of its trial.
@@ -28,7 +28,7 @@ pub struct Context<'h> {
     phases_failed: Vec<&'static str>,
     phases_reported: Vec<&'static str>,
     /// Why none of its measurements may be compared, if so.
-    tainted: Option<String>,
+    tainted: Option<NotComparable>,
 }
 
 impl<'h> Context<'h> {
@@ -59,10 +59,11 @@ impl<'h> Context<'h> {
         }
     }
 
-    /// Marks every phase as not comparable: an earlier workload of the sequence has failed
+    /// Marks every phase as not comparable: this earlier workload of the sequence has failed
     /// and left the filesystem in another state.
-    pub fn taint(&mut self, reason: &str) {
-        self.tainted.get_or_insert_with(|| reason.to_owned());
+    pub fn taint(&mut self, workload: &str) {
+        let after = || NotComparable::AfterWorkload { workload: workload.to_owned() };
+        self.tainted.get_or_insert_with(after);
     }
 
     /// The directory to work in, on the filesystem under test.
@@ -301,8 +302,7 @@ impl<'h> Context<'h> {
             && phase.disk_bound
             && result.device.is_some_and(|used| used.reads + used.writes == 0)
         {
-            result.not_comparable =
-                Some("meant to reach the device, but caused no device reads or writes".to_owned());
+            result.not_comparable = Some(NotComparable::DeviceNotReached);
         }
         let ended = match ended {
             Err(failure) => {

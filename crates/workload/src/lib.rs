@@ -37,7 +37,7 @@ pub use failure::{Failure, OpError};
 pub use host::{Care, Host, Uncared};
 pub use inputs::{InputFacts, Inputs};
 pub use parameters::{ParameterError, Parameters};
-pub use phase::{Cache, PhaseEvent, PhaseResult, PhaseStatus};
+pub use phase::{Cache, NotComparable, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
 pub use shown::shown;

@@ -40,6 +40,40 @@ pub enum PhaseStatus {
     },
 }
 
+/// Why a phase's figures must not be compared with others'. Reports put it into words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum NotComparable {
+    /// The lab's transport to its disks took too much of its time. The disk's requests are counted
+    /// exactly all the same.
+    Transport {
+        /// The share of its time (0.1: 10 %).
+        share: f64,
+        /// The share up to which figures are compared.
+        limit: f64,
+        /// Whether the kernel records how long the processor was idle. Without it all of the
+        /// transport's processor time counts, also what the workload only waited for.
+        idle_known: bool,
+    },
+    /// An earlier phase failed and left the filesystem in another state.
+    AfterPhase {
+        /// Its name.
+        phase: String,
+    },
+    /// An earlier workload of the sequence did.
+    AfterWorkload {
+        /// Its name.
+        workload: String,
+    },
+    /// It was meant to reach the device, and no request did.
+    DeviceNotReached,
+    /// Something of this workload's own.
+    Other {
+        /// What, for a reader.
+        why: String,
+    },
+}
+
 /// One phase's raw measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,7 +108,7 @@ pub struct PhaseResult {
     /// Digest of the sequence of ops: equal for equal seed and parameters.
     pub digest: u64,
     /// Why the figures must not be compared with others', if so.
-    pub not_comparable: Option<String>,
+    pub not_comparable: Option<NotComparable>,
     /// Remarks for the report's footnotes.
     pub notes: Vec<String>,
 }

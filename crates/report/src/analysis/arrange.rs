@@ -5,15 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use store::{StoredRun, StoredTrial};
 use trial::{Outcome, Step, WorkloadChoice};
-use workload::{Description, OwnFigure, PhaseResult, PhaseStatus};
+use workload::{Description, NotComparable, OwnFigure, PhaseResult, PhaseStatus};
 
-use super::overhead;
-
-/// Prefix of the reason why a phase must not be compared although its trial went well.
-const NOT_COMPARABLE: &str = "not comparable: ";
-
-/// Prefix of the reason why a trial left out a phase.
-pub(crate) const NOT_RUN: &str = "not run: ";
+use super::Reason;
 
 /// A run's results in the order of a report.
 pub(super) struct Arranged<'r> {
@@ -46,10 +40,7 @@ pub(super) struct PhaseTrial<'r> {
     /// The phase as reported, even where it must not be compared.
     pub(super) reported: Option<&'r PhaseResult>,
     /// Why it takes no part in comparisons, if so.
-    pub(super) unusable: Option<String>,
-    /// The share of its time that the lab's own transport took, if that is the only reason why it
-    /// is unusable and the share is known.
-    pub(super) overhead: Option<f64>,
+    pub(super) unusable: Option<Reason>,
 }
 
 impl<'r> PhaseTrial<'r> {
@@ -61,16 +52,30 @@ impl<'r> PhaseTrial<'r> {
     /// The phase, if its disk counts are valid: if it may be compared, or if only the lab's own
     /// overhead forbids that, since it changes no count.
     pub(super) fn counted(&self) -> Option<&'r PhaseResult> {
-        let reason = self.unusable.as_deref().and_then(|why| why.strip_prefix(NOT_COMPARABLE));
-        match reason {
-            Some(reason) if reason.starts_with(trial::OVERHEAD) => self.reported,
-            _ => self.usable(),
-        }
+        if self.transport().is_some() { self.reported } else { self.usable() }
     }
 
-    /// The phase, if its time may be compared: also with the lab's overhead, if that is known.
+    /// The phase, if its time may be compared: also with the lab's overhead, where that is less
+    /// than all of it.
     pub(super) fn timed(&self) -> Option<&'r PhaseResult> {
-        if self.overhead.is_some() { self.reported } else { self.usable() }
+        if self.overhead().is_some() { self.reported } else { self.usable() }
+    }
+
+    /// The share of its time that the lab's own transport took, where the truth lies between the
+    /// time with and without it.
+    pub(super) fn overhead(&self) -> Option<f64> {
+        self.transport().map(|(share, _)| share).filter(|share| 0.0 < *share && *share < 1.0)
+    }
+
+    /// That share, and whether the kernel records idle time, if it is the only reason why the phase
+    /// is unusable.
+    pub(super) fn transport(&self) -> Option<(f64, bool)> {
+        match self.unusable {
+            Some(Reason::NotComparable {
+                why: NotComparable::Transport { share, idle_known, .. },
+            }) => Some((share, idle_known)),
+            _ => None,
+        }
     }
 }
 
@@ -225,12 +230,7 @@ fn phases<'r>(
                         .map(|(trial, sound, own)| {
                             let reported = own.iter().find(|phase| phase.phase == name).copied();
                             let unusable = why_unusable(trial, reported, place < *sound);
-                            let mut entry =
-                                PhaseTrial { trial, reported, unusable, overhead: None };
-                            if entry.usable().is_none() {
-                                entry.overhead = entry.counted().and_then(overhead::share);
-                            }
-                            entry
+                            PhaseTrial { trial, reported, unusable }
                         })
                         .collect()
                 })
@@ -269,23 +269,21 @@ fn why_unusable(
     trial: &StoredTrial,
     reported: Option<&PhaseResult>,
     sound: bool,
-) -> Option<String> {
-    if let Some(result) = reported {
-        match &result.status {
-            PhaseStatus::Failed { reason } => return Some(format!("phase failed: {reason}")),
-            PhaseStatus::Skipped { reason } => return Some(format!("{NOT_RUN}{reason}")),
-            PhaseStatus::Completed => {}
-        }
+) -> Option<Reason> {
+    match reported.map(|result| result.status.clone()) {
+        Some(PhaseStatus::Failed { reason }) => return Some(Reason::PhaseFailed { reason }),
+        Some(PhaseStatus::Skipped { reason }) => return Some(Reason::PhaseSkipped { reason }),
+        Some(PhaseStatus::Completed) | None => {}
     }
     let not_comparable = |result: &PhaseResult| {
-        result.not_comparable.as_ref().map(|why| format!("{NOT_COMPARABLE}{why}"))
+        result.not_comparable.clone().map(|why| Reason::NotComparable { why })
     };
     match (&trial.outcome, reported) {
-        (None, _) => Some("not run yet".to_owned()),
-        (Some(Outcome::Done), None) => Some("the phase was not reported".to_owned()),
+        (None, _) => Some(Reason::NotRunYet),
+        (Some(Outcome::Done), None) => Some(Reason::NotReported),
         (Some(Outcome::Done), Some(result)) => not_comparable(result),
         (Some(_), Some(result)) if sound => not_comparable(result),
-        (Some(outcome), _) => Some(format!("trial {outcome}")),
+        (Some(outcome), _) => Some(Reason::Trial { end: outcome.clone() }),
     }
 }
 

@@ -4,14 +4,15 @@ use stats::{Better, Observation, Pair, Plan, Settings};
 use workload::{Cache, PhaseResult, PhaseStatus};
 
 use super::arrange::{Phase, Task};
+use super::footnotes::Footnotes;
 use super::{
-    About, AgainstBest, CacheUse, Cell, Conditions, Footnote, Group, Mark, Measure, Metric,
-    MetricTable, OpKind, PairResult, PhaseAnalysis, Rank, TrialFigure, overhead, verdict,
+    AgainstBest, CacheUse, Cell, Conditions, Group, Mark, Measure, Measured, Metric, MetricTable,
+    OpKind, PairResult, PhaseAnalysis, Rank, Reason, Standing, TrialFigure, overhead,
 };
 
 pub(super) const ALPHA: f64 = 0.05;
 pub(super) const CONFIDENCE: f64 = 0.95;
-pub(super) const EQUIVALENCE_MARGIN: f64 = 0.05;
+pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
 
 pub(super) fn phase(
     task: &Task<'_>,
@@ -60,9 +61,10 @@ pub(super) fn phase(
         verdict: String::new(),
         tables,
         footnotes: footnotes.0,
+        measured: measured(&timed),
         smallest_difference,
     };
-    analysed.verdict = verdict::of_phase(&analysed, contenders);
+    analysed.verdict = crate::sentences::of_phase(&analysed, contenders);
     analysed
 }
 
@@ -92,13 +94,13 @@ fn table(
                     trial: entry.trial.ordinal,
                     block: entry.trial.spec.block,
                     value,
-                    overhead: entry.overhead.filter(|_| measure.is_of_whole_phase()),
+                    overhead: entry.overhead().filter(|_| measure.is_of_whole_phase()),
                 }),
                 Err(reason) => cell.footnotes.push(footnotes.add(contender, reason)),
             }
         }
         if entries.is_empty() {
-            cell.footnotes.push(footnotes.add(contender, "not part of this run".to_owned()));
+            cell.footnotes.push(footnotes.add(contender, Reason::NotPlanned));
         }
         cell.footnotes.sort_unstable();
         cell.footnotes.dedup();
@@ -115,48 +117,66 @@ fn table(
         equivalence_margin: EQUIVALENCE_MARGIN,
         ..Settings::new(better)
     };
-    let pairs = fill(&mut cells, measure, &settings, &metric);
-    MetricTable { metric, cells, pairs }
+    fill(cells, measure, &settings, metric)
 }
 
 /// Computes the cells' statistics; ranks only where low or high is better. Disk counts are compared
 /// too: they often differ with certainty where times do not.
 fn fill(
-    cells: &mut [Cell],
+    mut cells: Vec<Cell>,
     measure: &Measure,
     settings: &Settings,
-    metric: &Metric,
-) -> Vec<PairResult> {
-    let series = |of: &dyn Fn(&TrialFigure) -> f64| -> Vec<Vec<Observation>> {
+    metric: Metric,
+) -> MetricTable {
+    let series = |cell: &Cell, of: &dyn Fn(&TrialFigure) -> f64| -> Vec<Observation> {
         let observed = |f: &TrialFigure| Observation { block: f.block, value: of(f) };
-        cells.iter().map(|cell| cell.figures.iter().map(observed).collect()).collect()
+        cell.figures.iter().map(observed).collect()
     };
     let without = |f: &TrialFigure| f.overhead.map_or(f.value, |it| measure.without(f.value, it));
-    let (measured, without) = (series(&|figure| figure.value), series(&without));
-    let table = overhead::compare_with_and_without(&measured, &without, settings);
-    let ranked = metric.higher_is_better.is_some();
-    for (index, cell) in cells.iter_mut().enumerate() {
-        let Ok(estimate) = &table.estimates[index] else { continue };
+    let variants: Vec<Vec<Vec<Observation>>> = cells
+        .iter()
+        .map(|cell| match cell.overhead() {
+            None => vec![series(cell, &|figure| figure.value)],
+            Some(_) => vec![series(cell, &|figure| figure.value), series(cell, &without)],
+        })
+        .collect();
+    let table = stats::compare_variants(&variants, settings);
+    for (cell, estimate) in cells.iter_mut().zip(&table.estimates) {
+        let Ok(estimate) = estimate else { continue };
         cell.mean = finite(estimate.mean);
         if let Ok(interval) = estimate.interval {
             (cell.low, cell.high) = (finite(interval.low), finite(interval.high));
         }
         cell.spread = estimate.spread.ok().and_then(finite);
-        if !ranked {
-            continue;
-        }
-        cell.rank = table.ranks[index].map(|rank| Rank { best: rank.best, worst: rank.worst });
-        cell.against_best = table.best.filter(|best| *best != index).and_then(|best| {
-            let best_mean = table.estimates[best].as_ref().ok()?.mean;
-            against_best(settings.better, table.pair(index, best), index, estimate.mean, best_mean)
-        });
     }
+    let mut filled =
+        MetricTable { metric, cells, pairs: Vec::new(), ways: Vec::new(), standing: None };
+    let ranked = filled.metric.higher_is_better.is_some();
     if ranked {
-        mark(cells, &table, settings.better);
-    } else if metric.group != Group::Device {
-        return Vec::new();
+        let standing = Standing::of(&table, &filled.cells, settings.better);
+        for (cell, rank) in filled.cells.iter_mut().zip(&table.ranks) {
+            cell.rank = rank.map(|rank| Rank { best: rank.best, worst: rank.worst });
+        }
+        if let Some(leader) = standing.leader {
+            filled.cells[leader].leads = true;
+        }
+        for behind in &standing.behind {
+            filled.cells[behind.contender].against_best = Some(AgainstBest {
+                ratio: behind.ratio,
+                low: behind.low,
+                high: behind.high,
+                separated: behind.relation.is_worse(),
+                equivalent: behind.relation.is_near(),
+            });
+        }
+        mark(&mut filled.cells, &table, settings.better);
+        filled.standing = Some(standing);
     }
-    table.pairs.iter().map(pair_result).collect()
+    if ranked || filled.metric.group == Group::Device {
+        filled.pairs = table.pairs.iter().map(pair_result).collect();
+        filled.ways = table.pairs.into_iter().map(|pair| pair.ways).collect();
+    }
+    filled
 }
 
 /// Marks best contenders from the best mean on, as long as each is among the best, and likewise
@@ -175,51 +195,34 @@ fn mark(cells: &mut [Cell], table: &stats::Table, better: Better) {
     }
 }
 
-fn against_best(
-    better: Better,
-    pair: Option<&Pair>,
-    index: usize,
-    mean: f64,
-    best_mean: f64,
-) -> Option<AgainstBest> {
-    let worse = |ratio: f64| if better == Better::Lower { ratio } else { 1.0 / ratio };
-    let Some(pair) = pair else {
-        // Too few repeats for an interval: the bare ratio of the means, where there is one.
-        let ratio = finite(worse(mean / best_mean))?;
-        return Some(AgainstBest {
-            ratio,
-            low: None,
-            high: None,
-            separated: false,
-            equivalent: false,
-        });
-    };
-    let (ratio, interval) = pair.seen_from(index);
-    let interval = if better == Better::Lower { interval } else { interval.inverse() };
-    Some(AgainstBest {
-        ratio: finite(worse(ratio))?,
-        low: finite(interval.low),
-        high: finite(interval.high),
-        separated: pair.separated,
-        equivalent: pair.equivalent,
-    })
-}
-
 fn pair_result(pair: &Pair) -> PairResult {
     PairResult {
         a: pair.a,
         b: pair.b,
-        ratio: pair.comparison.ratio(),
-        low: finite(pair.interval.low),
-        high: finite(pair.interval.high),
-        p: pair.comparison.p(),
-        p_adjusted: pair.p_adjusted,
-        effect: pair.comparison.effect,
-        paired: pair.comparison.design == stats::Design::Paired,
-        n: pair.comparison.n,
-        separated: pair.separated,
-        equivalent: pair.equivalent,
+        ratio: pair.comparison().ratio(),
+        low: finite(pair.shown.interval.low),
+        high: finite(pair.shown.interval.high),
+        p: pair.shown.p,
+        p_adjusted: pair.shown.p_adjusted,
+        effect: pair.comparison().effect,
+        paired: pair.comparison().design == stats::Design::Paired,
+        n: pair.comparison().n,
+        separated: pair.shown.separated,
+        equivalent: pair.shown.equivalent,
     }
+}
+
+/// How much was measured in these trials.
+fn measured(timed: &[&PhaseResult]) -> Option<Measured> {
+    let ops = || timed.iter().map(|result| result.ops);
+    let seconds = || timed.iter().map(|result| result.wall.as_secs_f64());
+    Some(Measured {
+        trials: timed.len(),
+        ops_least: ops().min()?,
+        ops_most: ops().max()?,
+        seconds_least: seconds().reduce(f64::min)?,
+        seconds_most: seconds().reduce(f64::max)?,
+    })
 }
 
 /// What these repeats would show at the spread seen.
@@ -257,112 +260,4 @@ fn cache(phase: &Phase<'_>) -> Vec<CacheUse> {
         }
     }
     uses
-}
-
-/// Remarks of a phase; a text that comes again has one number.
-#[derive(Default)]
-struct Footnotes(Vec<Footnote>);
-
-impl Footnotes {
-    /// The remark's number, from 1.
-    fn add(&mut self, contender: usize, text: String) -> usize {
-        let at = self.0.iter().position(|known| known.text == text).unwrap_or_else(|| {
-            self.0.push(Footnote { contenders: Vec::new(), text, about: About::Missing });
-            self.0.len() - 1
-        });
-        if !self.0[at].contenders.contains(&contender) {
-            self.0[at].contenders.push(contender);
-        }
-        at + 1
-    }
-
-    /// Why trials of this contender take no part: `2 of 5 trials: failed at mkfs: …`.
-    fn of_unusable(&mut self, phase: &Phase<'_>, contender: usize) -> Vec<usize> {
-        let entries = &phase.trials[contender];
-        let reasons = entries.iter().filter_map(|entry| entry.unusable.as_deref());
-        self.of_reasons(reasons, entries.len(), contender)
-    }
-
-    /// The same for figures of the whole phase: time taken by the lab's transport is no reason to
-    /// leave them out, but is noted.
-    fn of_timed(&mut self, phase: &Phase<'_>, contender: usize) -> Vec<usize> {
-        let entries = &phase.trials[contender];
-        let reasons = entries.iter().filter(|entry| entry.timed().is_none());
-        let mut numbers = self.of_reasons(
-            reasons.filter_map(|entry| entry.unusable.as_deref()),
-            entries.len(),
-            contender,
-        );
-        let shares: Vec<f64> = entries.iter().filter_map(|entry| entry.overhead).collect();
-        if let Some(most) = shares.iter().copied().reduce(f64::max) {
-            let text = format!(
-                "up to {:.1} % of the time is the simulation's own transport; the interval holds \
-                 the figure with and without it",
-                most * 100.0
-            );
-            let number = self.add(contender, text);
-            self.0[number - 1].about = About::Transport;
-            numbers.push(number);
-        }
-        numbers
-    }
-
-    /// A remark for each kind of reason. Reasons that differ only in words with numbers, such as a
-    /// file's name or a share, are of one kind.
-    fn of_reasons<'t>(
-        &mut self,
-        reasons: impl Iterator<Item = &'t str>,
-        trials: usize,
-        contender: usize,
-    ) -> Vec<usize> {
-        let mut kinds: Vec<(String, &str, usize, bool)> = Vec::new();
-        for reason in reasons {
-            let kind = without_numbers(reason);
-            match kinds.iter_mut().find(|(known, ..)| *known == kind) {
-                Some((_, first, count, same)) => {
-                    *count += 1;
-                    *same &= *first == reason;
-                }
-                None => kinds.push((kind, reason, 1, true)),
-            }
-        }
-        kinds
-            .into_iter()
-            .map(|(_, reason, count, same)| {
-                let text = match (count == trials, same) {
-                    (true, true) => reason.to_owned(),
-                    (true, false) => format!("all {count} trials alike: {reason}"),
-                    (false, true) => format!("{count} of {trials} trials: {reason}"),
-                    (false, false) => format!("{count} of {trials} trials alike: {reason}"),
-                };
-                self.add(contender, text)
-            })
-            .collect()
-    }
-
-    /// The phase's own remarks, which concern no single cell.
-    fn of_notes(&mut self, phase: &Phase<'_>) {
-        for (contender, entries) in phase.trials.iter().enumerate() {
-            for result in entries.iter().filter_map(|entry| entry.usable()) {
-                for note in &result.notes {
-                    let number = self.add(contender, note.clone());
-                    self.0[number - 1].about = About::Work;
-                }
-            }
-        }
-    }
-}
-
-/// A text with every word that holds a digit left blank.
-fn without_numbers(text: &str) -> String {
-    text.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_'))
-        .map(|word| {
-            let end = word.chars().next_back().filter(|c| !c.is_alphanumeric());
-            match (word.contains(|c: char| c.is_ascii_digit()), end) {
-                (true, Some(end)) => format!("0{end}"),
-                (true, None) => "0".to_owned(),
-                (false, _) => word.to_owned(),
-            }
-        })
-        .collect()
 }

@@ -8,6 +8,8 @@ use stats::Resolution;
 use units::{Bytes, Nanos, Rate};
 use workload::{OwnFigure, PhaseDescription, PhaseResult};
 
+use super::Reason;
+
 /// Something measured in a phase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
@@ -126,6 +128,9 @@ pub enum Group {
 /// A metric as tables show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Metric {
+    /// What is measured.
+    #[serde(skip)]
+    pub measure: Measure,
     /// Stable name for machines: `wall`, `latency.deliver.p99`.
     pub id: String,
     /// For people.
@@ -202,6 +207,11 @@ impl Measure {
         measures
     }
 
+    /// Whether it is a figure of the lab's transport, which only its developers need.
+    pub(crate) fn is_of_transport(&self) -> bool {
+        matches!(self, Measure::Figure(name) if name.starts_with("transport_"))
+    }
+
     /// Whether it is a disk count or a figure of the lab's own overhead: that overhead does not
     /// make these wrong.
     pub(super) fn is_count(&self) -> bool {
@@ -211,7 +221,7 @@ impl Measure {
             | Measure::DeviceReadBytes
             | Measure::DeviceReads
             | Measure::DeviceFlushes => true,
-            Measure::Figure(name) => name == "disk_requests" || name.starts_with("transport_"),
+            Measure::Figure(name) => name == "disk_requests" || self.is_of_transport(),
             _ => false,
         }
     }
@@ -220,39 +230,33 @@ impl Measure {
     ///
     /// # Errors
     /// With the reason why there is none.
-    pub(super) fn figure(&self, result: &PhaseResult) -> Result<f64, String> {
-        let device = || result.device.ok_or("nothing counts the requests of this target");
-        let rate = |rate: Rate| rate.per_second().ok_or("no time passed");
+    pub(super) fn figure(&self, result: &PhaseResult) -> Result<f64, Reason> {
+        let device = || result.device.ok_or(Reason::NoRequestCounts);
+        let rate = |rate: Rate| rate.per_second().ok_or(Reason::NoTimePassed);
         let value = match self {
             Measure::Wall => result.wall.as_secs_f64(),
             Measure::OpsRate => rate(Rate::Count(result.ops, result.wall))?,
             Measure::ReadRate => rate(Rate::Bytes(result.read_bytes, result.wall))?,
             Measure::WriteRate => rate(Rate::Bytes(result.write_bytes, result.wall))?,
             Measure::Cpu => result.cpu.total().as_secs_f64(),
-            Measure::MachineCpu => {
-                result.machine_cpu.ok_or("the kernel does not report it")?.as_secs_f64()
-            }
+            Measure::MachineCpu => result.machine_cpu.ok_or(Reason::NoMachineCpu)?.as_secs_f64(),
             Measure::DeviceWriteBytes => device()?.write_bytes.0 as f64,
             Measure::DeviceWrites => device()?.writes as f64,
             Measure::DeviceReadBytes => device()?.read_bytes.0 as f64,
             Measure::DeviceReads => device()?.reads as f64,
-            Measure::DeviceFlushes => {
-                device()?.flushes.ok_or("this kernel does not count flushes")? as f64
-            }
+            Measure::DeviceFlushes => device()?.flushes.ok_or(Reason::NoFlushCounts)? as f64,
             Measure::Latency(op, quantile) => {
                 let latencies =
-                    result.latencies.get(op).ok_or_else(|| format!("no op `{op}` took place"))?;
-                let word = quantile.word();
-                quantile
-                    .of(latencies)
-                    .map_err(|least| format!("{word} needs at least {least} ops of kind {op}"))?
-                    .as_secs_f64()
+                    result.latencies.get(op).ok_or_else(|| Reason::NoOp { op: op.clone() })?;
+                let too_few = |least| Reason::too_few_ops(*quantile, least, op);
+                quantile.of(latencies).map_err(too_few)?.as_secs_f64()
             }
             Measure::Figure(name) => {
-                *result.figures.get(name).ok_or_else(|| format!("no figure {name}"))?
+                let missing = || Reason::NoFigure { name: name.clone() };
+                *result.figures.get(name).ok_or_else(missing)?
             }
         };
-        if value.is_finite() { Ok(value) } else { Err("not a finite number".to_owned()) }
+        if value.is_finite() { Ok(value) } else { Err(Reason::NotFinite) }
     }
 
     /// How finely it is measured.
@@ -275,6 +279,7 @@ impl Measure {
     pub(super) fn metric(&self, own: &[OwnFigure]) -> Metric {
         use {Group::*, Unit::*};
         let of = |id: &str, label: &str, unit, higher_is_better, group| Metric {
+            measure: self.clone(),
             id: id.to_owned(),
             label: label.to_owned(),
             unit,

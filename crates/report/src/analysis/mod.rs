@@ -3,21 +3,26 @@
 mod arrange;
 mod conditions;
 mod figures;
+mod footnotes;
 mod measures;
 mod model;
 mod overhead;
+mod reasons;
 mod space;
-mod verdict;
+mod standing;
 mod warnings;
 
-pub(crate) use arrange::NOT_RUN;
 pub(crate) use conditions::written;
+pub(crate) use figures::EQUIVALENCE_MARGIN;
 pub use measures::{Group, Measure, Metric, Quantile, Unit, metrics_of};
 pub use model::{
-    About, AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, MetricTable, OpKind,
-    PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
+    AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, Measured, MetricTable,
+    OpKind, PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
 };
+pub use reasons::Reason;
+pub(crate) use reasons::{idle, not_comparable};
 pub use space::SpaceLeft;
+pub use standing::{Behind, Decision, Relation, Standing};
 pub(crate) use warnings::simulated_machine;
 pub use warnings::simulated_memory;
 
@@ -43,7 +48,7 @@ pub fn analyse(run: &StoredRun) -> Analysis {
                 summary: task.describes().map(|d| d.summary.to_owned()).unwrap_or_default(),
                 parameters: task.parameters.clone(),
                 own: task.own.first().map(|own| format!("figure.{}", own.name)),
-                verdict: verdict::of_workload(&task.title, &phases, &contenders),
+                verdict: crate::sentences::of_phases(&task.title, &phases, &contenders),
                 phases,
             }
         })

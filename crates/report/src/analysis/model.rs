@@ -4,7 +4,9 @@
 use serde::Serialize;
 use stack::Durability;
 
-use super::{Metric, SpaceLeft, Unit};
+use stats::Comparison;
+
+use super::{Metric, Reason, SpaceLeft, Standing, Unit};
 use crate::numbers::counted;
 
 /// A run, analysed.
@@ -176,11 +178,25 @@ pub struct PhaseAnalysis {
     pub tables: Vec<MetricTable>,
     /// Reasons for what is missing and remarks, numbered from 1 as the cells refer to them.
     pub footnotes: Vec<Footnote>,
+    /// How much was measured; `None` where no time counts.
+    pub measured: Option<Measured>,
     /// The smallest difference these repeats would show at the spread seen (0.1: 10 %).
     pub smallest_difference: Option<f64>,
 }
 
 impl PhaseAnalysis {
+    /// Whether no trial did it, since none was asked to or something was missing for all.
+    pub fn is_left_out(&self) -> bool {
+        !self.has_figures()
+            && !self.footnotes.is_empty()
+            && self.footnotes.iter().all(|note| note.reason.is_skipped())
+    }
+
+    /// Whether any contender has a time that counts.
+    pub fn has_figures(&self) -> bool {
+        self.table("wall").is_some_and(|wall| wall.cells.iter().any(|cell| cell.mean.is_some()))
+    }
+
     /// The table of this metric.
     pub fn table(&self, id: &str) -> Option<&MetricTable> {
         self.tables.iter().find(|table| table.metric.id == id)
@@ -208,27 +224,31 @@ pub struct CacheUse {
 }
 
 /// A remark on a phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Footnote {
     /// The contenders it concerns.
     pub contenders: Vec<usize>,
-    /// The remark.
+    /// The remark, in words.
     pub text: String,
-    /// What it is about.
-    #[serde(skip)]
-    pub about: About,
+    /// What it says; of several trials alike, the first one's.
+    pub reason: Reason,
+    /// Whether it holds for all trials of its contenders.
+    pub all_trials: bool,
 }
 
-/// What a remark on a phase is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum About {
-    /// A figure that is missing, and why.
-    #[default]
-    Missing,
-    /// The share of a time that the lab's own transport took.
-    Transport,
-    /// Work that was done: the workload itself says so.
-    Work,
+/// How much was measured in a phase, over all trials whose times count.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Measured {
+    /// Trials.
+    pub trials: usize,
+    /// Fewest ops of a trial; 0 where the phase counts none.
+    pub ops_least: u64,
+    /// Most ops of a trial.
+    pub ops_most: u64,
+    /// Shortest time of a trial, in seconds of its clock.
+    pub seconds_least: f64,
+    /// Longest.
+    pub seconds_most: f64,
 }
 
 /// One metric of one phase over all contenders.
@@ -240,12 +260,21 @@ pub struct MetricTable {
     pub cells: Vec<Cell>,
     /// Every pair compared; empty for a workload's own figures.
     pub pairs: Vec<PairResult>,
+    /// The comparisons behind each pair: as measured, and in the other ways in which it may be true.
+    #[serde(skip)]
+    pub ways: Vec<Vec<Comparison>>,
+    /// Who is first and what is shown of the others, where figures are better at one end.
+    #[serde(skip)]
+    pub standing: Option<Standing>,
 }
 
 impl MetricTable {
-    /// Indices of the contenders that have a figure, best mean first (smallest first where
-    /// neither is better).
+    /// Indices of the contenders that have a figure: the leader and those that can be compared
+    /// with it first, best mean first (smallest first where neither is better).
     pub fn order(&self) -> Vec<usize> {
+        if let Some(standing) = &self.standing {
+            return standing.order();
+        }
         let mut with: Vec<(usize, f64)> = self
             .cells
             .iter()
@@ -287,7 +316,9 @@ pub struct Cell {
     pub spread: Option<f64>,
     /// The ranks it may hold.
     pub rank: Option<Rank>,
-    /// How many times worse than the contender with the best mean.
+    /// Whether it is the leader, by its figure.
+    pub leads: bool,
+    /// How many times worse than the leader, where the two can be compared.
     pub against_best: Option<AgainstBest>,
     /// Best or worst, by significance.
     pub mark: Option<Mark>,
@@ -296,6 +327,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Whether there are figures, and too few to compare them with others'.
+    pub fn has_too_few(&self) -> bool {
+        self.mean.is_some() && !self.leads && self.figures.len() < stats::COMPARED_FROM
+    }
+
     /// The largest share of a trial's time that the lab's own transport took, where that is beyond
     /// the limit (0.1: 10 %).
     pub fn overhead(&self) -> Option<f64> {
@@ -355,6 +391,17 @@ pub enum Mark {
     Best,
     /// Nobody is shown to be worse, and somebody is shown to be better.
     Worst,
+}
+
+impl PairResult {
+    /// The one that `index` is compared with, if it is one of the two.
+    pub(crate) fn other(&self, index: usize) -> Option<usize> {
+        match index {
+            at if at == self.a => Some(self.b),
+            at if at == self.b => Some(self.a),
+            _ => None,
+        }
+    }
 }
 
 /// Two contenders compared.

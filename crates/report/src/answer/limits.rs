@@ -3,11 +3,13 @@
 use store::StoredRun;
 use workload::InputKind;
 
-use super::{Step, WorkloadAnswer, untouched};
-use crate::analysis::{About, Analysis, Conditions, PhaseAnalysis, TrialCounts};
-use crate::numbers::counted;
+use super::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH, Step, WorkloadAnswer, untouched};
+use crate::analysis::{
+    Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
+};
+use crate::numbers::{counted, number};
 use crate::testbeds;
-use crate::wording::and;
+use crate::wording::{VAGUE, and, figure, is_vague};
 
 /// A machine whose load per processor was above this was busy.
 const BUSY: f64 = 0.5;
@@ -26,9 +28,13 @@ pub(super) fn of_run(
 ) -> Vec<String> {
     let mut limits: Vec<String> = Vec::new();
     limits.extend(lost(&analysis.trials));
-    if run.header.repeats < REPEATS_MIN {
-        let repeats = counted(run.header.repeats as usize, "repeat");
-        limits.push(format!("With {repeats} chance cannot be told from a difference."));
+    match run.header.repeats {
+        1 => limits.push("With 1 repeat chance cannot be told from a difference.".to_owned()),
+        few if few < REPEATS_MIN => limits.push(format!(
+            "With {} only large differences can be told from chance.",
+            counted(few as usize, "repeat")
+        )),
+        _ => {}
     }
     limits.extend(busy(run));
     let mut unread: Vec<&str> = Vec::new();
@@ -41,9 +47,12 @@ pub(super) fn of_run(
                 format!("Cache of {}: {words}; {cold}.", phase.name)
             }));
         }
+        limits.extend(answer.measured.as_ref().and_then(little));
+        let table = phase.tables.iter().find(|table| table.metric.id == answer.metric);
+        limits.extend(table.and_then(vague));
         limits.extend(transport(phase, &analysis.contenders));
         limits.extend(said_of_own_program(&workload.name, phase));
-        if answer.measured() && reads_nothing(phase) {
+        if answer.has_figures() && reads_nothing(phase) {
             unread.push(&answer.title);
         }
     }
@@ -84,20 +93,67 @@ fn busy(run: &StoredRun) -> Option<String> {
     })
 }
 
-/// Contenders whose time is in part the lab's own: their intervals are wider, and latencies are
-/// missing.
-fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
-    let of_transport = phase.footnotes.iter().filter(|note| note.about == About::Transport);
-    let whose = of_transport.flat_map(|note| &note.contenders);
-    let names: Vec<&str> = whose.map(|at| contenders[*at].name.as_str()).collect();
-    (!names.is_empty()).then(|| {
+/// That too little was measured for a rate or a percentile.
+fn little(measured: &MeasuredWork) -> Option<String> {
+    (!measured.enough).then(|| {
+        let seconds = figure(SECONDS_ENOUGH, Unit::Seconds);
+        let least = match measured.work.ops_most {
+            0 => seconds,
+            _ => format!("{} {} or {seconds}", number(OPS_ENOUGH as f64), measured.things),
+        };
         format!(
-            "{} on {}: part of the time is the simulation's own transport; the intervals hold the \
-             figures with and without it, and latencies are left out.",
-            phase.name,
-            and(&names)
+            "Little was measured: with less than {least} a trial, figures are those of a \
+             beginning."
         )
     })
+}
+
+/// What stands for an interval that says nothing, explained where it stands.
+fn vague(table: &MetricTable) -> Option<String> {
+    table.cells.iter().any(is_vague).then(|| {
+        format!("{VAGUE}: the repeats vary so much that there are not enough of them to say.")
+    })
+}
+
+/// Contenders whose time is in part the lab's own: their intervals are wider, or latencies are
+/// missing.
+fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Vec<String> {
+    let whose = |of: &dyn Fn(&Reason) -> Option<(f64, bool)>| {
+        let mut all: Vec<usize> = Vec::new();
+        let mut most = (0.0_f64, true);
+        for note in &phase.footnotes {
+            let Some((share, idle_known)) = of(&note.reason) else { continue };
+            all.extend(
+                note.contenders.iter().filter(|at| !all.contains(at)).copied().collect::<Vec<_>>(),
+            );
+            most = (most.0.max(share), most.1 && idle_known);
+        }
+        let names: Vec<&str> = all.iter().map(|at| contenders[*at].name.as_str()).collect();
+        (!names.is_empty()).then(|| (and(&names), most.0 * 100.0, idle(most.1)))
+    };
+    let partly = whose(&|reason| match reason {
+        Reason::PartlyTransport { share, idle_known } => Some((*share, *idle_known)),
+        _ => None,
+    });
+    let single = whose(&|reason| match reason {
+        Reason::SingleOps { share } => Some((*share, true)),
+        _ => None,
+    });
+    let name = &phase.name;
+    let partly = partly.map(|(who, share, idle)| {
+        format!(
+            "{name} on {who}: up to {share:.0} % of the time is the simulation's own \
+             transport{idle}; the intervals hold the figures with and without it, and since \
+             nobody knows which ops it delayed, their latencies are left out."
+        )
+    });
+    let single = single.map(|(who, share, _)| {
+        format!(
+            "{name} on {who}: {share:.0} % of the measured time was the simulation's own transport \
+             and is taken off; which ops it delayed is not known, so latencies are left out."
+        )
+    });
+    partly.into_iter().chain(single).collect()
 }
 
 /// Remarks on a program of the user's own: a figure that it did not print, a process that it left
@@ -107,7 +163,8 @@ fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
     if !inputs.contains(&InputKind::OwnProgram) {
         return Vec::new();
     }
-    let of_work = phase.footnotes.iter().filter(|note| note.about == About::Work);
+    let of_work =
+        phase.footnotes.iter().filter(|note| matches!(note.reason, Reason::Remark { .. }));
     of_work.map(|note| format!("{}.", note.text)).take(REMARKS).collect()
 }
 
@@ -133,7 +190,9 @@ pub(super) fn next(
     if analysis.trials.outstanding > 0 {
         add("go on", format!("fstrial run --resume {id}"));
     }
-    let open = workloads.iter().any(|answer| answer.verdict.starts_with("undecided"));
+    let decision = |answer: &WorkloadAnswer| Some(answer.standing.as_ref()?.decision);
+    let is_open = |decision| matches!(decision, Decision::Open | Decision::TooFew);
+    let open = workloads.iter().filter_map(decision).any(is_open);
     if open && analysis.trials.outstanding == 0 {
         let repeats = (run.header.repeats * 2).max(5);
         add("more repeats", format!("fstrial run --like {id} --repeats {repeats}"));
@@ -141,7 +200,9 @@ pub(super) fn next(
     // A set that was scaled down and never reached the disk may reach it when it is larger.
     let small = workloads.iter().zip(&analysis.workloads).any(|(answer, workload)| {
         let phase = answer.phase_of(workload);
-        answer.measured() && phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase))
+        let little = answer.measured.as_ref().is_some_and(|measured| !measured.enough);
+        answer.has_figures()
+            && (little || phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase)))
     });
     if small && run.header.scale < 1.0 && analysis.trials.outstanding == 0 {
         let scale = (run.header.scale * 10.0).min(1.0);

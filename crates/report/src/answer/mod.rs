@@ -8,9 +8,11 @@ mod why;
 use serde::Serialize;
 use store::StoredRun;
 
-use crate::analysis::{Analysis, Conditions, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis};
-use crate::testbeds;
-use crate::wording::and;
+use crate::analysis::{
+    Analysis, Conditions, Decision, Mark, Measured, MetricTable, PhaseAnalysis, Relation,
+    WorkloadAnalysis,
+};
+use crate::{sentences, testbeds};
 
 /// What a reader wants to know first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,18 +36,23 @@ pub(crate) struct Step {
 /// A workload's answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct WorkloadAnswer {
-    /// `For delivering mail on server-ssd (simulated): xfs.`
+    /// `For delivering mail on server-ssd (simulated): xfs, 3,050 mails/s; ext4 1.2 times slower.`
     pub(crate) sentence: String,
-    /// The same without the question: `xfs.`
+    /// The same without the question.
     pub(crate) verdict: String,
+    /// The same as data.
+    pub(crate) standing: Option<NamedStanding>,
     /// Its name in the report.
     pub(crate) title: String,
     /// The phase it is about; empty where nothing was measured.
     pub(crate) phase: String,
     /// The metric of that phase by which the contenders are ranked; empty likewise.
     pub(crate) metric: String,
-    /// The leader, or the leaders that cannot be told apart; empty where it is undecided.
+    /// Those that may be the best: the leader, and whoever is not shown to be worse. Empty where
+    /// nothing separates any of them, or the disk was not reached.
     pub(crate) best: Vec<String>,
+    /// How much was measured.
+    pub(crate) measured: Option<MeasuredWork>,
     /// Heads of the columns after rank and name.
     pub(crate) columns: Vec<String>,
     /// The contenders in the order of rank, those without a figure last.
@@ -56,9 +63,55 @@ pub(crate) struct WorkloadAnswer {
     pub(crate) others: Vec<OtherPhase>,
 }
 
+/// Who is first and what is shown of the others, by name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct NamedStanding {
+    /// What is decided about the first place.
+    pub(crate) decision: Decision,
+    /// The best figure of those that can be compared.
+    pub(crate) leader: Option<String>,
+    /// The others that can be compared, best figure first.
+    pub(crate) behind: Vec<NamedBehind>,
+    /// Those whose figures cannot be compared: too few trials, or a figure of 0.
+    pub(crate) not_compared: Vec<String>,
+    /// Those without a figure.
+    pub(crate) missing: Vec<String>,
+    /// Fewest trials of a contender that is compared.
+    pub(crate) repeats: usize,
+}
+
+/// A contender that is compared with the leader.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct NamedBehind {
+    pub(crate) name: String,
+    /// How many times worse than the leader.
+    pub(crate) ratio: f64,
+    /// Lower end of its interval.
+    pub(crate) low: Option<f64>,
+    /// Upper end.
+    pub(crate) high: Option<f64>,
+    /// What is shown of it.
+    pub(crate) relation: Relation,
+}
+
+/// How much a workload's answer rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct MeasuredWork {
+    #[serde(flatten)]
+    pub(crate) work: Measured,
+    /// What an op is; `ops` where the workload has no word for it.
+    pub(crate) things: &'static str,
+    /// `virtual` or `real`.
+    pub(crate) clock: &'static str,
+    /// Whether it is enough for a rate and a percentile.
+    pub(crate) enough: bool,
+    /// All of it in words.
+    pub(crate) words: String,
+}
+
 impl WorkloadAnswer {
     /// Whether any contender has a figure at what matters.
-    fn measured(&self) -> bool {
+    fn has_figures(&self) -> bool {
         self.rows.iter().any(|row| row.missing.is_none())
     }
 
@@ -180,22 +233,33 @@ fn of_workload(
     // A question that has a comma of its own ends with one.
     let comma = if question.contains(", ") && !on.is_empty() { "," } else { "" };
     let headline = Headline::of(workload);
-    let verdict = match &headline {
+    let mut verdict = match &headline {
         Some(headline) => verdict(headline, contenders),
         None => nothing(analysis),
     };
-    let (columns, mut rows) = table::of(headline.as_ref(), workload, contenders, run);
-    let why = match &headline {
-        Some(headline) => why::of(headline, contenders),
-        None => table::told_once(&mut rows),
+    if headline.is_some() && analysis.trials.outstanding > 0 {
+        verdict = format!("so far {verdict}");
+    }
+    let (columns, rows, why) = match &headline {
+        Some(headline) => {
+            let (columns, rows) = table::of(headline, workload, contenders, run);
+            let alone = run.header.is_simulated() || is_quiet(headline.phase);
+            (columns, rows, why::of(headline, contenders, alone))
+        }
+        None => {
+            let (rows, why) = table::without_figures(workload, contenders, run);
+            (Vec::new(), rows, why)
+        }
     };
     WorkloadAnswer {
         sentence: format!("For {question}{apart}{comma}{on}: {verdict}"),
         verdict,
+        standing: headline.as_ref().and_then(|it| named(it, contenders)),
         title: workload.title.clone(),
         phase: headline.as_ref().map(|it| it.phase.name.clone()).unwrap_or_default(),
         metric: headline.as_ref().map(|it| it.table.metric.id.clone()).unwrap_or_default(),
         best: headline.as_ref().map(|it| best(it, contenders)).unwrap_or_default(),
+        measured: headline.as_ref().and_then(|it| measured(it, run)),
         columns,
         rows,
         why,
@@ -210,49 +274,66 @@ fn nothing(analysis: &Analysis) -> String {
     }
 }
 
-/// Those of rank one, where anything separates the contenders and the disk was reached.
+/// Those that may be the best, where anything separates the contenders and the disk was reached.
 fn best(headline: &Headline<'_>, contenders: &[Conditions]) -> Vec<String> {
-    let table = headline.table;
-    if untouched(headline.phase) || table.pairs.iter().all(|pair| !pair.separated) {
-        return Vec::new();
-    }
-    let leaders = leaders(table).into_iter();
-    leaders.map(|at| contenders[at].name.clone()).collect()
+    let standing = headline.table.standing.as_ref().filter(|_| !untouched(headline.phase));
+    let best = standing.map(|standing| standing.best()).unwrap_or_default();
+    best.into_iter().map(|at| contenders[at].name.clone()).collect()
 }
 
-/// Indices of the cells of rank one, in the order of rank.
-fn leaders(table: &MetricTable) -> Vec<usize> {
-    let leads = |at: &usize| table.cells[*at].rank.is_some_and(|rank| rank.best == 1);
-    table.order().into_iter().filter(leads).collect()
+fn named(headline: &Headline<'_>, contenders: &[Conditions]) -> Option<NamedStanding> {
+    let standing = headline.table.standing.as_ref()?;
+    let name = |at: usize| contenders[at].name.clone();
+    let names = |all: &[usize]| all.iter().map(|at| name(*at)).collect();
+    Some(NamedStanding {
+        decision: standing.decision(),
+        leader: standing.leader.map(name),
+        behind: standing
+            .behind
+            .iter()
+            .map(|one| NamedBehind {
+                name: name(one.contender),
+                ratio: one.ratio,
+                low: one.low,
+                high: one.high,
+                relation: one.relation,
+            })
+            .collect(),
+        not_compared: names(&standing.not_compared),
+        missing: names(&standing.missing),
+        repeats: standing.repeats,
+    })
+}
+
+/// Below this many ops a rate and a percentile may be those of the beginning.
+pub(crate) const OPS_ENOUGH: u64 = 3000;
+
+/// The same in seconds of the clock it is measured by.
+pub(crate) const SECONDS_ENOUGH: f64 = 1.0;
+
+fn measured(headline: &Headline<'_>, run: &StoredRun) -> Option<MeasuredWork> {
+    let work = headline.phase.measured?;
+    // A phase that is a single program counts no ops.
+    let ops = work.ops_most == 0 || work.ops_least >= OPS_ENOUGH;
+    let mut measured = MeasuredWork {
+        work,
+        things: if headline.things.is_empty() { "ops" } else { headline.things },
+        clock: if run.header.is_simulated() { "virtual" } else { "real" },
+        enough: ops && work.seconds_least >= SECONDS_ENOUGH,
+        words: String::new(),
+    };
+    measured.words = sentences::of_work(&measured);
+    Some(measured)
 }
 
 /// The verdict as a sentence, with a full stop.
 fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
     let (phase, table) = (headline.phase, headline.table);
-    let order = table.order();
-    let names = |indices: &[usize]| {
-        let names: Vec<&str> = indices.iter().map(|at| contenders[*at].name.as_str()).collect();
-        names
+    let Some(standing) = &table.standing else {
+        return "no contender has a figure that can be compared.".to_owned();
     };
-    let leaders = leaders(table);
-    let found = match order[..] {
-        [] => return "no contender has a figure that can be compared.".to_owned(),
-        [only] if contenders.len() > 1 => {
-            return format!("only {} has figures that can be compared.", contenders[only].name);
-        }
-        [_] => return "one contender, nothing to compare it with.".to_owned(),
-        _ if order.iter().all(|at| table.cells[*at].figures.len() < 2) => {
-            return "undecided: one repeat decides nothing.".to_owned();
-        }
-        _ if table.pairs.iter().all(|pair| !pair.separated) => {
-            undecided(table, phase, &order, &names)
-        }
-        _ => match leaders[..] {
-            [leader] => contenders[leader].name.clone() + little(table, &order),
-            _ => format!("{}, which cannot be told apart", names(&leaders).join(" or ")),
-        },
-    };
-    match untouched(phase) {
+    let found = sentences::of_table(table, standing, headline.things, contenders);
+    match untouched(phase) && standing.leader.is_some() {
         true => format!(
             "not decided by the disk, which nothing reached. Processors were compared: {found}."
         ),
@@ -260,32 +341,17 @@ fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
     }
 }
 
-/// A remark if even the last contender is hardly behind.
-fn little(table: &MetricTable, order: &[usize]) -> &'static str {
-    let near = |at: &usize| {
-        table.cells[*at].against_best.is_none_or(|against| against.separated && against.equivalent)
-    };
-    if order.iter().all(near) { ", by less than 5 %" } else { "" }
-}
+/// Others' work on the processors that is no more than this share of the time is none.
+const OTHERS_MOST: f64 = 0.1;
 
-fn undecided<'n>(
-    table: &MetricTable,
-    phase: &PhaseAnalysis,
-    order: &[usize],
-    names: &dyn Fn(&[usize]) -> Vec<&'n str>,
-) -> String {
-    let all = and(&names(order));
-    let pairs = order.len() * (order.len() - 1) / 2;
-    if table.pairs.len() == pairs && table.pairs.iter().all(|pair| pair.equivalent) {
-        return format!("no difference, {all} are equal within 5 %");
-    }
-    let shown = phase.smallest_difference.map(|difference| {
-        format!(
-            "; these repeats would show a difference of {}",
-            crate::wording::percent_up(difference)
-        )
-    });
-    format!("undecided, {all} cannot be told apart{}", shown.unwrap_or_default())
+/// Whether hardly anybody but the workload used the machine's processors.
+fn is_quiet(phase: &PhaseAnalysis) -> bool {
+    let tables = ["wall", "cpu", "machine_cpu"].map(|id| phase.table(id));
+    let [Some(wall), Some(own), Some(machine)] = tables else { return false };
+    (0..wall.cells.len()).filter(|at| wall.cells[*at].mean.is_some()).all(|at| {
+        let means = [machine, own, wall].map(|table| table.cells[at].mean);
+        matches!(means, [Some(machine), Some(own), Some(wall)] if machine - own <= OTHERS_MOST * wall)
+    })
 }
 
 /// Whether the target's requests were counted and no contender had any.
@@ -314,31 +380,11 @@ fn others(
         .iter()
         .filter(is_headline)
         .filter_map(|phase| {
-            let ahead = ahead(phase, contenders)?;
-            Some(OtherPhase { phase: phase.name.clone(), ahead })
+            let ahead = sentences::in_short(phase.table("wall")?, contenders)?;
+            let disk = if untouched(phase) { " (nothing reached the disk)" } else { "" };
+            Some(OtherPhase { phase: phase.name.clone(), ahead: ahead + disk })
         })
         .collect()
-}
-
-/// `xfs 1, ext4 1.32×, btrfs 4.2–4.3×`, `xfs or f2fs 1, ext4 1.3×` where two cannot be told
-/// apart, or that nobody is ahead.
-fn ahead(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Option<String> {
-    let table = phase.table("wall")?;
-    let order = table.order();
-    if order.is_empty() {
-        return None;
-    }
-    let disk = if untouched(phase) { " (nothing reached the disk)" } else { "" };
-    if order.len() > 1 && table.pairs.iter().all(|pair| !pair.separated) {
-        return Some(format!("no difference shown{disk}"));
-    }
-    let name = |at: &usize| contenders[*at].name.as_str();
-    let leaders = leaders(table);
-    let first = leaders.iter().map(name).collect::<Vec<_>>().join(" or ");
-    let behind = order.iter().filter(|at| !leaders.contains(at));
-    let behind = behind.map(|at| format!("{} {}", name(at), table::factor(&table.cells[*at])));
-    let parts: Vec<String> = std::iter::once(format!("{first} 1")).chain(behind).collect();
-    Some(parts.join(", ") + disk)
 }
 
 #[cfg(test)]

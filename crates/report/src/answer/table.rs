@@ -4,18 +4,11 @@ use store::StoredRun;
 use trial::Outcome;
 
 use super::{Headline, Row};
-use crate::analysis::{Cell, Conditions, MetricTable, PhaseAnalysis, Unit, WorkloadAnalysis};
-use crate::wording::{factor as significant, figure, range, spread};
-
-/// Below this share (0.02: 2 %) the two ends of a factor are one figure: more digits would
-/// promise more than anybody needs.
-const SAME_FACTOR: f64 = 0.02;
-
-/// Larger factors are shown as larger than this.
-const FACTOR_MAX: f64 = 1000.0;
-
-/// If the ends of a factor are farther apart than this, only the lower one is shown.
-const RANGE_MAX: f64 = 20.0;
+use crate::analysis::{
+    Cell, Conditions, MetricTable, PhaseAnalysis, Reason, Unit, WorkloadAnalysis,
+};
+use crate::numbers::number;
+use crate::wording::{against, figure, shown, spread};
 
 /// Columns after the headline's own and the factor: metric and head.
 const COUNTS: [(&str, &str); 3] = [
@@ -26,14 +19,11 @@ const COUNTS: [(&str, &str); 3] = [
 
 /// Heads and rows.
 pub(super) fn of(
-    headline: Option<&Headline<'_>>,
+    headline: &Headline<'_>,
     workload: &WorkloadAnalysis,
     contenders: &[Conditions],
     run: &StoredRun,
 ) -> (Vec<String>, Vec<Row>) {
-    let Some(headline) = headline else {
-        return (Vec::new(), without_figures(workload, contenders, run));
-    };
     let table = headline.table;
     let tail = tail(headline.phase);
     let counts: Vec<(&MetricTable, &str)> = COUNTS
@@ -51,12 +41,12 @@ pub(super) fn of(
     let absent = (0..contenders.len()).filter(|at| !order.contains(at));
     let rows = order.iter().copied().chain(absent).map(|at| {
         let cell = &table.cells[at];
-        let of = |table: &MetricTable| match table.cells[at].mean {
-            Some(mean) => figure(mean, table.unit()),
+        let of = |table: &MetricTable| match shown(&table.cells[at], table.unit()) {
+            Some(figure) => figure,
             None if cell.mean.is_some() => "–".to_owned(),
             None => String::new(),
         };
-        let mut cells = vec![main_figure(cell, table), factor(cell)];
+        let mut cells = vec![main_figure(cell, table), against(cell, 2).with_sign()];
         cells.extend(tail.map(|(_, table)| of(table)));
         cells.extend(counts.iter().map(|(table, _)| of(table)));
         Row {
@@ -86,30 +76,15 @@ fn head(headline: &Headline<'_>) -> String {
 
 fn main_figure(cell: &Cell, table: &MetricTable) -> String {
     let Some(mean) = cell.mean else { return String::new() };
-    let text = figure(mean, table.unit());
-    // The head says what is counted a second.
-    let text = text.strip_suffix(" /s").unwrap_or(&text);
+    let text = match table.unit() {
+        // The head says what is counted a second.
+        Unit::PerSecond => number(mean),
+        unit => figure(mean, unit),
+    };
     match spread(cell) {
         Some(spread) => format!("{text} {spread}"),
-        None => text.to_owned(),
+        None => text,
     }
-}
-
-/// `1`, `1.32×`, `4.2–4.3×`; empty without a figure.
-pub(super) fn factor(cell: &Cell) -> String {
-    if cell.mean.is_none() {
-        return String::new();
-    }
-    let Some(against) = cell.against_best else { return "1".to_owned() };
-    let text = match (against.low, against.high) {
-        (Some(low), Some(_)) if low >= FACTOR_MAX => "over 1,000".to_owned(),
-        (Some(low), Some(high)) if low > 1.0 && high / low > RANGE_MAX => {
-            format!("over {}", significant(low, 2))
-        }
-        (Some(low), Some(high)) if high / low - 1.0 > SAME_FACTOR => range(low, high, 2),
-        _ => significant(against.ratio, 3),
-    };
-    format!("{text}×")
 }
 
 /// The tail latency of the kind of op that the phase names first and that has one.
@@ -120,38 +95,34 @@ fn tail(phase: &PhaseAnalysis) -> Option<(&str, &MetricTable)> {
     })
 }
 
-/// The contenders of a workload with nothing measured, each with the reason.
-fn without_figures(
+/// The contenders of a workload with nothing measured, each with the reason. One that all share is
+/// longer than a row of the table, which then refers to it: it is what is told beside them.
+pub(super) fn without_figures(
     workload: &WorkloadAnalysis,
     contenders: &[Conditions],
     run: &StoredRun,
-) -> Vec<Row> {
-    let row = |contender: &Conditions| Row {
+) -> (Vec<Row>, Option<String>) {
+    let ends: Vec<Option<String>> =
+        contenders.iter().map(|contender| ended(workload, contender, run)).collect();
+    let shared = match ends.split_first() {
+        Some((Some(first), others)) if others.iter().all(|it| it.as_ref() == Some(first)) => {
+            Some(first.clone())
+        }
+        _ => None,
+    };
+    let row = |(contender, end): (&Conditions, Option<String>)| Row {
         rank: String::new(),
         name: contender.name.clone(),
         flag: contender.durability_word(),
         share: None,
         cells: Vec::new(),
         mark: None,
-        missing: Some(ended(workload, contender, run).unwrap_or_else(|| NOT_YET.to_owned())),
+        missing: Some(match &shared {
+            Some(_) => "no figure: see below".to_owned(),
+            None => end.unwrap_or_else(|| Reason::NotRunYet.words()),
+        }),
     };
-    contenders.iter().map(row).collect()
-}
-
-/// Shown in place of a figure that a run has not reached yet.
-const NOT_YET: &str = "not run yet";
-
-/// The reason why no contender has a figure, if it is the same for all. It is longer than a row of
-/// the table, which then refers to it.
-pub(super) fn told_once(rows: &mut [Row]) -> Option<String> {
-    let reason = rows.first()?.missing.clone().filter(|reason| reason != NOT_YET)?;
-    if rows.iter().any(|row| row.missing.as_ref() != Some(&reason)) {
-        return None;
-    }
-    for row in rows {
-        row.missing = Some("no figure: see below".to_owned());
-    }
-    Some(reason)
+    (contenders.iter().zip(ends).map(row).collect(), shared)
 }
 
 /// Why a contender has no figure: its footnote, or how its trials ended.
@@ -170,7 +141,7 @@ fn reason(
         return note.text.clone();
     }
     ended(workload, contender, run)
-        .unwrap_or_else(|| note.map_or(NOT_YET.to_owned(), |note| note.text.clone()))
+        .unwrap_or_else(|| note.map_or(Reason::NotRunYet.words(), |note| note.text.clone()))
 }
 
 /// How the first of a contender's trials of a workload ended that did not end well.

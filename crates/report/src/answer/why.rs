@@ -1,9 +1,10 @@
-//! Why one is ahead, by disk counts and processor time. Only what holds in every repeat is
-//! reported.
+//! Why the others are behind, by what was counted. A quantity is a cause only if it goes the way of
+//! the result: who is shown to be slower has more of it, in proportion enough to matter, in every
+//! repeat, and nobody who is faster has as much. Otherwise it is said that nothing explains it.
 
 use super::Headline;
-use crate::analysis::{Conditions, MetricTable};
-use crate::numbers::number;
+use crate::analysis::{Conditions, MetricTable, PhaseAnalysis};
+use crate::sentences::percent;
 use crate::wording::{and, factor};
 
 /// A ratio nearer to 1 than this is no cause.
@@ -13,90 +14,158 @@ const WORTH_TELLING: f64 = 1.15;
 const LEAST_BYTES: f64 = 256.0 * 1024.0;
 const LEAST_COUNT: f64 = 16.0;
 
-/// A sentence without a full stop; nothing where nothing was counted or nobody is ahead.
-pub(super) fn of(headline: &Headline<'_>, contenders: &[Conditions]) -> Option<String> {
-    let order = headline.table.order();
-    let (&best, others) = order.split_first()?;
-    if others.is_empty() {
+/// A cause explains at least this share of a difference: of its logarithm for a count, of the time
+/// for processor time.
+const SHARE_LEAST: f64 = 1.0 / 3.0;
+
+/// Counts this near are as much.
+const AS_MUCH: f64 = 0.98;
+
+/// With this share of its time spent in its own code and its system calls a workload is bound by the
+/// processor.
+const BOUND: f64 = 0.8;
+
+/// A quantity that may be a cause.
+struct Quantity {
+    metric: &'static str,
+    least: f64,
+    verb: &'static str,
+    unit: &'static str,
+    /// Its name where it explains nothing.
+    name: &'static str,
+}
+
+const QUANTITIES: [Quantity; 4] = [
+    Quantity {
+        metric: "device_flushes",
+        least: LEAST_COUNT,
+        verb: "flushes",
+        unit: "as often as",
+        name: "flushes",
+    },
+    Quantity {
+        metric: "device_write_bytes",
+        least: LEAST_BYTES,
+        verb: "writes",
+        unit: "as much as",
+        name: "bytes",
+    },
+    Quantity {
+        metric: "device_read_bytes",
+        least: LEAST_BYTES,
+        verb: "reads",
+        unit: "as much as",
+        name: "bytes",
+    },
+    Quantity {
+        metric: "device_writes",
+        least: LEAST_COUNT,
+        verb: "makes",
+        unit: "as many write requests as",
+        name: "requests",
+    },
+];
+
+/// A sentence without a full stop; nothing where nobody is shown to be behind or nothing was
+/// counted. `alone` is whether nobody else used the processors.
+pub(super) fn of(
+    headline: &Headline<'_>,
+    contenders: &[Conditions],
+    alone: bool,
+) -> Option<String> {
+    let standing = headline.table.standing.as_ref()?;
+    let leader = standing.leader?;
+    let behind: Vec<(usize, f64)> = standing
+        .behind
+        .iter()
+        .filter(|one| one.relation.is_worse())
+        .map(|one| (one.contender, one.ratio))
+        .collect();
+    if behind.is_empty() {
         return None;
     }
-    let count = |id: &str, least: f64, verb: &str, unit: &str| {
-        let table = headline.phase.table(id)?;
-        told(table, best, others, least, contenders).map(|parts| Cause {
-            parts,
-            verb: verb.to_owned(),
-            unit: unit.to_owned(),
-        })
-    };
+    let name = |at: usize| contenders[at].name.as_str();
     let mut said: Vec<String> = Vec::new();
-    if let Some(equal) = equal_flushes(headline, &order) {
-        said.push(equal);
+    let mut explained: Vec<usize> = Vec::new();
+    let mut known: Vec<&str> = Vec::new();
+    for quantity in &QUANTITIES {
+        let Some(table) = headline.phase.table(quantity.metric) else { continue };
+        if table.cells.iter().all(|cell| cell.mean.is_none()) {
+            continue;
+        }
+        // The number of requests is told only of those whom bytes and flushes do not explain.
+        let asked =
+            behind.iter().filter(|(at, _)| quantity.name != "requests" || !explained.contains(at));
+        let found: Vec<(usize, f64)> = asked
+            .filter_map(|(at, worse)| {
+                let ratio = cause(table, quantity.least, leader, *at, *worse)?;
+                let faster = headline.table.pairs.iter().filter(|pair| pair.separated);
+                let faster = faster.filter_map(|pair| pair.other(*at));
+                let overtaken = faster
+                    .filter(|other| is_ahead(headline.table, *other, *at))
+                    .any(|other| has_as_much(table, other, *at));
+                (!overtaken).then_some((*at, ratio))
+            })
+            .collect();
+        if !known.contains(&quantity.name) {
+            known.push(quantity.name);
+        }
+        explained.extend(found.iter().map(|(at, _)| *at));
+        said.extend(in_words(quantity.verb, quantity.unit, found, &name, leader));
     }
-    let name = &contenders[best].name;
-    let causes = [
-        count("device_flushes", LEAST_COUNT, "flushes", "as often as"),
-        count("device_write_bytes", LEAST_BYTES, "writes", "as much as"),
-        count("device_read_bytes", LEAST_BYTES, "reads", "as much as"),
-    ];
-    let found: Vec<Cause> = causes.into_iter().flatten().collect();
-    said.extend(found.iter().map(|cause| cause.in_words(name)));
-    // The number of requests is reported only where the bytes do not explain the difference.
-    if found.is_empty()
-        && let Some(cause) =
-            count("device_writes", LEAST_COUNT, "makes", "as many write requests as")
-    {
-        said.push(cause.in_words(name));
+    if alone {
+        known.push("processor time");
+        let found: Vec<(usize, f64)> = behind
+            .iter()
+            .filter_map(|(at, _)| Some((*at, by_processor(headline.phase, leader, *at)?)))
+            .collect();
+        explained.extend(found.iter().map(|(at, _)| *at));
+        said.extend(in_words("takes", "the processor time of", found, &name, leader));
+        said.extend(bound(headline.phase, &standing.order(), contenders));
     }
-    if let Some(busy) = processor(headline, best, others, contenders) {
-        said.push(busy);
+    let rest: Vec<&str> =
+        behind.iter().filter(|(at, _)| !explained.contains(at)).map(|(at, _)| name(*at)).collect();
+    if !rest.is_empty() && !known.is_empty() {
+        let known = or(&known);
+        said.push(match rest.len() == behind.len() {
+            true => format!("not explained by {known}"),
+            false => format!("{} not explained by {known}", and(&rest)),
+        });
     }
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// Who differs in a count, and by how much.
-struct Cause {
-    parts: Vec<(String, String)>,
-    verb: String,
-    unit: String,
-}
-
-impl Cause {
-    /// `btrfs writes 23 times as much as xfs, ext4 6.2 times`.
-    fn in_words(&self, best: &str) -> String {
-        let parts: Vec<String> = self
-            .parts
-            .iter()
-            .enumerate()
-            .map(|(index, (name, times))| match index {
-                0 => format!("{name} {} {times} times {} {best}", self.verb, self.unit),
-                _ => format!("{name} {times} times"),
-            })
-            .collect();
-        parts.join(", ")
+/// `a`, `a or b`, `a, b or c`.
+fn or(parts: &[&str]) -> String {
+    match parts {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [init @ .., last] => format!("{} or {last}", init.join(", ")),
     }
 }
 
-/// The contenders whose count differs from the best's in every repeat, largest ratio first.
-fn told(
-    table: &MetricTable,
-    best: usize,
-    others: &[usize],
-    least: f64,
-    contenders: &[Conditions],
-) -> Option<Vec<(String, String)>> {
-    let own = table.cells[best].mean?;
-    let mut found: Vec<(f64, usize)> = others
-        .iter()
-        .filter_map(|at| Some((table.cells[*at].mean?, *at)))
-        .filter(|(mean, at)| mean.max(own) >= least && apart(table, best, *at))
-        // A ratio to nothing is no figure.
-        .filter(|_| own > 0.0)
-        .map(|(mean, at)| (mean / own, at))
-        .filter(|(ratio, _)| *ratio >= WORTH_TELLING || *ratio <= 1.0 / WORTH_TELLING)
-        .collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let words = |(ratio, at): &(f64, usize)| (contenders[*at].name.clone(), factor(*ratio, 2));
-    (!found.is_empty()).then(|| found.iter().map(words).collect())
+/// How many times the leader's it is, where that may explain that a contender is `worse` times worse.
+fn cause(table: &MetricTable, least: f64, leader: usize, at: usize, worse: f64) -> Option<f64> {
+    let (own, its) = (table.cells[leader].mean?, table.cells[at].mean?);
+    // A ratio to nothing is no figure.
+    if own <= 0.0 || its < least || !apart(table, leader, at) {
+        return None;
+    }
+    let ratio = its / own;
+    (ratio >= WORTH_TELLING && ratio.ln() >= SHARE_LEAST * worse.ln()).then_some(ratio)
+}
+
+/// Whether `one` is ahead of `other`, by their figures.
+fn is_ahead(table: &MetricTable, one: usize, other: usize) -> bool {
+    let order = table.order();
+    let place = |at: usize| order.iter().position(|known| *known == at);
+    place(one) < place(other)
+}
+
+/// Whether `one` has as much of it as `other`.
+fn has_as_much(table: &MetricTable, one: usize, other: usize) -> bool {
+    let mean = |at: usize| table.cells[at].mean;
+    mean(one).zip(mean(other)).is_some_and(|(one, other)| one >= AS_MUCH * other)
 }
 
 /// Whether all figures of one lie beyond all of the other.
@@ -114,39 +183,51 @@ fn apart(table: &MetricTable, a: usize, b: usize) -> bool {
     }
 }
 
-/// `equal flushes (633)`, where every contender asks for as many within 2 %.
-fn equal_flushes(headline: &Headline<'_>, order: &[usize]) -> Option<String> {
-    let table = headline.phase.table("device_flushes")?;
-    let means: Option<Vec<f64>> = order.iter().map(|at| table.cells[*at].mean).collect();
-    let means = means?;
-    let (low, high) = means
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(low, high), mean| (low.min(*mean), high.max(*mean)));
-    (low >= LEAST_COUNT && high / low < 1.02)
-        .then(|| format!("equal flushes ({})", number(low.round())))
+/// How many times the leader's processor time a contender's workload takes, where that makes up
+/// enough of the time it takes longer.
+fn by_processor(phase: &PhaseAnalysis, leader: usize, at: usize) -> Option<f64> {
+    let (wall, cpu) = (phase.table("wall")?, phase.table("cpu")?);
+    let longer = |table: &MetricTable| Some(table.cells[at].mean? - table.cells[leader].mean?);
+    let own = cpu.cells[leader].mean.filter(|own| *own > 0.0)?;
+    let ratio = cpu.cells[at].mean? / own;
+    let enough = longer(wall)? > 0.0 && longer(cpu)? >= SHARE_LEAST * longer(wall)?;
+    (enough && ratio >= WORTH_TELLING && apart(cpu, leader, at)).then_some(ratio)
 }
 
-/// The processor's part in it: whether it is busy all the time for every contender, or one needs
-/// much more of it.
-fn processor(
-    headline: &Headline<'_>,
-    best: usize,
-    others: &[usize],
-    contenders: &[Conditions],
-) -> Option<String> {
-    let wall = headline.phase.table("wall")?;
-    let cpu = headline.phase.table("machine_cpu").or_else(|| headline.phase.table("cpu"))?;
+/// Who has the processor for nearly all of its time.
+fn bound(phase: &PhaseAnalysis, order: &[usize], contenders: &[Conditions]) -> Option<String> {
+    let (wall, cpu) = (phase.table("wall")?, phase.table("cpu")?);
     let share = |at: usize| Some(cpu.cells[at].mean? / wall.cells[at].mean.filter(|it| *it > 0.0)?);
-    let all: Vec<usize> = std::iter::once(best).chain(others.iter().copied()).collect();
-    let bound: Vec<usize> =
-        all.iter().copied().filter(|at| share(*at).is_some_and(|share| share > 0.8)).collect();
-    if bound.is_empty() {
-        return None;
-    }
-    if bound.len() == all.len() {
-        return Some("all are bound by the processor, not by the disk".to_owned());
-    }
-    let names: Vec<&str> = bound.iter().map(|at| contenders[*at].name.as_str()).collect();
-    let verb = if names.len() == 1 { "is" } else { "are" };
-    Some(format!("{} {verb} bound by the processor", and(&names)))
+    let bound: Vec<&str> = order
+        .iter()
+        .filter(|at| share(**at).is_some_and(|share| share >= BOUND))
+        .map(|at| contenders[*at].name.as_str())
+        .collect();
+    let (who, verb) = match bound.len() {
+        0 => return None,
+        all if all == order.len() => ("all".to_owned(), "are"),
+        1 => (and(&bound), "is"),
+        _ => (and(&bound), "are"),
+    };
+    Some(format!("{who} {verb} bound by the processor ({} of the time or more)", percent(BOUND)))
+}
+
+/// `btrfs writes 23 times as much as xfs, ext4 6.2 times`, largest ratio first.
+fn in_words<'n>(
+    verb: &str,
+    unit: &str,
+    mut found: Vec<(usize, f64)>,
+    name: &dyn Fn(usize) -> &'n str,
+    leader: usize,
+) -> Option<String> {
+    found.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let parts: Vec<String> = found
+        .iter()
+        .enumerate()
+        .map(|(nth, (at, ratio))| match (nth, name(*at), factor(*ratio, 2)) {
+            (0, who, times) => format!("{who} {verb} {times} times {unit} {}", name(leader)),
+            (_, who, times) => format!("{who} {times} times"),
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }

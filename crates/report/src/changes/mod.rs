@@ -16,7 +16,9 @@ use serde::Serialize;
 use store::{StoredRun, StoredTrial};
 use trial::WorkloadChoice;
 
-use crate::analysis::{Cell, MetricTable, NOT_RUN, PairResult, PhaseAnalysis, Unit, analyse};
+use stats::Comparison;
+
+use crate::analysis::{Cell, EQUIVALENCE_MARGIN, MetricTable, PhaseAnalysis, Unit, analyse};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -80,7 +82,7 @@ pub struct CountChange {
 }
 
 /// A figure before and after.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// Mean before; `None` where there is no figure.
     pub before: Option<f64>,
@@ -88,7 +90,9 @@ pub struct Change {
     pub after: Option<f64>,
     /// After divided by before.
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % interval; `None` for less than two repeats.
+    /// Lower end of its interval, at the confidence at which all questions of the comparison
+    /// together are wrong in 5 % of cases: the verdict is read from it. `None` for less than two
+    /// repeats.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -96,6 +100,9 @@ pub struct Change {
     pub p: Option<f64>,
     /// What follows.
     pub verdict: Verdict,
+    /// After against before, in each way in which it may be true.
+    #[serde(skip)]
+    ways: Vec<Comparison>,
 }
 
 /// What a comparison with before says.
@@ -213,7 +220,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
         for workload in &analysis.workloads {
             let work = (workload.name.clone(), workload.parameters.clone());
             if works.iter().all(|done| done.contains(&work)) {
-                let phases = workload.phases.iter().filter(|phase| !is_left_out(phase));
+                let phases = workload.phases.iter().filter(|phase| !phase.is_left_out());
                 found.phases.extend(phases.map(|phase| of_phase(&workload.title, phase, name)));
             } else {
                 let settings = "is not in both runs with the same settings";
@@ -225,15 +232,6 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
     found.alone.dedup();
     found.decide();
     found
-}
-
-/// Whether neither run did this phase, since neither asked for it.
-fn is_left_out(phase: &PhaseAnalysis) -> bool {
-    let figures =
-        phase.table("wall").is_some_and(|wall| wall.cells.iter().any(|it| it.mean.is_some()));
-    !figures
-        && !phase.footnotes.is_empty()
-        && phase.footnotes.iter().all(|note| note.text.starts_with(NOT_RUN))
 }
 
 /// A workload with its parameters.
@@ -286,14 +284,15 @@ fn merged(before: &StoredRun, after: &StoredRun, name: &str) -> StoredRun {
 }
 
 fn of_phase(workload: &str, phase: &PhaseAnalysis, contender: &str) -> PhaseChange {
-    let none = Change::new(None, None, None, false);
+    let none = Change::new(None, None, Vec::new(), false);
     let counts = COUNTS.iter().filter_map(|(id, name)| {
         let change = of_table(phase.table(id)?);
         let asked = change.before.unwrap_or(0.0) > 0.0 || change.after.unwrap_or(0.0) > 0.0;
         asked.then_some(CountChange { name, change })
     });
     let time = phase.table("wall").map_or(none, of_table);
-    let missing = phase.footnotes.iter().filter(|_| time.verdict == Verdict::Missing);
+    let is_missing = time.verdict == Verdict::Missing;
+    let missing = phase.footnotes.iter().filter(|_| is_missing);
     PhaseChange {
         workload: workload.to_owned(),
         phase: phase.name.clone(),
@@ -310,21 +309,19 @@ fn of_table(table: &MetricTable) -> Change {
         cell.figures.iter().map(|figure| (figure.block, figure.value.to_bits())).collect()
     };
     let same = !before.figures.is_empty() && figures(before) == figures(after);
-    Change::new(before.mean, after.mean, table.pair(0, 1), same)
+    // The analysis compares before with after.
+    let ways = table.ways.first().into_iter().flatten().map(Comparison::inverse).collect();
+    Change::new(before.mean, after.mean, ways, same)
 }
 
 impl Change {
-    fn new(
-        before: Option<f64>,
-        after: Option<f64>,
-        pair: Option<&PairResult>,
-        same: bool,
-    ) -> Change {
+    fn new(before: Option<f64>, after: Option<f64>, ways: Vec<Comparison>, same: bool) -> Change {
         let means = before.zip(after);
-        let mut change = Change {
+        let of_means = means.filter(|(before, _)| *before > 0.0).map(|(old, new)| new / old);
+        Change {
             before,
             after,
-            ratio: means.filter(|(before, _)| *before > 0.0).map(|(before, after)| after / before),
+            ratio: ways.first().map(Comparison::ratio).or(of_means),
             low: None,
             high: None,
             p: None,
@@ -333,30 +330,31 @@ impl Change {
                 (Some(_), true) => Verdict::Same,
                 (Some(_), false) => Verdict::Undecided,
             },
-        };
-        if let Some(pair) = pair {
-            let inverse = |end: Option<f64>| end.filter(|end| *end > 0.0).map(|end| 1.0 / end);
-            (change.ratio, change.low, change.high) = match pair.a {
-                1 => (Some(pair.ratio), pair.low, pair.high),
-                _ => (inverse(Some(pair.ratio)), inverse(pair.high), inverse(pair.low)),
-            };
-            change.p = Some(pair.p).filter(|p| p.is_finite());
-            if !same && pair.equivalent {
-                change.verdict = Verdict::Equal;
-            }
+            ways,
         }
-        change
     }
 }
 
-/// Decides which changes of one family are shown to be real.
+/// Decides what is shown of the changes of one family: interval, p and verdict at once.
 fn decide(mut changes: Vec<&mut Change>) {
-    changes.retain(|change| change.p.is_some() && change.verdict != Verdict::Same);
-    let p: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
-    for (change, adjusted) in changes.into_iter().zip(stats::holm(&p)) {
-        if adjusted < ALPHA {
-            let more = change.ratio.is_some_and(|ratio| ratio > 1.0);
-            change.verdict = if more { Verdict::More } else { Verdict::Less };
+    changes.retain(|change| !change.ways.is_empty());
+    let (same, asked): (Vec<_>, Vec<_>) =
+        changes.into_iter().partition(|change| change.verdict == Verdict::Same);
+    for changes in [same, asked] {
+        let questions: Vec<Vec<Comparison>> =
+            changes.iter().map(|change| change.ways.clone()).collect();
+        let shown = stats::judge(&questions, ALPHA, EQUIVALENCE_MARGIN);
+        for (change, shown) in changes.into_iter().zip(shown) {
+            let finite = |value: f64| value.is_finite().then_some(value);
+            (change.low, change.high) = (finite(shown.interval.low), finite(shown.interval.high));
+            change.p = finite(shown.p);
+            change.verdict = match (shown.separated, shown.equivalent) {
+                _ if change.verdict == Verdict::Same => Verdict::Same,
+                (true, _) if shown.interval.low > 1.0 => Verdict::More,
+                (true, _) => Verdict::Less,
+                (false, true) => Verdict::Equal,
+                (false, false) => Verdict::Undecided,
+            };
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What changed, for a terminal.
 
 use super::{Change, Changes, PhaseChange, Verdict, unit_of};
-use crate::analysis::Unit;
-use crate::numbers::{counted, number};
+use crate::analysis::{EQUIVALENCE_MARGIN, Unit};
+use crate::numbers::counted;
+use crate::sentences::percent;
 use crate::wording::{factors, figure};
 
 const WIDTH: usize = 100;
@@ -37,11 +38,12 @@ fn headline(changes: &Changes) -> String {
         .phases
         .iter()
         .filter(|phase| phase.counts.iter().any(|count| count.change.verdict == Verdict::More));
+    let equal = format!("equal within {}", percent(EQUIVALENCE_MARGIN));
     let parts: Vec<String> = [
         (of(Verdict::More), "slower"),
         (of(Verdict::Less), "faster"),
         (of(Verdict::Same), "the same to the last digit"),
-        (of(Verdict::Equal), "equal within 5 %"),
+        (of(Verdict::Equal), &equal),
         (of(Verdict::Undecided), "undecided"),
         (of(Verdict::Missing), "without a figure"),
         (more.count(), "asking more of the disk"),
@@ -164,19 +166,18 @@ fn row(phase: &PhaseChange) -> [String; 5] {
 
 /// A time's change in words.
 fn verdict(time: &Change) -> String {
-    let slower = || match (time.low, time.high) {
-        (Some(low), Some(high)) => format!("{}× as long", factors(low, high)),
-        _ => time.ratio.map_or_else(String::new, |it| format!("{}× as long", number(it))),
+    let slower = || time.low.zip(time.high).and_then(|(low, high)| factors(low, high, 3));
+    let long = |word: &str| match slower() {
+        Some(times) => format!("{word}, {times}× as long"),
+        None => word.to_owned(),
     };
     match time.verdict {
         Verdict::Same => "the same".to_owned(),
-        Verdict::Equal => "equal within 5 %".to_owned(),
+        Verdict::Equal => format!("equal within {}", percent(EQUIVALENCE_MARGIN)),
         Verdict::Missing => "not compared".to_owned(),
-        Verdict::More => format!("slower, {}", slower()),
-        Verdict::Less => format!("faster, {}", slower()),
-        Verdict::Undecided => match (time.low, time.high) {
-            (Some(_), Some(_)) => format!("undecided, {}", slower()),
-            _ => "undecided: too few repeats".to_owned(),
-        },
+        Verdict::More => long("slower"),
+        Verdict::Less => long("faster"),
+        Verdict::Undecided if slower().is_none() => "undecided: not enough repeats".to_owned(),
+        Verdict::Undecided => long("undecided"),
     }
 }

@@ -3,6 +3,8 @@
 use store::StoredTrial;
 use workload::{PhaseResult, PhaseStatus};
 
+use crate::analysis::not_comparable;
+
 /// A trial of ours and one of the original, of the same block.
 pub(super) struct Pair<'a> {
     pub(super) block: u32,
@@ -38,7 +40,8 @@ impl Pair<'_> {
         let remarks = [&ours, &original]
             .into_iter()
             .filter_map(|result| {
-                Some(format!("{}: {}", result.workload, result.not_comparable.as_ref()?))
+                let why = not_comparable(result.not_comparable.as_ref()?);
+                Some(format!("{}: {why}", result.workload))
             })
             .collect();
         Some(PairedPhase {

@@ -12,10 +12,10 @@ use serde::Serialize;
 use store::{Environment, RunState, StoredRun, StoredTrial};
 use trial::{Made, Outcome, SpaceUse, WorkloadChoice};
 use units::Nanos;
-use workload::{Cache, PhaseResult, PhaseStatus};
+use workload::{Cache, NotComparable, PhaseResult, PhaseStatus};
 
 use super::{Format, Options};
-use crate::analysis::written;
+use crate::analysis::{not_comparable, written};
 use crate::answer::{Answer, answer};
 use crate::{Analysis, Quantile};
 
@@ -78,8 +78,7 @@ fn with_the_best(analysis: &Analysis) -> Analysis {
     let phases = analysis.workloads.iter_mut().flat_map(|workload| &mut workload.phases);
     for table in phases.flat_map(|phase| &mut phase.tables) {
         // For counts, where neither low nor high is better, the lowest counts as best.
-        let ranked =
-            table.cells.iter().position(|cell| cell.rank.is_some() && cell.against_best.is_none());
+        let ranked = table.cells.iter().position(|cell| cell.leads);
         let best = ranked.or_else(|| table.order().first().copied());
         table.pairs.retain(|pair| best == Some(pair.a) || best == Some(pair.b));
     }
@@ -141,7 +140,10 @@ struct Phase<'r> {
     phase: &'r str,
     #[serde(flatten)]
     status: &'r PhaseStatus,
-    not_comparable: Option<&'r str>,
+    /// In words.
+    not_comparable: Option<String>,
+    /// The same as data.
+    not_comparable_why: Option<&'r NotComparable>,
     wall_ns: Option<u64>,
     cpu_user_ns: Option<u64>,
     cpu_system_ns: Option<u64>,
@@ -205,7 +207,8 @@ fn phase(phase: &PhaseResult) -> Phase<'_> {
         workload: &phase.workload,
         phase: &phase.phase,
         status: &phase.status,
-        not_comparable: phase.not_comparable.as_deref(),
+        not_comparable: phase.not_comparable.as_ref().map(not_comparable),
+        not_comparable_why: phase.not_comparable.as_ref(),
         wall_ns: measured(phase.wall.0),
         cpu_user_ns: measured(phase.cpu.user.0),
         cpu_system_ns: measured(phase.cpu.sys.0),

@@ -9,7 +9,7 @@ use crate::analysis::{
 };
 use crate::answer::{Answer, answer};
 use crate::numbers::counted;
-use crate::wording::{and, factors, figure, spread};
+use crate::wording::{self, against, and, spread};
 
 pub(super) struct Markdown;
 
@@ -88,6 +88,9 @@ fn answered(answer: &Answer) -> String {
             text += &format!("| {} | {} | {} |\n", row.rank, plain(&row.name), cells.join(" | "));
         }
         text += "\n";
+        if let Some(measured) = &asked.measured {
+            text += &format!("Work: {}.\n\n", plain(&measured.words));
+        }
         if let Some(why) = &asked.why {
             text += &format!("Why: {}.\n\n", plain(why));
         }
@@ -173,8 +176,7 @@ fn row(table: &MetricTable) -> String {
 }
 
 fn value(cell: &Cell, table: &MetricTable) -> String {
-    let Some(mean) = cell.mean else { return "–".to_owned() };
-    let shown = figure(mean, table.unit());
+    let Some(shown) = wording::shown(cell, table.unit()) else { return "–".to_owned() };
     let shown = match cell.mark {
         Some(Mark::Best) => format!("**{shown}**"),
         Some(Mark::Worst) => format!("*{shown}*"),
@@ -190,14 +192,7 @@ fn ranks(table: &MetricTable) -> String {
     let cells = |of: &dyn Fn(&Cell) -> Option<String>| -> String {
         table.cells.iter().map(|cell| format!(" {} |", of(cell).unwrap_or("–".into()))).collect()
     };
-    let against = cells(&|cell| {
-        cell.mean?;
-        let Some(against) = cell.against_best else { return Some("1".to_owned()) };
-        Some(match (against.low, against.high) {
-            (Some(low), Some(high)) => factors(low, high),
-            _ => factors(against.ratio, against.ratio),
-        })
-    });
+    let against = cells(&|cell| Some(against(cell, 3).plain()).filter(|it| !it.is_empty()));
     let rank = cells(&|cell| cell.rank.map(|rank| rank.to_string()));
     format!("| times the best mean |{against}\n| rank |{rank}\n")
 }

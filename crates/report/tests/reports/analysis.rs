@@ -1,9 +1,9 @@
-use report::{Mark, analyse};
+use report::{Mark, Reason, Relation, analyse};
 use stack::Durability;
 use store::StoredRun;
 use trial::{Outcome, Step};
 use units::Nanos;
-use workload::{Cache, PhaseResult, PhaseStatus};
+use workload::{Cache, NotComparable, PhaseResult, PhaseStatus};
 
 use crate::synthetic::{Synthetic, fail, parameters, phase, planted};
 
@@ -24,10 +24,8 @@ fn planted_differences_are_found_and_said() {
     let against = wall.cells[2].against_best.unwrap();
     assert!(against.separated && against.low.unwrap() > 1.1 && against.high.unwrap() < 1.3);
     let verdict = &analysis.workloads[0].verdict[0];
-    assert!(
-        verdict.starts_with("On maildir-write (io): ext4 is fastest; xfs takes 1."),
-        "{verdict}"
-    );
+    assert!(verdict.starts_with("On maildir-write (io): ext4, 1."), "{verdict}");
+    assert!(verdict.contains(" s; xfs 1.") && verdict.contains(" times as long, btrfs 1."));
     // Rates are ranked the other way round and say the same.
     let ops = phase.table("ops_rate").unwrap();
     assert_eq!(ops.cells[1].mark, Some(Mark::Best));
@@ -53,10 +51,10 @@ fn a_contender_against_itself_is_not_told_apart() {
         let wall = analysis.workloads[0].phases[0].table("wall").unwrap();
         let marked = wall.cells.iter().any(|cell| cell.mark.is_some());
         let separated = wall.pairs.iter().any(|pair| pair.separated);
-        let verdict = wall_verdict(&run);
+        let behind = &wall.standing.as_ref().unwrap().behind;
         assert!(!marked || separated);
-        assert_eq!(separated, verdict.contains("fastest"), "{verdict}");
-        assert!(separated || verdict.contains("cannot be told apart"), "{verdict}");
+        // The leader is one of the two best, and not shown to be ahead of all.
+        assert!(separated || behind.iter().all(|one| !one.relation.is_worse()), "{behind:?}");
         told_apart += usize::from(separated);
     }
     // Three standard errors above 5 % of 200.
@@ -67,22 +65,18 @@ fn a_contender_against_itself_is_not_told_apart() {
 fn quiet_equals_are_called_equal_and_noisy_ones_are_not() {
     let pair = |spread, seed| {
         let contenders = ["a", "b"].map(|name| planted(name, "ext4", 1.0, spread)).to_vec();
-        wall_verdict(&Synthetic { contenders, repeats: 6, seed, ..bare() }.run())
+        let run = Synthetic { contenders, repeats: 6, seed, ..bare() }.run();
+        let table = analyse(&run).workloads[0].phases[0].table("wall").unwrap().clone();
+        (table.standing.unwrap().behind[0].relation, wall_verdict(&run))
     };
     for seed in 1..=40 {
         // A difference that is shown and known to be small says both.
-        let quiet = pair(0.004, seed);
-        assert!(
-            quiet.ends_with("are equal within 5 %") || quiet.ends_with("less than 5 % apart"),
-            "{quiet}"
-        );
-        let noisy = pair(0.2, seed);
-        assert!(!noisy.contains("equal") && !noisy.contains("less than"), "{noisy}");
-        assert!(
-            noisy.contains(" cannot be told apart (these repeats would show ")
-                || noisy.contains(" is fastest; "),
-            "{noisy}"
-        );
+        let (quiet, said) = pair(0.004, seed);
+        assert!(quiet.is_near(), "{said}");
+        assert_eq!(quiet == Relation::Level, said.ends_with(" level within 5 %"), "{said}");
+        let (noisy, said) = pair(0.2, seed);
+        assert!(!noisy.is_near(), "{said}");
+        assert_eq!(noisy == Relation::Open, said.ends_with(", not shown with 6 repeats"), "{said}");
     }
 }
 
@@ -94,8 +88,8 @@ fn one_repeat_decides_nothing_and_says_so() {
     assert!(phase.verdict.starts_with("one repeat decides nothing"));
     for cell in &phase.table("wall").unwrap().cells {
         assert!(cell.mean.is_some());
-        assert_eq!((cell.low, cell.mark), (None, None));
-        assert!(cell.against_best.is_none_or(|against| against.low.is_none()));
+        assert_eq!((cell.low, cell.mark, cell.rank), (None, None, None));
+        assert!(cell.against_best.is_none() && !cell.leads && cell.has_too_few());
     }
 }
 
@@ -125,7 +119,10 @@ fn every_kind_of_missing_figure_has_its_reason() {
             }
             "phase" => phase.status = PhaseStatus::Failed { reason: "create x: ENOSPC".into() },
             "skipped" => phase.status = PhaseStatus::Skipped { reason: "no mail".into() },
-            "apart" => phase.not_comparable = Some("no device reads".to_owned()),
+            "apart" => {
+                let why = "no device reads".to_owned();
+                phase.not_comparable = Some(NotComparable::Other { why });
+            }
             "open" => trial.outcome = None,
             _ => {}
         }
@@ -151,7 +148,7 @@ fn every_kind_of_missing_figure_has_its_reason() {
     assert_eq!(reason("skipped"), "not run: no mail");
     assert_eq!(reason("apart"), "not comparable: no device reads");
     assert_eq!(reason("open"), "not run yet");
-    assert!(phase.verdict.starts_with("only done has comparable figures;"), "{}", phase.verdict);
+    assert!(phase.verdict.starts_with("only done has a figure; "), "{}", phase.verdict);
     assert!(analysis.warnings[0].contains("not complete: 2 of 18 trials not run yet"));
     assert!(
         analysis.warnings.iter().any(|w| w == "refused could not be measured: refused: too small.")
@@ -173,6 +170,9 @@ fn some_failed_trials_leave_a_figure_with_a_footnote() {
     let cell = &phase.table("wall").unwrap().cells[2];
     assert_eq!((cell.figures.len(), cell.footnotes.as_slice()), (4, &[1][..]));
     assert_eq!(phase.footnotes[0].text, "1 of 5 trials: trial refused: busy");
+    let refused = Outcome::Refused { reason: "busy".into() };
+    assert_eq!(phase.footnotes[0].reason, Reason::Trial { end: refused });
+    assert!(!phase.footnotes[0].all_trials);
     assert!(analysis.warnings.iter().any(|w| w.contains("xfs (4 of 5)")));
 }
 
@@ -297,6 +297,10 @@ fn a_sequence_attributes_its_phases_in_order() {
     assert_eq!(analysis.workloads[1].title, "maildir-write, after maildir-write");
 }
 
+fn after_bonnie() -> NotComparable {
+    NotComparable::AfterWorkload { workload: "bonnie".to_owned() }
+}
+
 /// What was complete before a failure stays; where contents were not what was written, all
 /// of that workload is in doubt; and damage that a check finds puts everything in doubt.
 #[test]
@@ -327,10 +331,10 @@ fn a_failure_takes_nothing_from_what_was_complete_before_it() {
     };
     let seeks_failed = |phases: &mut Vec<PhaseResult>| {
         phases[2].status = PhaseStatus::Failed { reason: "create x: ENOSPC".to_owned() };
-        phases[3].not_comparable = Some("follows the workload bonnie".to_owned());
+        phases[3].not_comparable = Some(after_bonnie());
     };
     let contents_differ = |phases: &mut Vec<PhaseResult>| {
-        phases[3].not_comparable = Some("follows the workload bonnie".to_owned());
+        phases[3].not_comparable = Some(after_bonnie());
     };
     let died_at_once = |phases: &mut Vec<PhaseResult>| phases.clear();
     assert_eq!(means(Step::Work, &seeks_failed), [true, true, false, false]);
@@ -371,5 +375,5 @@ fn a_workload_of_another_version_is_shown_without_its_description() {
     let analysis = analyse(&run);
     assert_eq!(analysis.workloads[0].title, "from-the-future");
     assert_eq!(analysis.workloads[0].phases[0].clock, "");
-    assert!(analysis.workloads[0].verdict[0].contains("xfs has no comparable figure"));
+    assert!(analysis.workloads[0].verdict[0].contains("; xfs has no figure"));
 }

@@ -51,7 +51,9 @@ fn the_contenders_stand_in_the_order_of_rank_and_the_missing_last_with_the_reaso
         text.lines().skip(1).position(row).unwrap_or_else(|| panic!("{name}: {text}"))
     };
     assert!(at("fast") < at("slow") && at("slow") < at("gone"), "{text}");
-    assert!(text.lines().next().unwrap().ends_with(": fast."), "{text}");
+    let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flowing.contains(": fast, "), "{text}");
+    assert!(flowing.contains("; slow 3.") && flowing.contains("; gone has no figure."), "{text}");
     assert!(text.contains("– ") && text.contains("mkfs.jfs: not found"), "{text}");
     assert!(text.contains("5 failed"), "{text}");
 }
@@ -61,8 +63,7 @@ fn no_winner_is_named_where_there_is_none() {
     let twins = || vec![planted("a", "ext4", 1.0, 0.3), planted("b", "xfs", 1.0, 0.3)];
     let two = Synthetic { contenders: twins(), repeats: 2, ..Synthetic::small() };
     let tied = screen(&two.run(), 100);
-    let sentence = tied.lines().next().unwrap();
-    assert!(!sentence.ends_with(": a.") && !sentence.ends_with(": b."), "{tied}");
+    assert!(tied.contains("not shown with 2 repeats"), "{tied}");
     let contenders = vec![planted("a", "ext4", 9.0, 0.01), planted("b", "xfs", 1.0, 0.01)];
     let once = Synthetic { contenders, repeats: 1, ..Synthetic::small() };
     let text = screen(&once.run(), 100);
@@ -77,7 +78,7 @@ fn pages_begin_with_the_same_sentence() {
     let text = screen(&run, 400);
     let sentence = text.lines().next().unwrap();
     for format in ["html", "markdown"] {
-        let page = rendered(format, &run, Options::default());
+        let page = rendered(format, &run, Options::default()).replace("&#x2f;", "/");
         assert!(page.contains(sentence), "{format}: {sentence}");
     }
     let answer = json_answer(&run);
@@ -103,6 +104,9 @@ fn a_set_that_never_reached_the_disk_is_named_with_what_makes_it_larger() {
     let contenders = vec![planted("slow", "ext4", 3.0, 0.01), planted("fast", "xfs", 1.0, 0.01)];
     let mut run = Synthetic { contenders, ..Synthetic::small() }.run();
     run.header.scale = 0.05;
+    for phase in run.trials.iter_mut().flat_map(|trial| &mut trial.phases) {
+        phase.ops = 30_000;
+    }
     assert!(!screen(&run, 100).contains("a larger set"));
     for phase in run.trials.iter_mut().flat_map(|trial| &mut trial.phases) {
         let traffic = phase.device.as_mut().expect("the disk is counted");
@@ -110,7 +114,7 @@ fn a_set_that_never_reached_the_disk_is_named_with_what_makes_it_larger() {
         traffic.flushes = Some(0);
     }
     let text = screen(&run, 400);
-    assert!(text.contains("Processors were compared: fast"), "{text}");
+    assert!(text.contains("Processors were compared: fast, "), "{text}");
     assert!(text.contains("a larger set") && text.contains("--scale 0.5"), "{text}");
     run.header.scale = 1.0;
     assert!(!screen(&run, 100).contains("a larger set"));
@@ -141,7 +145,7 @@ fn a_program_is_judged_by_the_figure_it_prints() {
         let text = screen(&run, 400);
         let first = text.lines().next().unwrap();
         assert!(
-            first.starts_with("For `bench`") && first.ends_with(&format!(": {best}.")),
+            first.starts_with("For `bench`") && first.contains(&format!(": {best}, rate, MB/s ")),
             "{text}"
         );
         assert!(text.contains("rate, MB/s"), "{text}");

@@ -105,7 +105,7 @@ fn phases_that_are_named_are_the_only_questions() {
     let one = all.clone().only(&["io".to_owned()]).unwrap();
     assert_eq!((all.phases.len(), one.phases.len()), (18, 3));
     assert!(one.phases.iter().all(|phase| phase.phase == "io"));
-    let time = |found: &Changes| of(found, "xfs").time;
+    let time = |found: &Changes| of(found, "xfs").time.clone();
     assert_eq!(time(&all).verdict, ChangeVerdict::Undecided, "of 18 questions: {:?}", time(&all));
     assert_eq!(time(&one).verdict, ChangeVerdict::More, "of 3: {:?}", time(&one));
     assert_eq!(time(&all).p, time(&one).p, "what was measured stays");

@@ -2,31 +2,37 @@
 
 use report::analyse;
 use store::StoredRun;
+use workload::NotComparable;
 
 use crate::synthetic::{Synthetic, planted};
 
+fn transport(share: f64) -> NotComparable {
+    NotComparable::Transport { share, limit: 0.05, idle_known: true }
+}
+
 #[test]
 fn counts_are_shown_whatever_the_overhead() {
-    let cells = |reason: &str| {
+    let cells = |reason: NotComparable, words: &str| {
         let mut run = Synthetic::small().run();
         for trial in &mut run.trials {
             for phase in &mut trial.phases {
                 phase.figures.insert("disk_requests".to_owned(), 12.0);
                 phase.figures.insert("own".to_owned(), 3.0);
-                phase.not_comparable = Some(reason.to_owned());
+                phase.not_comparable = Some(reason.clone());
             }
         }
         let analysis = analyse(&run);
         let phase = &analysis.workloads[0].phases[0];
         let mean = |id: &str| phase.table(id).and_then(|table| table.cells[0].mean);
         let note = phase.footnotes[phase.table("wall").unwrap().cells[0].footnotes[0] - 1].clone();
-        assert!(note.text.contains(reason), "{note:?}");
+        assert!(note.text.contains(words), "{note:?}");
         let ids = ["wall", "cpu", "figure.own", "device_write_bytes", "figure.disk_requests"];
         ids.map(|id| mean(id).is_some())
     };
-    let overhead = format!("{} 12.0 % of its time (limit 5 %)", trial::OVERHEAD);
-    assert_eq!(cells(&overhead), [false, false, false, true, true]);
-    assert_eq!(cells("no device reads"), [false; 5]);
+    let words = "the simulation's own transport took 100.0 % of its time (limit 5 %)";
+    assert_eq!(cells(transport(1.0), words), [false, false, false, true, true]);
+    let reached = "caused no device reads";
+    assert_eq!(cells(NotComparable::DeviceNotReached, reached), [false; 5]);
 }
 
 #[test]
@@ -68,8 +74,7 @@ fn with_overhead(factors: [f64; 2], shares: [f64; 2]) -> StoredRun {
         let phase = &mut trial.record.phases[0];
         phase.figures.insert("transport_tax_fraction".to_owned(), share);
         if share > 0.05 {
-            let why = format!("{} {:.1} % of its time (limit 5 %)", trial::OVERHEAD, share * 100.0);
-            phase.not_comparable = Some(why);
+            phase.not_comparable = Some(transport(share));
         }
     }
     run
@@ -114,7 +119,10 @@ fn a_known_overhead_is_one_footnote_and_rates_follow_it() {
     // What a single op lost of it is not known.
     let tail = &phase.table("latency.deliver.p99").unwrap().cells[1];
     assert_eq!(tail.mean, None);
-    assert_eq!(tail.footnotes.len(), 1, "equal but for numbers: {:?}", phase.footnotes);
+    assert_eq!(tail.footnotes.len(), 1, "one kind of reason: {:?}", phase.footnotes);
     let note = &phase.footnotes[tail.footnotes[0] - 1].text;
-    assert!(note.starts_with("all 5 trials alike: not comparable: the simulation's"), "{note}");
+    assert!(
+        note.starts_with("all 5 trials, the first: not comparable: the simulation's"),
+        "{note}"
+    );
 }

@@ -24,7 +24,10 @@ fn private_run() -> store::StoredRun {
         made.device = "block device /dev/annas-ssd".to_owned();
         match index {
             0 => phase.status = PhaseStatus::Failed { reason: secret.to_owned() },
-            1 => phase.not_comparable = Some(secret.to_owned()),
+            1 => {
+                let why = secret.to_owned();
+                phase.not_comparable = Some(workload::NotComparable::Other { why });
+            }
             2 => trial.outcome = Some(Outcome::Refused { reason: secret.to_owned() }),
             3 => {
                 let reason = secret.to_owned();

@@ -8,7 +8,7 @@ use measure::{CpuTime, DeviceUse, Latencies};
 use store::{Environment, NewRun, RunHeader, RunState, Store, StoreError};
 use trial::{Outcome, SpaceUse, Step, TrialRecord, TrialSpec};
 use units::{Bytes, Nanos};
-use workload::{Cache, PhaseResult, PhaseStatus, Seed};
+use workload::{Cache, NotComparable, PhaseResult, PhaseStatus, Seed};
 
 fn spec(name: &str, block: u32) -> TrialSpec {
     let mut contender = stack::Contender::plain("ext4");
@@ -52,7 +52,7 @@ fn phase() -> PhaseResult {
         latencies: BTreeMap::from([("deliver".to_owned(), latencies)]),
         figures: BTreeMap::from([("fragments_per_file".to_owned(), 1.25)]),
         digest: u64::MAX,
-        not_comparable: Some("why".to_owned()),
+        not_comparable: Some(NotComparable::Other { why: "why".to_owned() }),
         notes: vec!["a note".to_owned()],
     }
 }

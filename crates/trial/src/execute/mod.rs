@@ -171,7 +171,7 @@ impl Execution<'_> {
                 spec.verify,
             );
             if let Some((failed, _)) = &first {
-                context.taint(&format!("follows the workload {failed}, which failed"));
+                context.taint(failed);
             }
             let Err(failure) = workload.run(&mut context) else { continue };
             let outcome = self.failed(format!("{}: {failure}", choice.name));

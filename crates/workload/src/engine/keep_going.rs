@@ -1,6 +1,6 @@
 //! Going on after a failed phase, where the next phases do not depend on it.
 
-use crate::{Context, Failure, PhaseResult};
+use crate::{Context, Failure, NotComparable, PhaseResult};
 
 /// The first failure of a workload that goes on.
 #[derive(Debug, Default)]
@@ -33,13 +33,13 @@ impl KeepGoing {
 
 /// Why figures of the next phase must not be compared: an earlier phase failed and left the
 /// filesystem in another state.
-pub(crate) fn after_failure(context: &Context<'_>) -> Option<String> {
-    let failed = context.phases_failed().first()?;
-    Some(format!("follows the phase {failed}, which failed"))
+pub(crate) fn after_failure(context: &Context<'_>) -> Option<NotComparable> {
+    let phase = context.phases_failed().first()?.to_string();
+    Some(NotComparable::AfterPhase { phase })
 }
 
 /// Keeps the first reason not to compare a result.
-pub(crate) fn not_comparable(result: &mut PhaseResult, reason: Option<String>) {
+pub(crate) fn not_comparable(result: &mut PhaseResult, reason: Option<NotComparable>) {
     if let Some(reason) = reason {
         result.not_comparable.get_or_insert(reason);
     }

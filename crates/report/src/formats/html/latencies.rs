@@ -6,7 +6,9 @@ use store::StoredRun;
 use trial::Outcome;
 
 use super::other_figures::{OtherRow, other_rows};
-use crate::analysis::{Conditions, Group, MetricTable, PhaseAnalysis, WorkloadAnalysis};
+use crate::analysis::{
+    Conditions, Measure, MetricTable, PhaseAnalysis, Quantile, WorkloadAnalysis,
+};
 use crate::charts::{Curve, colour, curves};
 
 #[derive(Serialize)]
@@ -35,9 +37,7 @@ pub(super) fn latencies(
     run: &StoredRun,
 ) -> Vec<Latency> {
     let mut kinds: Vec<&str> = Vec::new();
-    for table in phase.tables.iter().filter(|table| table.metric.group == Group::Latency) {
-        // `latency.deliver.p99.9`: the kind is what stands between the first two words.
-        let kind = table.metric.label.rsplit_once(' ').map_or("", |(kind, _)| kind);
+    for (kind, _) in phase.tables.iter().filter_map(of_latency) {
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -48,7 +48,7 @@ pub(super) fn latencies(
             let tables: Vec<&MetricTable> = phase
                 .tables
                 .iter()
-                .filter(|table| table.metric.id.starts_with(&format!("latency.{kind}.")))
+                .filter(|table| of_latency(table).is_some_and(|(known, _)| known == kind))
                 .collect();
             let drawn: Vec<Curve<'_>> = order
                 .iter()
@@ -75,15 +75,20 @@ pub(super) fn latencies(
                     .collect(),
                 columns: tables
                     .iter()
-                    .map(|table| {
-                        let label = &table.metric.label;
-                        label.strip_prefix(kind).unwrap_or(label).trim().to_owned()
-                    })
+                    .filter_map(|table| Some(of_latency(table)?.1.word().to_owned()))
                     .collect(),
                 rows: other_rows(order, &tables, contenders),
             })
         })
         .collect()
+}
+
+/// The kind of op and the quantile of a table of latencies.
+fn of_latency(table: &MetricTable) -> Option<(&str, Quantile)> {
+    match &table.metric.measure {
+        Measure::Latency(kind, quantile) => Some((kind, *quantile)),
+        _ => None,
+    }
 }
 
 /// One distribution over all the contender's trials that took part.

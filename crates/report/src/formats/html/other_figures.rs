@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::analysis::{Conditions, Mark, MetricTable};
 use crate::charts::colour;
-use crate::wording::{figure, spread};
+use crate::wording::{shown, spread};
 
 /// A contender's other figures.
 #[derive(Serialize)]
@@ -41,10 +41,7 @@ pub(super) fn other_rows(
                 .map(|table| {
                     let cell = &table.cells[*index];
                     OtherCell {
-                        value: match cell.mean {
-                            Some(mean) => figure(mean, table.unit()),
-                            None => "–".to_owned(),
-                        },
+                        value: shown(cell, table.unit()).unwrap_or_else(|| "–".to_owned()),
                         spread: spread(cell).unwrap_or_default(),
                         mark: cell.mark,
                         notes: cell.footnotes.clone(),

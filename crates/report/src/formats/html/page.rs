@@ -10,7 +10,7 @@ use crate::answer::{Answer, answer};
 use crate::charts::colour;
 use crate::numbers::counted;
 use crate::testbeds;
-use crate::wording::{and, factor};
+use crate::wording::{against, and, factor};
 
 /// What the template is given.
 #[derive(Serialize)]
@@ -198,7 +198,7 @@ fn overview(analysis: &Analysis) -> Option<Overview> {
     let mut columns = Vec::new();
     let mut tables = Vec::new();
     for (at, workload) in analysis.workloads.iter().enumerate() {
-        for phase in &workload.phases {
+        for phase in workload.phases.iter().filter(|phase| phase.has_figures()) {
             let anchor = phases::anchor(at, &phase.name);
             columns.push((workload.title.clone(), phase.name.clone(), anchor));
             tables.push(phase.table("wall"));
@@ -209,8 +209,8 @@ fn overview(analysis: &Analysis) -> Option<Overview> {
     }
     let factor_of = |contender: usize, table: &crate::MetricTable| {
         let cell = &table.cells[contender];
-        cell.mean?;
-        Some(cell.against_best.map_or(1.0, |against| against.ratio))
+        let behind = cell.against_best.map(|against| against.ratio);
+        if cell.leads { Some(1.0) } else { behind }
     };
     // Sorted by the geometric mean of the factors; whoever misses some comes later.
     let mut order: Vec<(usize, usize, f64)> = (0..analysis.contenders.len())
@@ -239,7 +239,12 @@ fn overview(analysis: &Analysis) -> Option<Overview> {
                     let cell = table.map(|table| &table.cells[contender]);
                     let worse = table.and_then(|table| factor_of(contender, table));
                     OverviewCell {
-                        factor: worse.map(|worse| factor(worse, 3)),
+                        factor: match worse {
+                            Some(worse) => Some(factor(worse, 3)),
+                            None => cell
+                                .map(|cell| against(cell, 3).plain())
+                                .filter(|it| !it.is_empty()),
+                        },
                         rank: cell.and_then(|cell| cell.rank).map(|rank| rank.to_string()),
                         mark: cell.and_then(|cell| cell.mark),
                         // On a logarithmic scale, so that one slow phase leaves the rest

@@ -10,7 +10,7 @@ use crate::analysis::{
     Analysis, Cell, Conditions, Group, Mark, MetricTable, PhaseAnalysis, WorkloadAnalysis,
 };
 use crate::charts::{colour, forest};
-use crate::wording::{and, factors, figure};
+use crate::wording::{against, and, figure};
 
 #[derive(Serialize)]
 pub(super) struct Workload {
@@ -25,6 +25,7 @@ struct Phase {
     anchor: String,
     name: String,
     verdict: String,
+    left_out: bool,
     summary: String,
     clock: String,
     cache: String,
@@ -103,7 +104,8 @@ fn phase(
     Phase {
         anchor: anchor(at, &phase.name),
         name: phase.name.clone(),
-        verdict: sentence(&phase.verdict),
+        verdict: verdict(phase, wall),
+        left_out: phase.is_left_out(),
         summary: sentence(&phase.summary),
         clock: sentence(&phase.clock),
         cache: and(&cache),
@@ -136,17 +138,22 @@ fn phase(
     }
 }
 
+/// The phase's verdict as a sentence: one that begins with the leader's name keeps its spelling.
+fn verdict(phase: &PhaseAnalysis, wall: Option<&MetricTable>) -> String {
+    let leader = wall.and_then(|table| table.standing.as_ref()?.leader);
+    match leader {
+        Some(_) => format!("{}.", phase.verdict),
+        None => sentence(&phase.verdict),
+    }
+}
+
 /// A fragment as a sentence.
 fn sentence(fragment: &str) -> String {
     let trimmed = fragment.trim_end_matches('.');
     let mut letters = trimmed.chars();
     match letters.next() {
         None => String::new(),
-        // A contender's name keeps its spelling; other words begin in upper case.
-        Some(first) if first.is_lowercase() && !fragment.contains(" fastest") => {
-            format!("{}{}.", first.to_uppercase(), letters.as_str())
-        }
-        Some(_) => format!("{trimmed}."),
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
     }
 }
 
@@ -199,14 +206,7 @@ fn row(
             _ if cell.mean.is_some() => "one figure, no interval".to_owned(),
             _ => String::new(),
         },
-        factor: match (cell.mean, cell.against_best) {
-            (None, _) => String::new(),
-            (Some(_), None) => "1".to_owned(),
-            (Some(_), Some(against)) => match (against.low, against.high) {
-                (Some(low), Some(high)) => factors(low, high),
-                _ => factors(against.ratio, against.ratio),
-            },
-        },
+        factor: against(cell, 3).plain(),
         rank: cell.rank.map(|rank| rank.to_string()).unwrap_or_default(),
         n: cell.figures.len(),
         mark: cell.mark,

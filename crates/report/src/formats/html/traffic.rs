@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use crate::analysis::{Conditions, PhaseAnalysis};
 use crate::charts::{bar, colour};
-use crate::numbers::number;
-use crate::wording::figure;
+use crate::wording::{figure, shown};
 
 #[derive(Serialize)]
 pub(super) struct Traffic {
@@ -42,7 +41,9 @@ pub(super) fn traffic(
             let own = |id: &str| Some(mean(id, *index)? * mean("wall", *index)?);
             let (own_written, own_read) = (own("write_rate"), own("read_rate"));
             let count = |id: &str, what: &str| {
-                mean(id, *index).map_or_else(String::new, |n| format!(" · {} {what}", number(n)))
+                let cell = phase.table(id).map(|table| &table.cells[*index]);
+                let counted = cell.and_then(|cell| shown(cell, crate::Unit::Count));
+                counted.map_or_else(String::new, |n| format!(" · {n} {what}"))
             };
             let share = |moved: f64, own: Option<f64>| match own {
                 Some(own) if own > 0.0 => {

@@ -6,6 +6,7 @@ use trial::Outcome;
 use units::Rate;
 use workload::PhaseStatus;
 
+use crate::analysis::not_comparable;
 use crate::numbers::number;
 
 /// With more trials than this only those that went wrong are shown: the page stays one that a
@@ -89,7 +90,9 @@ fn phase(phase: &workload::PhaseResult) -> Phase {
     let remark = match (&phase.status, &phase.not_comparable) {
         (PhaseStatus::Failed { reason }, _) => format!("failed: {reason}"),
         (PhaseStatus::Skipped { reason }, _) => format!("not run: {reason}"),
-        (PhaseStatus::Completed, Some(why)) => format!("not comparable: {why}"),
+        (PhaseStatus::Completed, Some(why)) => {
+            format!("not comparable: {}", not_comparable(why))
+        }
         (PhaseStatus::Completed, None) => phase.notes.join("; "),
     };
     let began = !matches!(phase.status, PhaseStatus::Skipped { .. });

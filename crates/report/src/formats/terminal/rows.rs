@@ -1,10 +1,10 @@
 //! Which metrics have a row in the terminal, and what stands in its cells.
 
-use crate::analysis::{Cell, Group, Mark, MetricTable, PhaseAnalysis};
-use crate::wording::{factors, figure, spread};
+use crate::analysis::{Cell, Mark, Measure, MetricTable, PhaseAnalysis, Quantile};
+use crate::wording::{self, against, spread};
 
 /// Latencies in the terminal; the other formats have all of them.
-const LATENCIES: [&str; 3] = ["p50", "p99", "max"];
+const LATENCIES: [Quantile; 3] = [Quantile::P50, Quantile::P99, Quantile::Max];
 
 /// How a piece of text is emphasised.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,17 +65,13 @@ pub(super) fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
     rows
 }
 
-/// Prefix of the figures of the lab's transport overhead. Only developers of the lab need them, so
-/// only the other formats show them; if the overhead is too large the phase says so.
-const TRANSPORT: &str = "transport ";
-
-/// Whether the metric has a row here.
+/// Whether the metric has a row here. Only the other formats show the figures of the lab's transport:
+/// if it took too much, the phase says so.
 fn is_shown(table: &MetricTable) -> bool {
-    if table.metric.label.starts_with(TRANSPORT) {
-        return false;
+    match &table.metric.measure {
+        Measure::Latency(_, quantile) => LATENCIES.contains(quantile),
+        other => !other.is_of_transport(),
     }
-    let word = table.metric.label.rsplit(' ').next().unwrap_or_default();
-    table.metric.group != Group::Latency || LATENCIES.contains(&word)
 }
 
 /// Numbers of footnotes that only concern metrics without a row.
@@ -95,14 +91,16 @@ pub(super) fn unseen_footnotes(phase: &PhaseAnalysis) -> Vec<usize> {
 
 fn shown(cell: &Cell, table: &MetricTable) -> (String, Style) {
     let notes: String = cell.footnotes.iter().map(|number| format!(" [{number}]")).collect();
-    let Some(mean) = cell.mean else { return (format!("–{notes}"), Style::Faint) };
+    let Some(figure) = wording::shown(cell, table.unit()) else {
+        return (format!("–{notes}"), Style::Faint);
+    };
     let (sign, style) = match cell.mark {
         Some(Mark::Best) => ("▲ ", Style::Best),
         Some(Mark::Worst) => ("▼ ", Style::Worst),
         None => ("", Style::Plain),
     };
     let spread = spread(cell).map(|spread| format!(" {spread}")).unwrap_or_default();
-    (format!("{sign}{}{spread}{notes}", figure(mean, table.unit())), style)
+    (format!("{sign}{figure}{spread}{notes}"), style)
 }
 
 fn ranks(table: &MetricTable) -> [Row; 2] {
@@ -115,14 +113,7 @@ fn ranks(table: &MetricTable) -> [Row; 2] {
             .collect(),
     };
     [
-        of("  times the best", &|cell| {
-            cell.mean?;
-            let Some(against) = cell.against_best else { return Some("1".to_owned()) };
-            Some(match (against.low, against.high) {
-                (Some(low), Some(high)) => factors(low, high),
-                _ => factors(against.ratio, against.ratio),
-            })
-        }),
+        of("  times the best", &|cell| Some(against(cell, 3).plain()).filter(|it| !it.is_empty())),
         of("  rank", &|cell| cell.rank.map(|rank| rank.to_string())),
     ]
 }

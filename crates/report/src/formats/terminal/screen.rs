@@ -59,6 +59,9 @@ fn lines(
         if detail.rows > 0 {
             out.extend(table(workload, detail.rows, width, paint));
         }
+        if let Some(measured) = workload.measured.as_ref().filter(|_| detail.why) {
+            out.extend(labelled("Work", &measured.words, width, detail.lines));
+        }
         if let Some(why) = workload.why.as_ref().filter(|_| detail.why) {
             out.extend(labelled("Why", why, width, detail.lines));
         }

@@ -20,8 +20,8 @@ use crate::engine::thread_group::phase_with_threads;
 use crate::engine::walk;
 use crate::typed::{CountParameter, DocumentParameter};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, OpDescription, OpError, Parameters,
-    PhaseDescription, PhaseResult,
+    Context, Description, Failure, Headline, InputFacts, NotComparable, OpDescription, OpError,
+    Parameters, PhaseDescription, PhaseResult,
 };
 use crate::{Space, Workload};
 
@@ -246,7 +246,7 @@ fn note(left_out: &[worker::LeftOut], result: &mut PhaseResult) {
         result.notes.push(format!("{empty} ops were left out: there was no file"));
     }
     if links > 0 {
-        let reason = format!("this filesystem has no such links: {links} were left out");
-        not_comparable(result, Some(reason));
+        let why = format!("this filesystem has no such links: {links} were left out");
+        not_comparable(result, Some(NotComparable::Other { why }));
     }
 }

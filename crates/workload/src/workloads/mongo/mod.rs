@@ -24,8 +24,10 @@ use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::thread_group::phase_with_threads;
 use crate::engine::unsupported::is_unsupported;
 use crate::engine::walk;
-use crate::{Context, Description, Failure, InputFacts, OpError, Parameters, PhaseDescription};
-use crate::{Space, Workload};
+use crate::{
+    Context, Description, Failure, InputFacts, NotComparable, OpError, Parameters,
+    PhaseDescription, Space, Workload,
+};
 
 pub(super) struct Mongo;
 
@@ -133,7 +135,9 @@ impl Run<'_> {
         work: Work<'_>,
     ) -> Result<bool, Failure> {
         let lacking = self.lacking.as_ref();
-        let without = lacking.map(|reason| format!("without the symbolic links: {reason}"));
+        let without = lacking.map(|reason| NotComparable::Other {
+            why: format!("without the symbolic links: {reason}"),
+        });
         let after = after_failure(context).or(without);
         let ended = phase_with_threads(
             context,

@@ -14,7 +14,7 @@ use units::Nanos;
 
 use self::output::{Attentive, hear, wait};
 use crate::begun::Begun;
-use crate::{Context, Failure, PhaseDescription, PhaseResult, Program};
+use crate::{Context, Failure, NotComparable, PhaseDescription, PhaseResult, Program};
 
 /// A program with its arguments and what it reads from its standard input.
 pub(super) struct Invocation {
@@ -345,7 +345,7 @@ impl Running {
         if result.wall == Nanos::ZERO {
             let why = "too short to be timed: the program's messages for its beginning and its end \
                        arrived together";
-            result.not_comparable = Some(why.to_owned());
+            result.not_comparable = Some(NotComparable::Other { why: why.to_owned() });
         }
         Passed { begun: self.begun, phase: self.phase, result }
     }

@@ -9,8 +9,8 @@ use super::job::{Better, Job, Metric};
 use super::steps::in_directory;
 use crate::typed::DocumentParameter;
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, OpError, OwnFigure, Parameters,
-    PhaseDescription, PhaseResult, Space, Workload,
+    Context, Description, Failure, Headline, InputFacts, InputKind, NotComparable, OpError,
+    OwnFigure, Parameters, PhaseDescription, PhaseResult, Space, Workload,
 };
 
 /// A program of the user's own, from a file or the command line.
@@ -142,7 +142,8 @@ impl Place {
             |(), result| {
                 let here = result.device.map(|used| used.reads + used.writes);
                 if let (Some(0), Some(0)) = (wrote, here) {
-                    result.not_comparable = Some(NOTHING.to_owned());
+                    let why = NOTHING.to_owned();
+                    result.not_comparable = Some(NotComparable::Other { why });
                 }
             },
         );

@@ -28,8 +28,8 @@ use crate::engine::file_io::{open_target, read, write_all};
 use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::walk;
 use crate::{
-    Context, Description, Failure, InputFacts, Op, OpError, Parameters, PhaseDescription,
-    PhaseResult, Recorder,
+    Context, Description, Failure, InputFacts, NotComparable, Op, OpError, Parameters,
+    PhaseDescription, PhaseResult, Recorder,
 };
 use crate::{Space, Workload};
 
@@ -206,8 +206,8 @@ type Pass<'a> = dyn FnMut(BorrowedFd<'_>, &mut Recorder<'_>) -> Result<Seen, OpE
 
 fn note_left_out(left_out: u64, result: &mut PhaseResult) {
     if left_out > 0 {
-        let reason = format!("this filesystem has no such links: {left_out} were left out");
-        not_comparable(result, Some(reason));
+        let why = format!("this filesystem has no such links: {left_out} were left out");
+        not_comparable(result, Some(NotComparable::Other { why }));
     }
 }
 

@@ -83,6 +83,6 @@ fn only_links_that_were_left_out_make_a_phase_not_comparable() {
         result.not_comparable
     };
     assert_eq!(noted(0), None);
-    let reason = "this filesystem has no such links: 2 were left out";
-    assert_eq!(noted(2).as_deref(), Some(reason));
+    let why = "this filesystem has no such links: 2 were left out".to_owned();
+    assert_eq!(noted(2), Some(NotComparable::Other { why }));
 }
