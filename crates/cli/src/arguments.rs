@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// Simulated disks: measure a model as one would measure a drive
     Disk(DiskArguments),
     /// Remove what interrupted runs left behind, and nothing else.
-    Clean,
+    Clean(Clean),
     /// Print a completion script for a shell.
     Completions(Completions),
     /// Write the man pages into a directory.
@@ -126,6 +126,14 @@ pub(crate) struct Report {
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Clean {
+    /// Give up what cannot be removed at this path or below it: leave it there, and do not look
+    /// for it again
+    #[arg(long, value_name = "PATH")]
+    pub(crate) forget: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

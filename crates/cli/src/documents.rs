@@ -1,6 +1,6 @@
 //! The documents a run or report ends with.
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use report::FORMATS;
@@ -52,17 +52,20 @@ impl Documents {
             return Err(Failure::new(Exit::Usage, message));
         }
         for (_, path) in &files {
-            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            if let Some(directory) = directory
-                && !directory.is_dir()
-            {
-                let message =
-                    format!("{}: there is no directory {}", path.display(), directory.display());
-                return Err(Failure::new(Exit::Output, message));
+            if path == Path::new("-") {
+                continue;
             }
-            if path != Path::new("-") {
-                ::files::check_output(path).map_err(Failure::from(Exit::Output))?;
-            }
+            ::files::check_output(path).map_err(|error| {
+                let directory =
+                    path.parent().filter(|_| error.source.kind() == ErrorKind::NotFound);
+                let message = directory.map_or_else(
+                    || error.to_string(),
+                    |above| {
+                        format!("{}: there is no directory {}", path.display(), above.display())
+                    },
+                );
+                Failure::new(Exit::Output, message)
+            })?;
         }
         Ok(Documents { files, redact, all_pairs, full: false })
     }

@@ -1,8 +1,11 @@
 //! Where fstrial keeps things: the user's own directories, nothing elsewhere.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use store::Store;
+use ::files::{Directory, FileError, InReach};
+use store::{Store, StoreError};
 
 use crate::exit::{Exit, Failure};
 
@@ -29,30 +32,43 @@ pub(crate) fn private_cache() -> Result<PathBuf, Failure> {
 
 /// Opens a store to read it, after checking that nobody could have redirected its path.
 pub(crate) fn open_store(path: &Path) -> Result<Store, Failure> {
-    check_store(path)?;
-    Store::open_existing(path).map_err(Failure::from(Exit::Store))
+    let found = match rustix::process::geteuid().is_root() {
+        true => ::files::existing_private_file(path).map_err(|error| unsafe_store(path, &error))?,
+        false => path.to_owned(),
+    };
+    Store::open_existing(&found).map_err(Failure::from(Exit::Store))
 }
 
-/// Refuses root a store in a directory that another user can change: SQLite creates files beside
-/// the store under predictable names.
-pub(crate) fn check_store(path: &Path) -> Result<(), Failure> {
+/// The path by which SQLite opens the store. Root is refused one that another user can change, or
+/// in a directory in which he can make files, such as `/tmp`: SQLite reads and makes files beside
+/// the store under predictable names, and believes a journal that lies there.
+pub(crate) fn store_path(path: &Path) -> Result<PathBuf, Failure> {
     if !rustix::process::geteuid().is_root() {
-        return Ok(());
+        return Ok(path.to_owned());
     }
-    let failed = |error: std::io::Error| {
-        Failure::new(Exit::Store, format!("the store {}: {error}", path.display()))
-    };
-    // A missing directory will be made by root in the nearest existing parent, so that is checked.
-    let absolute = std::path::absolute(path).map_err(failed)?;
-    let there = absolute.ancestors().skip(1).find(|above| above.exists());
-    ::files::beyond_others(there.unwrap_or(Path::new("/"))).map_err(|error| {
-        let (store, directory) = (path.display(), error.path.display());
+    ::files::private_file(path).map_err(|error| unsafe_store(path, &error))
+}
+
+/// Why a store is not opened by root.
+fn unsafe_store(path: &Path, error: &FileError) -> Failure {
+    let store = path.display();
+    if let Some(in_reach) = InReach::of(error) {
         let message = format!(
-            "the store {store}: another user can change {directory}; name one in a directory of \
-             root's with --store, or run fstrial as that user"
+            "the store {store}: {in_reach}; name one in a directory of root's with --store, or \
+             run fstrial as that user"
         );
-        Failure::new(Exit::Refused, message)
-    })
+        return Failure::new(Exit::Refused, message);
+    }
+    match error.source.kind() {
+        ErrorKind::NotFound => {
+            let missing = StoreError::Missing { path: path.to_owned() };
+            Failure::new(Exit::Store, missing.to_string())
+        }
+        ErrorKind::PermissionDenied => {
+            Failure::new(Exit::Refused, format!("the store {store}: {}", error.source))
+        }
+        _ => Failure::new(Exit::Store, format!("the store {store}: {}", error.source)),
+    }
 }
 
 /// Directories in which tools are looked up: only `FSTRIAL_TOOL_PATH` if it is set, else the
@@ -85,23 +101,39 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
 
 /// Writes a document: see [`::files::write_output`].
 pub(crate) fn write_whole(path: &Path, contents: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    ::files::write_output(path, |file| file.write_all(contents).map_err(Written::Contents)).map_err(
-        |failed| match failed {
-            Written::Contents(error) => error,
-            Written::Place(error) => error.source,
-        },
-    )
+    Ok(::files::write_output(path, all_of(contents))?)
+}
+
+/// The same in a directory that is held.
+pub(crate) fn write_whole_in(
+    directory: &Directory,
+    name: &str,
+    contents: &[u8],
+) -> std::io::Result<()> {
+    Ok(directory.write_output(name, all_of(contents))?)
+}
+
+fn all_of(contents: &[u8]) -> impl FnOnce(&mut File) -> Result<(), Written> {
+    move |file| file.write_all(contents).map_err(Written::Contents)
 }
 
 /// What went wrong with a document: its place, or writing it.
 enum Written {
-    Place(::files::FileError),
+    Place(FileError),
     Contents(std::io::Error),
 }
 
-impl From<::files::FileError> for Written {
-    fn from(error: ::files::FileError) -> Written {
+impl From<Written> for std::io::Error {
+    fn from(failed: Written) -> std::io::Error {
+        match failed {
+            Written::Contents(error) => error,
+            Written::Place(error) => error.source,
+        }
+    }
+}
+
+impl From<FileError> for Written {
+    fn from(error: FileError) -> Written {
         Written::Place(error)
     }
 }

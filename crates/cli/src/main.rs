@@ -46,7 +46,7 @@ fn main() -> std::process::ExitCode {
         Command::Crosscheck(check) => commands::crosscheck::crosscheck(&check),
         Command::Lab(lab) => commands::lab::lab(lab),
         Command::Disk(disk) => commands::disk::disk(disk),
-        Command::Clean => commands::clean::clean(),
+        Command::Clean(clean) => commands::clean::clean(&clean),
         Command::Completions(completions) => commands::manual::completions(&completions),
         Command::Man(man) => commands::manual::man(&man),
         Command::SlurmTask(task) => commands::slurm_task::run(&task),

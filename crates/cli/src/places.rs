@@ -39,7 +39,7 @@ impl Here {
     /// A session with the user's store, stopped by signals.
     pub(crate) fn session(&self, store: &StoreArgument) -> Result<Session<'_>, Failure> {
         let path = store.path.clone().unwrap_or_else(Store::default_path);
-        crate::files::check_store(&path)?;
+        let path = crate::files::store_path(&path)?;
         let machine = Lanes::open(&private_cache()?.join("lanes"));
         let machine = machine.map_err(Failure::from(Exit::Refused))?;
         let session = Session::open(&path, self, stop_on_signals()?, command_line())?;

@@ -27,6 +27,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use files::HeldFile;
 use serde::{Deserialize, Serialize};
 use stack::Refusal;
 use units::{Bytes, DeviceNumber};
@@ -273,6 +274,11 @@ impl ClaimRequest<'_> {
     fn may_destroy(&self, number: DeviceNumber) -> Result<bool, Refusal> {
         let mut named = false;
         for path in self.destroy {
+            // The same words are the same device: they are not resolved a second time.
+            if path == self.path {
+                named = true;
+                continue;
+            }
             let (_, other) = resolve(path, &format!("--destroy {}", path.display()))?;
             named |= other == number;
         }
@@ -280,17 +286,25 @@ impl ClaimRequest<'_> {
     }
 }
 
-/// The device node a path leads to, and its number.
+/// The device node a path leads to, and its number. The node is held while it is looked at, and is
+/// given to other programs by its name: so nobody else may be able to change what has that name.
 fn resolve(path: &Path, what: &str) -> Result<(PathBuf, DeviceNumber), Refusal> {
-    let node = std::fs::canonicalize(path).map_err(|error| {
-        Refusal::new(what, format!("there is no such device ({error})"))
-            .with_next("see `lsblk` for the devices of this machine")
+    const LOOK: &str = "see `lsblk` for the devices of this machine";
+    let not_a_device = |path: &Path| {
+        Refusal::new(what, format!("{} is not a block device", path.display()))
+            .with_next("name a device of `lsblk`, or use --dir for a directory")
+    };
+    let held = HeldFile::hold(path).map_err(|error| match error.source.kind() {
+        io::ErrorKind::IsADirectory => not_a_device(path),
+        _ => Refusal::new(what, format!("there is no such device ({})", error.source))
+            .with_next(LOOK),
     })?;
-    match usage::block_number(&node) {
-        Some(number) => Ok((node, number)),
-        None => Err(Refusal::new(what, format!("{} is not a block device", node.display()))
-            .with_next("name a device of `lsblk`, or use --dir for a directory")),
-    }
+    let node = held.present_path();
+    let number = held.block_device().ok_or_else(|| not_a_device(&node))?;
+    held.check_name().map_err(|reach| {
+        Refusal::new(what, reach.to_string()).with_next("name the device by its node in /dev")
+    })?;
+    Ok((node, number))
 }
 
 /// How the device is shown: a symlink with where it leads.

@@ -14,12 +14,13 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use files::Directory;
 use units::Bytes;
 
 use crate::owned::{OwnedDirectory, OwnedLoopFile, OwnedMount};
 use crate::queue::OwnedQueue;
 use crate::record::{LedgerError, Records};
-use crate::sweep::{self, SweepReport};
+use crate::sweep::{self, Left, SweepReport};
 use crate::{Claim, LoopError};
 
 /// The ledger of this process, open.
@@ -69,15 +70,37 @@ impl Ledger {
         sweep::sweep(self.records.directory(), self.records.token())
     }
 
+    /// Notes that the user was told what a sweep left: later reports say so ([`Left::told`]).
+    ///
+    /// [`Left::told`]: crate::Left::told
+    pub fn note_told(&self, report: &SweepReport) {
+        sweep::note_told(report);
+    }
+
+    /// Gives up what a sweep left at these paths or below them: it stays where it is, and no sweep
+    /// looks for it again. Returns what still counts as left.
+    pub fn forget(&self, report: SweepReport, paths: &[PathBuf]) -> Vec<Left> {
+        let given_up = |left: &Left| paths.iter().any(|path| left.path.starts_with(path));
+        let (forgotten, left): (Vec<Left>, Vec<Left>) = report.left.into_iter().partition(given_up);
+        forgotten.iter().for_each(|left| sweep::forget(&left.entry));
+        left
+    }
+
     /// Makes a directory `fstrial-TOKEN`, mode 0700, with a marker file, in `parent`. It is removed
     /// with all its contents when the value is dropped.
     ///
     /// # Errors
     /// When it cannot be recorded or made.
     pub fn make_directory(&self, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
-        // Absolute, since the next start may have another working directory.
-        let parent = std::path::absolute(parent).map_err(LedgerError::of("find", parent))?;
-        OwnedDirectory::make(&self.records, &parent)
+        self.make_directory_in(&Directory::hold(parent)?)
+    }
+
+    /// The same in a directory that is held already.
+    ///
+    /// # Errors
+    /// As [`Ledger::make_directory`].
+    pub fn make_directory_in(&self, parent: &Directory) -> Result<OwnedDirectory, LedgerError> {
+        OwnedDirectory::make(&self.records, parent)
     }
 
     /// Makes a loop file in `dir` (see [`crate::LoopFile::create`]), named by its token.
@@ -85,12 +108,19 @@ impl Ledger {
     /// # Errors
     /// As [`crate::LoopFile::create`], and when it cannot be recorded.
     pub fn make_loop_file(&self, dir: &Path, size: Bytes) -> Result<OwnedLoopFile, LoopError> {
-        let dir = std::fs::canonicalize(dir).map_err(|source| LoopError::Failed {
-            step: "find",
-            path: dir.to_owned(),
-            source,
-        })?;
-        OwnedLoopFile::make(&self.records, &dir, size)
+        self.make_loop_file_in(&Directory::hold(dir)?, size)
+    }
+
+    /// The same in a directory that is held already.
+    ///
+    /// # Errors
+    /// As [`Ledger::make_loop_file`].
+    pub fn make_loop_file_in(
+        &self,
+        directory: &Directory,
+        size: Bytes,
+    ) -> Result<OwnedLoopFile, LoopError> {
+        OwnedLoopFile::make(&self.records, directory, size)
     }
 
     /// An empty directory beside the entries, out of reach of other users. A trial's process mounts
@@ -115,7 +145,7 @@ impl Ledger {
     /// # Errors
     /// When it cannot be recorded.
     pub fn note_mount(&self, point: &Path, source: &Path) -> Result<OwnedMount, LedgerError> {
-        let point = std::fs::canonicalize(point).map_err(LedgerError::of("find", point))?;
+        let point = Directory::hold(point)?.present_path();
         OwnedMount::note(&self.records, point, source)
     }
 

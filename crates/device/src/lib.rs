@@ -40,6 +40,6 @@ pub use owned::{MARKER, OwnedDirectory, OwnedLoopFile, OwnedMount};
 pub use owner::ProcessIdentity;
 pub use queue::OwnedQueue;
 pub use record::LedgerError;
-pub use sweep::SweepReport;
+pub use sweep::{Left, SweepReport};
 pub use tools::ToolPath;
 pub use usage::Use;

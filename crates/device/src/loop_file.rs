@@ -68,17 +68,27 @@ impl LoopFile {
         size: Bytes,
         block_size: u32,
     ) -> Result<LoopFile, LoopError> {
-        let directory = Directory::hold(dir)?;
-        check_directory(&directory)?;
+        LoopFile::create_in(&Directory::hold(dir)?, name, size, block_size)
+    }
+
+    /// As [`LoopFile::create_with_blocks`], in a directory that is held already.
+    pub(crate) fn create_in(
+        directory: &Directory,
+        name: &str,
+        size: Bytes,
+        block_size: u32,
+    ) -> Result<LoopFile, LoopError> {
+        check_directory(directory)?;
         let size = Bytes(size.0.next_multiple_of(4096));
-        check_room(&directory, size)?;
-        let path = dir.join(name);
+        check_room(directory, size)?;
+        let path = directory.present_path().join(name);
         let failed = |step| {
             let path = path.clone();
             move |source| LoopError::Failed { step, path, source }
         };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::RUSR | Mode::WUSR;
+        let directory = directory.try_clone().map_err(failed("hold the directory of"))?;
         let file = openat(&directory, name, flags | OFlags::CLOEXEC, mode)
             .map_err(|error| failed("create")(error.into()))?;
         let file = File::from(file);
@@ -248,6 +258,7 @@ fn check_directory(directory: &Directory) -> Result<(), LoopError> {
         source: error.into(),
     })?;
     let ours = status.st_uid == rustix::process::geteuid().as_raw();
+    // With an ACL, the group bits are its mask: no entry lets anybody write.
     if ours && status.st_mode & 0o022 == 0 {
         return Ok(());
     }

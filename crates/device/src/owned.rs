@@ -38,11 +38,15 @@ pub struct OwnedDirectory {
 }
 
 impl OwnedDirectory {
-    pub(crate) fn make(records: &Records, parent: &Path) -> Result<OwnedDirectory, LedgerError> {
+    pub(crate) fn make(
+        records: &Records,
+        parent: &Directory,
+    ) -> Result<OwnedDirectory, LedgerError> {
         let token = random_token()?;
         let name = directory_name(&token);
-        let parent = Directory::hold(parent)?;
-        let path = parent.path().join(&name);
+        let parent = parent.try_clone().map_err(LedgerError::of("hold", parent.path()))?;
+        // Without symlinks, and absolute: the next start may have another working directory.
+        let path = parent.present_path().join(&name);
         let thing = |file_id| Thing::Directory { path: path.clone(), file_id };
         let mut record = records.record(&token, thing(None))?;
         let make = || -> Result<(Directory, (u64, u64)), LedgerError> {
@@ -96,12 +100,24 @@ impl OwnedDirectory {
     fn remove_in_place(&mut self) -> Result<(), LedgerError> {
         let Some(record) = self.record.take() else { return Ok(()) };
         let name = directory_name(record.token());
-        let removed = files::empty(&self.held, MARKER_C)
-            .and_then(|()| self.parent.remove_child(&name, self.identity));
+        let removed = files::empty(&self.held, MARKER_C).and_then(|()| {
+            let removed = self.parent.remove_child(&name, self.identity);
+            removed.or_else(|error| self.remove_where_it_is().map_err(|_| error))
+        });
         if removed.is_err() {
             record.leave();
         }
         removed.map_err(LedgerError::of("remove", &self.path))
+    }
+
+    /// Removes the emptied directory under the name that another user has given it.
+    fn remove_where_it_is(&self) -> io::Result<()> {
+        let path = self.held.present_path();
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let parent = Directory::hold(parent).map_err(|error| error.source)?;
+        parent.remove_child(name, self.identity)
     }
 }
 
@@ -120,7 +136,11 @@ pub struct OwnedLoopFile {
 }
 
 impl OwnedLoopFile {
-    pub(crate) fn make(records: &Records, dir: &Path, size: Bytes) -> Result<Self, LoopError> {
+    pub(crate) fn make(
+        records: &Records,
+        directory: &Directory,
+        size: Bytes,
+    ) -> Result<Self, LoopError> {
         let unrecorded = |error: LedgerError| LoopError::Failed {
             step: "record a loop file in",
             path: error.path.clone(),
@@ -128,11 +148,11 @@ impl OwnedLoopFile {
         };
         let token = random_token().map_err(unrecorded)?;
         let name = image_name(&token);
-        let path = dir.join(&name);
+        let path = directory.present_path().join(&name);
         let thing =
             |file_id, loop_device| Thing::LoopFile { path: path.clone(), file_id, loop_device };
         let mut record = records.record(&token, thing(None, None)).map_err(unrecorded)?;
-        let file = LoopFile::create(dir, &name, size)?;
+        let file = LoopFile::create_in(directory, &name, size, 512)?;
         let file_id = file.identity()?;
         record.update(thing(Some(file_id), Some(file.number()))).map_err(unrecorded)?;
         Ok(OwnedLoopFile { file, _record: record })

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{FlockOperation, flock};
+use files::Directory;
+use rustix::fs::{FlockOperation, flock, fstat};
 use serde::{Deserialize, Serialize};
 use units::DeviceNumber;
 
@@ -21,7 +22,7 @@ pub(crate) const TOKEN_LENGTH: usize = 32;
 
 /// Why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {step} {}", path.display())]
+#[error("cannot {step} {}: {source}", path.display())]
 pub struct LedgerError {
     /// The step: `create`, `lock`.
     pub step: &'static str,
@@ -107,22 +108,18 @@ impl Drop for Inner {
 impl Records {
     /// Opens those in `directory`, see [`crate::Ledger::open`].
     pub(crate) fn open(directory: &Path) -> Result<Records, LedgerError> {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(LedgerError::of("create", directory))?;
-        let metadata =
-            std::fs::metadata(directory).map_err(LedgerError::of("look at", directory))?;
-        if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
+        let held = Directory::hold_or_make(directory)?;
+        let directory = held.private_path()?;
+        let status =
+            fstat(&held).map_err(|error| LedgerError::of("look at", &directory)(error.into()))?;
+        // Not even by the user's own group.
+        if status.st_mode & 0o022 != 0 {
             let reason = io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "it must be ours and writable by nobody else (chmod 700)",
+                "it must be writable by nobody else (chmod 700)",
             );
-            return Err(LedgerError::of("trust", directory)(reason));
+            return Err(LedgerError::of("trust", &directory)(reason));
         }
-        let directory =
-            std::fs::canonicalize(directory).map_err(LedgerError::of("resolve", directory))?;
         let owner =
             ProcessIdentity::current().map_err(LedgerError::of("identify", Path::new("/proc")))?;
         let token = random_token()?;
@@ -218,7 +215,7 @@ impl Drop for RecordFile {
     }
 }
 
-fn create_private(path: &Path) -> io::Result<File> {
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 

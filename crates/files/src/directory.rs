@@ -1,24 +1,18 @@
 //! A directory held by its descriptor.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, statat,
-    unlinkat,
-};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use crate::{FileError, is_root, is_trusted};
-
-/// As many symlinks as the kernel follows on one path.
-const SYMLINKS_MAX: usize = 40;
-/// Flags to hold a directory for lookups, without reading it.
-const HOLD: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+use crate::new_file::umask;
+use crate::reach::{InReach, Reach, place_of, reach};
+use crate::walk::{Missing, Reached, Walk, check_above, path_of};
+use crate::{FileError, is_root};
 
 /// A directory, resolved once and held open: renaming it or a directory above it does not affect
 /// what is done through this value.
@@ -29,30 +23,95 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Resolves `path` and holds the directory. As root, only root's own symlinks are followed;
-    /// others are refused, since another user could have planted them.
+    /// Resolves `path` and holds the directory. As root, only symlinks that no other user can have
+    /// put there are followed.
     ///
     /// # Errors
-    /// When there is no such directory, or another user's symlink leads to it.
+    /// When there is no such directory, or another user could have led the path elsewhere.
     pub fn hold(path: &Path) -> Result<Directory, FileError> {
-        let fail = |error| FileError::of("use the directory", path)(error);
-        let start = start_of(path).map_err(fail)?;
-        let mut budget = SYMLINKS_MAX;
-        let fd = walk(start, path, &mut budget).map_err(fail)?;
-        // Opened for reading too, so that it can be listed.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = match openat(&fd, c".", flags, Mode::empty()) {
-            Ok(readable) => readable,
-            // A directory that may be entered but not listed is good enough to make files in.
-            Err(Errno::ACCESS) => fd,
-            Err(error) => return Err(fail(error.into())),
+        Directory::reach(path, Missing::Refuse).map_err(FileError::of("use the directory", path))
+    }
+
+    /// Resolves `path` as [`Directory::hold`] does, and makes missing directories with mode 0700;
+    /// as long as nobody else can change the directory they are made in.
+    ///
+    /// # Errors
+    /// As [`Directory::hold`], and when one cannot be made.
+    pub fn hold_or_make(path: &Path) -> Result<Directory, FileError> {
+        Directory::reach(path, Missing::MakePrivate).map_err(FileError::of("create", path))
+    }
+
+    /// The same for files that the user asked for: in any directory, with the mode that the user's
+    /// umask gives.
+    ///
+    /// # Errors
+    /// As [`Directory::hold_or_make`].
+    pub fn hold_or_make_for_outputs(path: &Path) -> Result<Directory, FileError> {
+        let mode = Mode::from_raw_mode(0o777 & !umask());
+        Directory::reach(path, Missing::Make(mode)).map_err(FileError::of("create", path))
+    }
+
+    fn reach(path: &Path, missing: Missing) -> io::Result<Directory> {
+        let fd = match Walk::to(path, missing)? {
+            Reached::Directory(fd) => fd,
+            Reached::File(_) => return Err(io::ErrorKind::NotADirectory.into()),
+            Reached::Missing { .. } => return Err(io::ErrorKind::NotFound.into()),
         };
-        Ok(Directory { fd, path: path.to_owned() })
+        Ok(Directory { fd: readable(fd)?, path: path.to_owned() })
     }
 
     /// The path it had when it was opened, for messages only.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Another value that holds the same directory.
+    ///
+    /// # Errors
+    /// When there is no descriptor left.
+    pub fn try_clone(&self) -> io::Result<Directory> {
+        Ok(Directory { fd: self.fd.try_clone()?, path: self.path.clone() })
+    }
+
+    /// Checks that nobody else can put anything into the directory or move it: it belongs to this
+    /// user, and others may write neither to it nor to a directory above it, except one with the
+    /// sticky bit, such as `/tmp`. For root, every directory above has to be root's, and neither a
+    /// group nor an entry of an ACL may write. For an ordinary user, its own group may.
+    ///
+    /// # Errors
+    /// The first directory that another user can change.
+    pub fn check_private(&self) -> Result<(), InReach> {
+        let in_reach = |by| InReach { path: path_of(&self.fd), by };
+        let status =
+            fstat(&self.fd).map_err(|error| in_reach(Reach::Unknown(error.to_string())))?;
+        if status.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(in_reach(Reach::Owner(status.st_uid)));
+        }
+        check_above(&self.fd, true)
+    }
+
+    /// The path by which a directory that [`Directory::check_private`] accepts can be reached for
+    /// good, without symlinks.
+    ///
+    /// # Errors
+    /// When others can change it or a directory above it, or it is no longer there.
+    pub fn private_path(&self) -> Result<PathBuf, FileError> {
+        let fail = |error: io::Error| FileError::of("trust", &self.path)(error);
+        self.check_private().map_err(|error| fail(io::Error::other(error)))?;
+        let path = path_of(&self.fd);
+        let again = Directory::hold(&path)?;
+        let same = place_of(&again).and_then(|again| Ok(again == place_of(&self.fd)?));
+        match same {
+            Ok(true) => Ok(path),
+            Ok(false) => Err(fail(io::ErrorKind::NotFound.into())),
+            Err(error) => Err(fail(error.into())),
+        }
+    }
+
+    /// Where it is now, without symlinks. To find it again later, not to reach it: another user
+    /// may move it, unless [`Directory::check_private`] says that nobody can.
+    pub fn present_path(&self) -> PathBuf {
+        path_of(&self.fd)
     }
 
     /// Device and inode, which identify the directory wherever it is moved.
@@ -72,11 +131,12 @@ impl Directory {
         Ok(statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Makes a directory of mode 0700 in this one and holds it.
+    /// Makes a directory of mode 0700 in this one and holds it. An inherited ACL gives nobody
+    /// anything there, since that mode is its mask.
     ///
     /// # Errors
     /// When it cannot be made, or what is opened is not a new and empty directory of this user:
-    /// then someone put another one in its place.
+    /// then someone put another one in its place. For root, when others may write to it.
     pub fn make_directory(&self, name: &str) -> Result<Directory, FileError> {
         let path = self.path.join(name);
         let fail = |error: io::Error| FileError::of("create", &path)(error);
@@ -89,41 +149,39 @@ impl Directory {
                 "another directory was put in its place while it was made",
             )));
         }
+        if is_root() {
+            reach(&child.fd).map_err(|by| fail(io::Error::other(by.to_string())))?;
+        }
         Ok(child)
-    }
-
-    /// Resolves `path` as [`Directory::hold`] does, and makes missing directories with mode 0700.
-    ///
-    /// # Errors
-    /// As [`Directory::hold`], and when one cannot be made.
-    pub fn hold_or_make(path: &Path) -> Result<Directory, FileError> {
-        match Directory::hold(path) {
-            Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
-            found => return found,
-        }
-        let fail = |error: io::Error| FileError::of("create", path)(error);
-        let name = path.file_name().ok_or_else(|| fail(io::ErrorKind::NotFound.into()))?;
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => Directory::hold_or_make(parent)?,
-            _ => Directory::hold(Path::new("."))?,
-        };
-        match mkdirat(&parent, name, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(fail(error.into())),
-        }
-        Directory::hold(path)
     }
 
     /// Holds the directory `name` of this one, on the same mount, not through a symlink.
     ///
     /// # Errors
     /// When there is none.
-    pub fn hold_child(&self, name: &str) -> Result<Directory, FileError> {
+    pub fn hold_child(&self, name: impl AsRef<OsStr>) -> Result<Directory, FileError> {
+        let name = name.as_ref();
         let path = self.path.join(name);
         let fail = |error: io::Error| FileError::of("open", &path)(error);
-        let text = std::ffi::CString::new(name).map_err(|error| fail(error.into()))?;
+        let text = std::ffi::CString::new(name.as_bytes()).map_err(|error| fail(error.into()))?;
         let fd = crate::open_directory(&self.fd, &text).map_err(fail)?;
         Ok(Directory { fd, path })
+    }
+
+    /// The name of the entry with this device and inode, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    pub fn name_of(&self, identity: (u64, u64)) -> io::Result<Option<OsString>> {
+        for entry in rustix::fs::Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let same = |found: &Stat| (found.st_dev, found.st_ino) == identity;
+            if entry.ino() == identity.1 && self.status_of(name).is_ok_and(|found| same(&found)) {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     /// How many entries it has.
@@ -144,8 +202,9 @@ impl Directory {
     /// # Errors
     /// When the name refers to another file by now, or the directory is not empty. A name that no
     /// longer exists is not an error.
-    pub fn remove_child(&self, name: &str, identity: (u64, u64)) -> io::Result<()> {
-        match self.status_of(OsStr::new(name)) {
+    pub fn remove_child(&self, name: impl AsRef<OsStr>, identity: (u64, u64)) -> io::Result<()> {
+        let name = name.as_ref();
+        match self.status_of(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
             Ok(found) if (found.st_dev, found.st_ino) != identity => {
@@ -166,64 +225,15 @@ impl AsFd for Directory {
     }
 }
 
-/// Where the resolution of a path begins.
-pub(crate) fn start_of(path: &Path) -> io::Result<OwnedFd> {
-    let from = if path.is_absolute() { c"/" } else { c"." };
-    Ok(openat(CWD, from, HOLD | OFlags::DIRECTORY, Mode::empty())?)
-}
-
-/// Resolves `path` from `start` to a directory, one name at a time.
-pub(crate) fn walk(start: OwnedFd, path: &Path, symlinks: &mut usize) -> io::Result<OwnedFd> {
-    let mut at = start;
-    let mut left = names(path);
-    while let Some(name) = left.pop_front() {
-        let next = openat(&at, name.as_os_str(), HOLD | OFlags::NOFOLLOW, Mode::empty())?;
-        let status = fstat(&next)?;
-        match FileType::from_raw_mode(status.st_mode) {
-            FileType::Directory => at = next,
-            FileType::Symlink => {
-                let target = follow(&at, &name, &status, symlinks)?;
-                if target.is_absolute() {
-                    at = start_of(&target)?;
-                }
-                for name in names(&target).into_iter().rev() {
-                    left.push_front(name);
-                }
-            }
-            _ => return Err(io::ErrorKind::NotADirectory.into()),
-        }
+/// The same directory opened for reading, so that it can be listed. One that may be entered but
+/// not listed is good enough to make files in.
+fn readable(held: OwnedFd) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat(&held, c".", flags, Mode::empty()) {
+        Ok(readable) => Ok(readable),
+        Err(Errno::ACCESS) => Ok(held),
+        Err(error) => Err(error.into()),
     }
-    Ok(at)
-}
-
-/// Where a symlink leads, if it may be followed.
-pub(crate) fn follow(
-    directory: &OwnedFd,
-    name: &OsStr,
-    status: &Stat,
-    symlinks: &mut usize,
-) -> io::Result<PathBuf> {
-    if is_root() && !is_trusted(status.st_uid) {
-        return Err(io::Error::other(format!(
-            "`{}` is a symlink of user {}, who could lead it elsewhere; name its target instead",
-            name.to_string_lossy(),
-            status.st_uid
-        )));
-    }
-    *symlinks = symlinks.checked_sub(1).ok_or(Errno::LOOP)?;
-    let target = readlinkat(directory, name, Vec::new())?;
-    Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
-}
-
-/// The names of a path in order, without the root of an absolute path.
-fn names(path: &Path) -> VecDeque<OsString> {
-    path.components()
-        .filter_map(|component| match component {
-            Component::Normal(name) => Some(name.to_owned()),
-            Component::ParentDir => Some(OsStr::from_bytes(b"..").to_owned()),
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! Small files that the user names: read whole, and bounded.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
-
-use crate::FileError;
+use crate::{FileError, HeldFile};
 
 /// The largest size of a settings file. Real ones are more than a hundred times smaller.
 pub const TEXT_MAX: u64 = 16 << 20;
@@ -15,18 +12,15 @@ pub const TEXT_MAX: u64 = 16 << 20;
 /// at once, before anything is read from it.
 ///
 /// # Errors
-/// When it is not a regular file, too large, not readable, or not UTF-8.
+/// When it is not a regular file, too large, not readable, or not UTF-8. For root, when another
+/// user could have led the path elsewhere.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
+    let held = HeldFile::hold(path).map_err(|error| FileError { step: "read", ..error })?;
     let read = || -> io::Result<String> {
-        // Does not wait for a writer if the file is a pipe.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(openat(CWD, path, flags, Mode::empty())?);
-        let status = fstat(&file)?;
-        match FileType::from_raw_mode(status.st_mode) {
-            FileType::RegularFile => {}
-            FileType::Directory => return Err(io::ErrorKind::IsADirectory.into()),
-            _ => return Err(io::Error::other("it is a pipe or a device; name a file")),
+        if !held.is_regular() {
+            return Err(io::Error::other("it is a pipe or a device; name a file"));
         }
+        let file = held.read()?;
         let mut bytes = Vec::new();
         // It may grow while it is read.
         file.take(TEXT_MAX + 1).read_to_end(&mut bytes)?;
@@ -42,6 +36,8 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode};
+    use std::fs::File;
 
     #[test]
     fn only_regular_files_of_a_bounded_size_are_read() {

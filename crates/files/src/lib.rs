@@ -1,31 +1,39 @@
 //! All access to files and directories that another user of the machine could replace.
 //!
 //! A path refers to something else as soon as a directory on the way is renamed or a symlink is
-//! planted. So no path is resolved twice: a directory is resolved once, held by a descriptor and
-//! used through it.
+//! planted. So no path is resolved twice: it is followed once, from descriptor to descriptor, and
+//! what it leads to is held and used through its descriptor. What others may change is asked of the
+//! descriptors too. A path as text is for messages, or of something that nobody else can move.
 //!
-//! * [`Directory`]: a directory that is held open; for root, only root's own symlinks are followed
-//!   on the way to it.
+//! * [`Directory`], [`HeldFile`]: held, and what is known of them. For root, only symlinks that no
+//!   other user can have put there are followed on the way.
+//! * [`InReach`]: who else could change one, as its owner, mode and ACL say.
 //! * [`write_output`]: writes a document that the user asked for, atomically into a regular file,
 //!   or piece by piece into a device or pipe.
-//! * [`private_directory`]: a directory whose contents are trusted, such as the cache;
-//!   [`beyond_others`]: a directory in which nobody else can replace our files.
+//! * [`private_directory`], [`private_file`]: paths that nobody else can change, such as the
+//!   cache's and the store's.
 //! * [`read_text`]: reads a small file that the user names, and refuses endless ones.
 //! * [`empty`]: removes the contents of a held directory, and nothing outside it.
 //! * [`Mount`]: what is mounted, and the mount that holds a path.
 
 mod directory;
+mod held;
 mod input;
 mod mounts;
+mod new_file;
 mod output;
 mod private;
+mod reach;
 mod removal;
+mod walk;
 
 pub use directory::Directory;
+pub use held::{HeldFile, existing_private_file, private_file};
 pub use input::{TEXT_MAX, read_text};
 pub use mounts::{Mount, parse_mountinfo, unescape_octal};
 pub use output::{check_output, write_output};
-pub use private::{beyond_others, private_directory, without_set_id};
+pub use private::{private_directory, without_set_id};
+pub use reach::{InReach, Reach};
 pub use removal::{Removing, empty, leave_the_rest, open_directory, removing};
 
 use std::io;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -47,19 +47,21 @@ impl Mount {
     pub fn of(path: &Path) -> Result<Mount, FileError> {
         let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
             .map_err(FileError::of("open", path))?;
-        let find = || -> io::Result<Mount> {
-            let about = std::fs::read_to_string(format!(
-                "/proc/thread-self/fdinfo/{}",
-                handle.as_raw_fd()
-            ))?;
-            let id =
-                about.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
-            Mount::all()?
-                .into_iter()
-                .find(|mount| Some(mount.id) == id)
-                .ok_or_else(|| io::Error::other("it is on no mount that this process sees"))
-        };
-        find().map_err(FileError::of("find the mount of", path))
+        Mount::of_open(handle).map_err(FileError::of("find the mount of", path))
+    }
+
+    /// The mount through which a file was opened.
+    ///
+    /// # Errors
+    /// When this thread's mounts cannot be read.
+    pub fn of_open(open: impl AsFd) -> io::Result<Mount> {
+        let about = format!("/proc/thread-self/fdinfo/{}", open.as_fd().as_raw_fd());
+        let about = std::fs::read_to_string(about)?;
+        let id = about.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+        Mount::all()?
+            .into_iter()
+            .find(|mount| Some(mount.id) == id)
+            .ok_or_else(|| io::Error::other("it is on no mount that this process sees"))
     }
 }
 

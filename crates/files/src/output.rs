@@ -1,23 +1,16 @@
 //! Documents that the user asked for by name.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, fchmod, fstat, fstatfs, openat, renameat, statat,
-    unlinkat,
-};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, renameat, unlinkat};
 
-use crate::directory::{follow, start_of, walk};
-use crate::{FileError, is_root, is_trusted, random_name};
-
-/// As many symlinks as the kernel follows on one path.
-const SYMLINKS_MAX: usize = 40;
-/// `f_type` of procfs, whose links lead to open files and not to names.
-const PROC_MAGIC: i64 = 0x9fa0;
+use crate::new_file::{check_writable, create_new, share, umask, unfinished_name};
+use crate::walk::{Entry, Missing, Reached, Walk};
+use crate::{Directory, FileError, is_root, is_trusted};
 
 /// Where an output goes.
 enum Place {
@@ -40,43 +33,75 @@ pub fn write_output<E: From<FileError>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
-    let failed = |step| move |error: io::Error| E::from(FileError::of(step, path)(error));
-    match locate(path).map_err(failed("write"))? {
-        Place::Stream(mut stream) => write(&mut stream),
-        Place::Name { directory, name, before } => {
-            let begin = || Ok::<_, io::Error>(format!(".fstrial-{}.unfinished", random_name()?));
-            let unfinished = begin().map_err(failed("write"))?;
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let mode = Mode::RUSR | Mode::WUSR;
-            let file = openat(&directory, unfinished.as_str(), flags | OFlags::NOFOLLOW, mode)
-                .map_err(|error| failed("write")(error.into()))?;
-            let mut file = File::from(file);
-            let finish = |file: &File| -> io::Result<()> {
-                match before {
-                    None => fchmod(file, Mode::from_raw_mode(0o666 & !mask()))?,
-                    Some(before) if before.st_uid == fstat(file)?.st_uid => {
-                        fchmod(file, Mode::from_raw_mode(before.st_mode & 0o777))?;
-                    }
-                    Some(_) => {}
-                }
-                file.sync_all()?;
-                Ok(renameat(&directory, unfinished.as_str(), &directory, &name)?)
-            };
-            let written = write(&mut file).and_then(|()| finish(&file).map_err(failed("write")));
-            if written.is_err() {
-                let _ = unlinkat(&directory, unfinished.as_str(), AtFlags::empty());
-            }
-            written
-        }
+    let place = Walk::to(path, Missing::Refuse).and_then(place_of_output);
+    write_into(place.map_err(FileError::of("write", path))?, path, write)
+}
+
+impl Directory {
+    /// Writes a document called `name` in this directory, as [`write_output`] does.
+    ///
+    /// # Errors
+    /// As [`write_output`].
+    pub fn write_output<E: From<FileError>>(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut File) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let path = self.path().join(name);
+        let start = self.as_fd().try_clone_to_owned();
+        let place = start.and_then(|start| Walk::from(start, Path::new(name), Missing::Refuse));
+        let place = place.and_then(place_of_output);
+        write_into(place.map_err(FileError::of("write", &path))?, &path, write)
+    }
+
+    /// Makes a new file called `name` in this directory for a document, with the mode that the
+    /// user's umask gives.
+    ///
+    /// # Errors
+    /// When there is such a file already ([`io::ErrorKind::AlreadyExists`]), or none can be made.
+    pub fn new_output(&self, name: &str) -> io::Result<File> {
+        let file = create_new(self.as_fd(), name)?;
+        share(&file, 0o666 & !umask())?;
+        Ok(file)
+    }
+
+    /// Finds out whether a file can be made in this directory, without leaving one.
+    ///
+    /// # Errors
+    /// Those of making it.
+    pub fn check_writable(&self) -> io::Result<()> {
+        check_writable(self.as_fd())
     }
 }
 
-/// The umask of this process, read without changing it for other threads; the strictest one if it
-/// cannot be read.
-fn mask() -> u32 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o077)
+fn write_into<E: From<FileError>>(
+    place: Place,
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
+    let failed = |error: io::Error| E::from(FileError::of("write", path)(error));
+    let (directory, name, before) = match place {
+        Place::Stream(mut stream) => return write(&mut stream),
+        Place::Name { directory, name, before } => (directory, name, before),
+    };
+    let unfinished = unfinished_name().map_err(failed)?;
+    let mut file = create_new(directory.as_fd(), &unfinished).map_err(failed)?;
+    let finish = |file: &File| -> io::Result<()> {
+        match before {
+            None => share(file, 0o666 & !umask())?,
+            Some(before) if before.st_uid == fstat(file)?.st_uid => {
+                share(file, before.st_mode & 0o777)?;
+            }
+            Some(_) => {}
+        }
+        file.sync_all()?;
+        Ok(renameat(&directory, unfinished.as_str(), &directory, &name)?)
+    };
+    let written = write(&mut file).and_then(|()| finish(&file).map_err(failed));
+    if written.is_err() {
+        let _ = unlinkat(&directory, unfinished.as_str(), AtFlags::empty());
+    }
+    written
 }
 
 /// Finds out whether [`write_output`] could write `path`, without changing anything there. To be
@@ -85,66 +110,48 @@ fn mask() -> u32 {
 /// # Errors
 /// As [`write_output`].
 pub fn check_output(path: &Path) -> Result<(), FileError> {
-    let check = || -> io::Result<()> {
-        let Place::Name { directory, .. } = locate(path)? else { return Ok(()) };
-        let trial = format!(".fstrial-{}.unfinished", random_name()?);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        openat(&directory, trial.as_str(), flags, Mode::RUSR | Mode::WUSR)?;
-        Ok(unlinkat(&directory, trial.as_str(), AtFlags::empty())?)
+    let check = || match place_of_output(Walk::to(path, Missing::Refuse)?)? {
+        Place::Name { directory, .. } => check_writable(directory.as_fd()),
+        Place::Stream(_) => Ok(()),
     };
     check().map_err(FileError::of("write", path))
 }
 
-fn locate(path: &Path) -> io::Result<Place> {
-    let mut symlinks = SYMLINKS_MAX;
-    let mut at = start_of(path)?;
-    let mut path = path.to_owned();
-    loop {
-        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
-        let parent = path.parent().unwrap_or(Path::new(""));
-        let directory = walk(at, parent, &mut symlinks)?;
-        let status = match statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(rustix::io::Errno::NOENT) => {
-                return Ok(Place::Name { directory, name, before: None });
-            }
-            found => found?,
-        };
-        match FileType::from_raw_mode(status.st_mode) {
-            FileType::RegularFile => {
-                return Ok(Place::Name { directory, name, before: Some(status) });
-            }
-            FileType::Symlink if fstatfs(&directory)?.f_type == PROC_MAGIC => {
-                // /proc/self/fd/1: the open file itself, which may have no name.
-                return stream(&directory, &name, OFlags::empty());
-            }
-            FileType::Symlink => {
-                let target = follow(&directory, &name, &status, &mut symlinks)?;
-                at = if target.is_absolute() { start_of(&target)? } else { directory };
-                path = target;
-            }
-            FileType::Directory => return Err(io::ErrorKind::IsADirectory.into()),
-            FileType::BlockDevice => {
-                return Err(io::Error::other("it is a disk; name a file for the output"));
-            }
-            _ if is_root() && !is_trusted(status.st_uid) => {
-                return Err(io::Error::other(format!(
-                    "it is a pipe or device of user {}; name a file of your own",
-                    status.st_uid
-                )));
-            }
-            _ => return stream(&directory, &name, OFlags::NOFOLLOW),
+/// What is written to where a path led.
+fn place_of_output(reached: Reached) -> io::Result<Place> {
+    let entry = match reached {
+        Reached::Directory(_) => return Err(io::ErrorKind::IsADirectory.into()),
+        Reached::Missing { directory, name } => {
+            return Ok(Place::Name { directory, name, before: None });
         }
+        Reached::File(entry) => entry,
+    };
+    let owner = entry.status.st_uid;
+    match FileType::from_raw_mode(entry.status.st_mode) {
+        FileType::BlockDevice => Err(io::Error::other("it is a disk; name a file for the output")),
+        // Open already: whoever opened it has decided.
+        _ if entry.is_open_file => stream(&entry),
+        FileType::RegularFile => {
+            let Entry { directory, name, status, .. } = *entry;
+            Ok(Place::Name { directory, name, before: Some(status) })
+        }
+        _ if is_root() && !is_trusted(owner) => Err(io::Error::other(format!(
+            "it is a pipe or device of user {owner}; name a file of your own"
+        ))),
+        _ => match &entry.planted {
+            Some(by) => Err(io::Error::other(format!(
+                "it is a pipe or device that could have been put there: {by}; name a file"
+            ))),
+            None => stream(&entry),
+        },
     }
 }
 
-/// Opens a device or pipe for writing; refuses a disk that was put there meanwhile.
-fn stream(directory: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<Place> {
-    let flags = flags | OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(openat(directory, name, flags, Mode::empty())?);
-    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
-        FileType::BlockDevice => Err(io::Error::other("it is a disk; name a file for the output")),
-        _ => Ok(Place::Stream(file)),
-    }
+/// Opens the held device or pipe itself for writing.
+fn stream(entry: &Entry) -> io::Result<Place> {
+    let link = format!("/proc/self/fd/{}", entry.held.as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(Place::Stream(File::from(openat(CWD, link, flags, Mode::empty())?)))
 }
 
 #[cfg(test)]

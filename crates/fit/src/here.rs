@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use device::{Ledger, OwnedLoopFile};
 use disk::{Asked, Operation};
+use files::HeldFile;
 use io_uring::{IoUring, opcode, types};
 use units::{Bytes, DeviceNumber, Nanos, SECTOR_BYTES};
 
@@ -151,15 +152,18 @@ impl ThisDisk {
 
     fn of_device(path: &Path) -> Result<ThisDisk, FitError> {
         let failed = |doing| move |source| at(doing, path, source);
-        let mut options = File::options();
-        let file = options.read(true).custom_flags(libc::O_DIRECT).open(path);
-        let file = file.map_err(failed("open for direct I/O"))?;
-        let metadata = file.metadata().map_err(failed("look at"))?;
-        if !metadata.file_type().is_block_device() {
+        let unfit = || {
             let problem = "is not a block device; to measure a directory, use --dir";
-            return Err(FitError::Unfit(format!("{} {problem}", path.display())));
-        }
-        let queue = queue_of(DeviceNumber::from_raw(metadata.rdev()));
+            FitError::Unfit(format!("{} {problem}", path.display()))
+        };
+        let held = HeldFile::hold(path).map_err(|error| match error.source.kind() {
+            io::ErrorKind::IsADirectory => unfit(),
+            _ => error.into(),
+        })?;
+        let number = held.block_device().ok_or_else(unfit)?;
+        let file = held.open(File::options().read(true).custom_flags(libc::O_DIRECT));
+        let file = file.map_err(failed("open for direct I/O"))?;
+        let queue = queue_of(number);
         let size = queue.as_deref().and_then(size_of).unwrap_or(Bytes(0));
         if size.0 < FILE_SIZE.0 {
             let problem = "has less than 512 MiB: too little to measure";

@@ -21,6 +21,7 @@ use crate::machine::{Inherited, Machine, Qemu, Use};
 use crate::offer::Offer;
 use crate::parts::Parts;
 use crate::profile::MachineProfile;
+use crate::record::RequestLogs;
 use crate::session::{self, Carried, Extras};
 use crate::vm::Software;
 
@@ -52,7 +53,7 @@ pub struct Lab {
     offer: Offer,
     front_end: FrontEndKind,
     qemu_version: String,
-    request_logs: Option<PathBuf>,
+    request_logs: Option<RequestLogs>,
 }
 
 impl Lab {
@@ -134,13 +135,17 @@ impl Lab {
     }
 
     /// Makes every trial write its request logs into `directory`. This affects nothing else.
-    pub fn keep_request_logs(&mut self, directory: PathBuf) {
-        self.request_logs = Some(directory);
+    ///
+    /// # Errors
+    /// When they cannot be written there.
+    pub fn keep_request_logs(&mut self, directory: &Path) -> Result<(), LabError> {
+        self.request_logs = Some(RequestLogs::into(directory)?);
+        Ok(())
     }
 
     /// Where request logs go, if anywhere.
-    pub(crate) fn request_logs(&self) -> Option<&Path> {
-        self.request_logs.as_deref()
+    pub(crate) fn request_logs(&self) -> Option<&RequestLogs> {
+        self.request_logs.as_ref()
     }
 
     /// The lab's id: equal only if kernel, emulator, guest program, tools, machine and disks are

@@ -1,13 +1,12 @@
 //! Request logs of trials as files: `fstrial run --request-log DIR`.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use disk::RequestLog;
 use files::Directory;
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::Errno;
 use trial::TrialSpec;
 
 use crate::error::LabError;
@@ -15,30 +14,62 @@ use crate::error::LabError;
 /// The most trials with the same name, that is, the same contender, workloads and block.
 const SAME_NAME_MAX: usize = 10_000;
 
-/// Writes the log of each disk of a trial into `directory`, named after contender, workloads and
-/// block. Never overwrites a file. `phases` holds the names of the phases, starting with number 1.
-///
-/// # Errors
-/// When there is no room, or the directory cannot be written.
-pub(crate) fn write(
-    directory: &Path,
-    spec: &TrialSpec,
-    logs: &[RequestLog],
-    phases: &[String],
-) -> Result<Vec<PathBuf>, LabError> {
-    let held = Directory::hold_or_make(directory)
-        .map_err(|error| LabError::at(error.step, directory)(error.source))?;
-    logs.iter()
-        .enumerate()
-        .map(|(nth, log)| {
-            let (path, file) = new_file(&held, &format!("{}-disk{nth}", name(spec)))?;
+/// The directory that request logs are written into, held for the whole run.
+#[derive(Debug)]
+pub(crate) struct RequestLogs {
+    directory: Directory,
+    /// Trials whose logs were not written, and why the first was not.
+    unwritten: Mutex<(usize, String)>,
+}
+
+impl RequestLogs {
+    /// Holds or makes the directory, and finds out whether files can be made there.
+    ///
+    /// # Errors
+    /// When it cannot be made or written.
+    pub(crate) fn into(directory: &Path) -> Result<RequestLogs, LabError> {
+        let directory = Directory::hold_or_make_for_outputs(directory)?;
+        directory.check_writable().map_err(LabError::at("write", directory.path()))?;
+        Ok(RequestLogs { directory, unwritten: Mutex::default() })
+    }
+
+    /// Writes the log of each disk of a trial, named after contender, workloads and block. Never
+    /// overwrites a file. `phases` holds the names of the phases, starting with number 1.
+    ///
+    /// # Errors
+    /// When there is no room, or the directory cannot be written.
+    pub(crate) fn write(
+        &self,
+        spec: &TrialSpec,
+        logs: &[RequestLog],
+        phases: &[String],
+    ) -> Result<Vec<PathBuf>, LabError> {
+        let one = |(nth, log): (usize, &RequestLog)| {
+            let (path, file) = new_file(&self.directory, &format!("{}-disk{nth}", name(spec)))?;
             let mut out = BufWriter::new(file);
             log.write_table(&mut out, phases)
                 .and_then(|()| out.flush())
                 .map_err(LabError::at("write", &path))?;
             Ok(path)
+        };
+        logs.iter().enumerate().map(one).collect::<Result<_, LabError>>().inspect_err(|error| {
+            let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+            if unwritten.0 == 0 {
+                unwritten.1 = error.to_string();
+            }
+            unwritten.0 += 1;
         })
-        .collect()
+    }
+
+    /// How many trials' logs are missing, and why.
+    pub(crate) fn unwritten(&self) -> Option<String> {
+        let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let (trials, why) = &*unwritten;
+        let whose = if *trials == 1 { "trial" } else { "trials" };
+        (*trials > 0).then(|| {
+            format!("the request logs of {trials} {whose} were not written: {why}; the figures are in the store")
+        })
+    }
 }
 
 /// A file name for a trial: the letters, digits and `-._=` in the names of its contender and
@@ -55,11 +86,10 @@ fn new_file(directory: &Directory, name: &str) -> Result<(PathBuf, File), LabErr
         let again = if nth == 1 { String::new() } else { format!("-{nth}") };
         let file = format!("{name}{again}.csv");
         let path = directory.path().join(&file);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        match openat(directory, &file, flags, Mode::from_raw_mode(0o666)) {
-            Ok(file) => return Ok((path, file.into())),
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(LabError::at("create", &path)(error.into())),
+        match directory.new_output(&file) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(LabError::at("create", &path)(error)),
         }
     }
     let problem =
@@ -87,9 +117,23 @@ mod tests {
         };
         let directory = tempfile::tempdir().unwrap();
         let logs = vec![RequestLog { records: Vec::new(), dropped: 0 }; 2];
-        let first = write(directory.path(), &spec, &logs, &[]).unwrap();
-        let again = write(directory.path(), &spec, &logs, &[]).unwrap();
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 4);
+        let place = directory.path().join("made");
+        let kept = RequestLogs::into(&place).unwrap();
+        let first = kept.write(&spec, &logs, &[]).unwrap();
+        let again = kept.write(&spec, &logs, &[]).unwrap();
+        assert_eq!(std::fs::read_dir(&place).unwrap().count(), 4);
+        assert_eq!(kept.unwritten(), None);
+        // What stands in its place now gets nothing.
+        std::fs::rename(&place, directory.path().join("moved")).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        kept.write(&spec, &logs, &[]).unwrap();
+        assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+        std::fs::remove_dir_all(directory.path().join("moved")).unwrap();
+        kept.write(&spec, &logs, &[]).unwrap_err();
+        let told = kept.unwritten().unwrap();
+        assert!(told.contains("of 1 trial were not written"), "{told}");
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        RequestLogs::into(&directory.path().join("file")).unwrap_err();
         assert!(first.iter().all(|path| !again.contains(path)));
         let name = first[1].file_name().unwrap().to_string_lossy().into_owned();
         assert!(name.starts_with("ext3") && name.ends_with("block1-disk1.csv"), "{name}");

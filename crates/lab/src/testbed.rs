@@ -14,7 +14,6 @@ use crate::lab::Lab;
 use crate::memory::{Peak, Room};
 use crate::offer::{lacking, needs_part};
 use crate::optional::SYSTEM_PART;
-use crate::record;
 use crate::session::Extras;
 
 impl Lab {
@@ -123,6 +122,10 @@ impl Testbed for Lab {
         specs.iter().enumerate().filter_map(refused).collect()
     }
 
+    fn unwritten(&self) -> Option<String> {
+        self.request_logs()?.unwritten()
+    }
+
     fn run(
         &self,
         spec: &TrialSpec,
@@ -152,8 +155,8 @@ impl Testbed for Lab {
         });
         let carried = carried.and_then(|carried| {
             sink(Event::Took(carried.whole.wall));
-            if let Some(directory) = self.request_logs() {
-                record::write(directory, spec, &carried.logs, &phases)?;
+            if let Some(kept) = self.request_logs() {
+                kept.write(spec, &carried.logs, &phases)?;
             }
             Ok(())
         });

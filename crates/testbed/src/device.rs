@@ -109,11 +109,11 @@ impl DeviceTestbed {
                 Role::Journal => size.min(JOURNAL_DISK_MAX),
                 Role::Controller(_) => return Err(NO_CONTROLLER.to_owned()),
             };
-            files::Directory::hold_or_make(&self.loop_directory)
+            let directory = files::Directory::hold_or_make(&self.loop_directory)
                 .map_err(|error| error.to_string())?;
             let file = self
                 .ledger
-                .make_loop_file(&self.loop_directory, size)
+                .make_loop_file_in(&directory, size)
                 .map_err(|error| error.to_string())?;
             let node = file.device();
             let tools = ToolPath::of(self.tool_path.iter().cloned());

@@ -1,9 +1,12 @@
 //! Testbed `dir`: existing directories. It needs no root and runs no mkfs; each directory is one
 //! contender.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ::device::Ledger;
+use files::{Directory, Mount};
+use rustix::fs::{Access, AtFlags, accessat, fstatvfs};
 use stack::{Contender, Refusal};
 use store::Environment;
 use trial::{Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
@@ -18,8 +21,8 @@ use crate::{Stop, Stopped, Testbed, facts};
 /// Directories of this machine.
 pub struct DirectoryTestbed {
     ledger: Ledger,
-    /// Contender names and their directories.
-    directories: Vec<(String, PathBuf)>,
+    /// Contender names and their directories; why there are none.
+    directories: Result<Vec<(String, Directory)>, Refusal>,
     drop_caches: bool,
     inputs: InputFiles,
     tool_path: Vec<PathBuf>,
@@ -31,36 +34,46 @@ pub struct DirectoryTestbed {
 /// have the same kind of filesystem.
 ///
 /// # Errors
-/// When a path is not a writable directory.
+/// When a path is not a writable directory, or another user could have led it elsewhere.
 pub fn directory_contenders(directories: &[PathBuf]) -> Result<Vec<Contender>, Refusal> {
-    let kinds = directories
-        .iter()
-        .map(|path| {
-            let shown = path.display().to_string();
-            if !path.is_dir() {
-                return Err(Refusal::new(shown, "it is not a directory").with_next("make it first"));
+    Ok(hold_all(directories)?.into_iter().map(|(contender, _)| contender).collect())
+}
+
+/// The contenders, and their directories, held.
+fn hold_all(directories: &[PathBuf]) -> Result<Vec<(Contender, Directory)>, Refusal> {
+    let held = directories.iter().map(|path| hold(path)).collect::<Result<Vec<_>, _>>()?;
+    let kinds: Vec<String> = held.iter().map(|(kind, _)| kind.clone()).collect();
+    Ok(held
+        .into_iter()
+        .map(|(kind, directory)| {
+            let mut contender = Contender::plain(&kind);
+            if kinds.iter().filter(|other| **other == kind).count() > 1 {
+                contender.name = directory.path().display().to_string();
             }
-            rustix::fs::access(path, rustix::fs::Access::WRITE_OK)
-                .map_err(|error| Refusal::new(&shown, format!("it cannot be written: {error}")))?;
-            facts::filesystem_of(path).ok_or_else(|| Refusal::new(shown, "it is on no known mount"))
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(kinds
-        .iter()
-        .zip(directories)
-        .map(|(kind, path)| {
-            let mut contender = Contender::plain(kind);
-            if kinds.iter().filter(|other| *other == kind).count() > 1 {
-                contender.name = path.display().to_string();
-            }
-            contender
+            (contender, directory)
         })
         .collect())
 }
 
+/// A directory that this user can write to, and the kind of its filesystem.
+fn hold(path: &Path) -> Result<(String, Directory), Refusal> {
+    let shown = path.display().to_string();
+    let held = Directory::hold(path).map_err(|error| match error.source.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            Refusal::new(&shown, "it is not a directory").with_next("make it first")
+        }
+        _ => Refusal::new(&shown, error.source.to_string()),
+    })?;
+    accessat(&held, c".", Access::WRITE_OK, AtFlags::empty())
+        .map_err(|error| Refusal::new(&shown, format!("it cannot be written: {error}")))?;
+    let mount = Mount::of_open(&held)
+        .map_err(|error| Refusal::new(shown, format!("its mount cannot be found: {error}")))?;
+    Ok((mount.filesystem, held))
+}
+
 impl DirectoryTestbed {
-    /// `names` are the names of the directories' contenders, if they are not named after their
-    /// filesystems. `room` is what the largest trial writes.
+    /// Holds the directories for the whole run. `names` are the names of their contenders, if they
+    /// are not named after their filesystems. `room` is what the largest trial writes.
     pub fn new(
         ledger: Ledger,
         directories: &[PathBuf],
@@ -70,15 +83,21 @@ impl DirectoryTestbed {
         tool_path: Vec<PathBuf>,
         room: Bytes,
     ) -> DirectoryTestbed {
-        let own = directory_contenders(directories).unwrap_or_default();
-        let own = own.into_iter().enumerate();
-        let names = own.map(|(at, c)| names.get(at).cloned().unwrap_or(c.name));
-        let directories = names.zip(directories.to_vec()).collect();
+        let directories = hold_all(directories).map(|all| {
+            let named = all.into_iter().enumerate().map(|(at, (contender, directory))| {
+                (names.get(at).cloned().unwrap_or(contender.name), directory)
+            });
+            named.collect()
+        });
         DirectoryTestbed { ledger, directories, drop_caches, inputs, tool_path, room }
     }
 
-    fn directory(&self, spec: &TrialSpec) -> Option<&Path> {
-        let found = self.directories.iter().find(|(name, _)| *name == spec.contender.name)?;
+    fn all(&self) -> &[(String, Directory)] {
+        self.directories.as_deref().unwrap_or_default()
+    }
+
+    fn directory(&self, spec: &TrialSpec) -> Option<&Directory> {
+        let found = self.all().iter().find(|(name, _)| *name == spec.contender.name)?;
         Some(&found.1)
     }
 
@@ -87,6 +106,9 @@ impl DirectoryTestbed {
         if elsewhere.is_some() {
             return elsewhere;
         }
+        if let Err(refusal) = &self.directories {
+            return Some(refusal.clone());
+        }
         let name = &spec.contender.name;
         let Some(directory) = self.directory(spec) else {
             return Some(Refusal::new(name, "no directory of this run lies on it any more"));
@@ -94,8 +116,8 @@ impl DirectoryTestbed {
         if let Some(refusal) = missing_program(spec, &self.tool_path) {
             return Some(refusal);
         }
-        let shown = directory.display().to_string();
-        match rustix::fs::statvfs(directory) {
+        let shown = directory.path().display().to_string();
+        match fstatvfs(directory) {
             Err(error) => Some(Refusal::new(shown, error.to_string())),
             Ok(found) => {
                 let free = Bytes(found.f_bavail * found.f_frsize);
@@ -116,7 +138,7 @@ impl Testbed for DirectoryTestbed {
     fn environment(&self) -> Environment {
         let mut environment = facts::machine_facts();
         let paths: Vec<_> =
-            self.directories.iter().map(|(_, path)| path.display().to_string()).collect();
+            self.all().iter().map(|(_, held)| held.path().display().to_string()).collect();
         environment.0.insert("target_path".to_owned(), paths.join(", "));
         environment
     }

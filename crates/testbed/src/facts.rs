@@ -110,11 +110,6 @@ fn without_brackets(word: &str) -> String {
     word.trim_matches(['[', ']']).to_owned()
 }
 
-/// The kernel's name for the filesystem that holds `path`.
-pub(crate) fn filesystem_of(path: &Path) -> Option<String> {
-    Mount::of(path).ok().map(|mount| mount.filesystem)
-}
-
 /// Facts about the filesystem and disk below loop files in this directory.
 pub(crate) fn backing_facts(directory: &Path) -> Vec<(String, String)> {
     let existing = directory.ancestors().find(|ancestor| ancestor.exists());

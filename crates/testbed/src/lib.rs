@@ -64,6 +64,11 @@ pub trait Testbed: Sync {
         Ok(())
     }
 
+    /// What was asked for beside the figures and could not be written, and why.
+    fn unwritten(&self) -> Option<String> {
+        None
+    }
+
     /// Runs one trial; `sink` receives its events, [`Event::Ended`] last and exactly once.
     ///
     /// # Errors

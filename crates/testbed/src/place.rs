@@ -1,7 +1,7 @@
 //! The directory of one trial of testbed `dir`.
 
 use std::os::fd::{AsFd, AsRawFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ::device::{Ledger, OwnedDirectory};
 use files::Directory;
@@ -21,28 +21,26 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes it in `parent`. If root works in a directory that others can change, the trial uses a
-    /// mount that only its own process has, since a path could lead elsewhere at any moment.
-    pub(crate) fn make(ledger: &Ledger, parent: &Path) -> Result<Place, String> {
-        let in_reach = match geteuid().is_root() {
-            true => files::beyond_others(parent).err(),
-            false => None,
-        };
-        if let Some(why) = &in_reach
-            && !may_mount()
-        {
-            return Err(format!(
-                "{why}; and no mount of its own can protect the trial, since this process lacks \
-                 CAP_SYS_ADMIN. Run it as the directory's owner, without root"
-            ));
+    /// Makes it in `parent`. For root, the trial uses a mount that only its own process has, since
+    /// the path could lead elsewhere at any moment.
+    pub(crate) fn make(ledger: &Ledger, parent: &Directory) -> Result<Place, String> {
+        let is_root = geteuid().is_root();
+        let mounted = is_root && may_mount();
+        let owned = ledger.make_directory_in(parent).map_err(|error| error.to_string())?;
+        if is_root && !mounted {
+            owned.held().check_private().map_err(|why| {
+                format!(
+                    "{why}; and no mount of its own can protect the trial, since this process \
+                     lacks CAP_SYS_ADMIN. Run it as the directory's owner, without root"
+                )
+            })?;
         }
-        let owned = ledger.make_directory(parent).map_err(|error| error.to_string())?;
         let target = owned.held().make_directory("target").map_err(|error| error.to_string())?;
-        let path = match &in_reach {
-            None => owned.path().join("target"),
-            Some(_) => ledger.mount_point().map_err(|error| error.to_string())?,
+        let path = match mounted {
+            true => ledger.mount_point().map_err(|error| error.to_string())?,
+            false => owned.path().join("target"),
         };
-        Ok(Place { _owned: owned, target, path, mounted: in_reach.is_some() })
+        Ok(Place { _owned: owned, target, path, mounted })
     }
 
     /// What the trial's process has to mount, if anything.

@@ -1,10 +1,11 @@
 //! Completions and man pages, from the same types as the help.
 
 use clap::CommandFactory;
+use files::Directory;
 
 use crate::arguments::{Arguments, Completions, Man};
 use crate::exit::{Ended, Exit, Failure};
-use crate::files::write_whole;
+use crate::files::write_whole_in;
 use crate::output::print_document;
 
 /// `fstrial completions SHELL`.
@@ -20,7 +21,8 @@ pub(crate) fn man(arguments: &Man) -> Ended {
     let failed = |error: std::io::Error| {
         Failure::new(Exit::Output, format!("{}: {error}", arguments.directory.display()))
     };
-    std::fs::create_dir_all(&arguments.directory).map_err(failed)?;
+    let directory = Directory::hold_or_make_for_outputs(&arguments.directory)
+        .map_err(|error| failed(error.source))?;
     let mut command = Arguments::command();
     command.build();
     let mut pages = Vec::new();
@@ -28,7 +30,7 @@ pub(crate) fn man(arguments: &Man) -> Ended {
     for (name, command) in pages {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
-        write_whole(&arguments.directory.join(format!("{name}.1")), &page).map_err(failed)?;
+        write_whole_in(&directory, &format!("{name}.1"), &page).map_err(failed)?;
     }
     Ok(Exit::Done)
 }

@@ -12,7 +12,7 @@ use testbed::Testbed;
 use super::options::request;
 use super::{Configured, Description, Finding, Given, OfPart, OpenWith, OwnOptions, TestbedKind};
 use crate::exit::{Exit, Failure};
-use crate::files::{cache_directory, find_program};
+use crate::files::{find_program, private_cache};
 use crate::labs::{self, DEFAULT_PROFILE, key_value};
 
 pub(super) struct Lab;
@@ -174,9 +174,7 @@ impl TestbedKind for Lab {
         for part in &study.parts {
             let profile = match &part.machine {
                 None => part.profile.clone(),
-                Some(text) => {
-                    profile_file(text, &cache_directory())?.to_string_lossy().into_owned()
-                }
+                Some(text) => profile_file(text, &private_cache()?)?.to_string_lossy().into_owned(),
             };
             profiles.insert(part.id.clone(), profile);
         }
@@ -251,7 +249,10 @@ impl Configured for Settings {
         let Settings { name, profile, disk, changes, request_log } = self;
         let mut lab = labs::open(name.as_deref(), profile, disk.as_deref(), changes, &with.inputs)?;
         if let Some(directory) = request_log {
-            lab.keep_request_logs(directory.clone());
+            lab.keep_request_logs(directory).map_err(|error| {
+                let message = format!("--request-log {}: {error}", directory.display());
+                Failure::new(Exit::Output, message)
+            })?;
         }
         Ok(Box::new(lab))
     }

@@ -44,6 +44,21 @@ impl Scene {
         command
     }
 
+    /// What the other user has made impossible to remove is mentioned once, and can be given up.
+    fn nothing_is_told_twice(&self) {
+        // Root's other runs on this machine have the same record.
+        let theirs = self.theirs.canonicalize().unwrap().display().to_string();
+        let told = |ran: crate::sandbox::Ran| {
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            said.lines().filter(|line| line.contains(&theirs)).count()
+        };
+        let start = "run null --dir . --repeats 1 --quiet --scale 0.001";
+        told(self.sandbox.run(start));
+        assert_eq!(told(self.sandbox.run(start)), 0);
+        self.sandbox.run(&format!("clean --forget {theirs}"));
+        assert_eq!(told(self.sandbox.run("clean")), 0);
+    }
+
     fn check(&self) {
         let kept = |path: &Path| {
             fs::read(path.join("bigfile")).is_ok_and(|text| text == b"precious")
@@ -87,7 +102,39 @@ pub(crate) fn a_trial_in_another_users_directory_stays_where_it_began() -> Endin
         scene.check();
     }
     drop(attack);
-    scene.sandbox.run("clean");
+    scene.nothing_is_told_twice();
+    scene.check();
+    Ok(())
+}
+
+/// The directory itself is exchanged for a symlink to one of root's, and for a directory that looks
+/// the same.
+pub(crate) fn a_trial_in_a_directory_that_is_exchanged_stays_in_one() -> Ending {
+    needs_root()?;
+    let scene = Scene::new();
+    let exchange =
+        format!("syscall({}, -100, my $a = 'real', -100, my $b = $to, 2)", libc::SYS_renameat2);
+    let script = format!(
+        "chdir $ARGV[0] or die; mkdir('real'); mkdir('twin'); symlink($ARGV[1], 'link'); \
+         for (my $n = 0; ; $n++) {{ my $to = $n % 4 < 2 ? 'link' : 'twin'; {exchange}; \
+         select(undef, undef, undef, 0.0005) if $n % 3 == 0; }}"
+    );
+    let attack = Attack(scene.other_user(&script).spawn().unwrap());
+    let words = "run bigfile:size=1M --dir theirs/real --quiet --scale 0.001 --repeats 2";
+    let rounds = std::env::var("FSTRIAL_ROUNDS").map_or(RUNS, |text| text.parse().unwrap());
+    let mut codes = [0; 4];
+    for _ in 0..rounds.div_ceil(2) {
+        let ran = scene.sandbox.run(words);
+        let code = usize::try_from(ran.code.unwrap_or(-1)).unwrap();
+        // Its figures, or a reason: the symlink is refused.
+        assert!(matches!(code, 0 | 1 | 3), "{code}\n{}{}", ran.stdout, ran.stderr);
+        assert!(code != 3 || ran.stderr.contains("symlink of user"), "{}", ran.stderr);
+        codes[code] += 1;
+        scene.check();
+    }
+    drop(attack);
+    println!("{} done, {} in part, {} refused", codes[0], codes[1], codes[3]);
+    scene.nothing_is_told_twice();
     scene.check();
     Ok(())
 }
@@ -144,6 +191,36 @@ pub(crate) fn a_store_in_another_users_directory_is_refused_to_root() -> Ending 
     }
     refused("run null --dir . --store theirs/kept/new/s.db");
     assert!(!scene.theirs.join("kept/new").exists());
+    // Where all may make files, the other user's journal would be believed.
+    let open = scene.sandbox.path("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o1777)).unwrap();
+    refused("run null --dir . --store open/s.db");
+    assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
+    scene
+        .sandbox
+        .run("run null --dir . --quiet --scale 0.001 --store open/ours/s.db")
+        .ended_with(0);
+    // The same store, through a symlink of the other user's.
+    let plant = "chdir $ARGV[0]; symlink('../open/ours', 'st'); exit 0";
+    assert!(scene.other_user(plant).status().unwrap().success());
+    let ran = scene.sandbox.run("list runs --store theirs/st/s.db").ended_with(3);
+    assert!(ran.stderr.contains("symlink of user 65534"), "{}", ran.stderr);
+    scene.check();
+    Ok(())
+}
+
+pub(crate) fn man_pages_are_not_led_elsewhere() -> Ending {
+    needs_root()?;
+    let scene = Scene::new();
+    let plant = "chdir $ARGV[0]; symlink($ARGV[1], 'man'); exit 0";
+    assert!(scene.other_user(plant).status().unwrap().success());
+    for directory in ["theirs/man", "theirs/man/below"] {
+        let ran = scene.sandbox.run(&format!("man {directory}")).ended_with(6);
+        assert!(ran.stderr.contains("symlink of user 65534"), "{}", ran.stderr);
+    }
+    scene.sandbox.run("man made/here").ended_with(0);
+    assert!(scene.sandbox.path("made/here/fstrial-run.1").is_file());
     scene.check();
     Ok(())
 }

@@ -122,8 +122,11 @@ pub(crate) fn a_loop_file_that_someone_still_uses_waits_for_the_next_time() -> E
     drop(victim);
     let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
     let report = ledger.sweep().unwrap();
-    assert!(report.left.iter().any(|what| what.contains("still in use by")), "{report}");
-    assert!(report.left.iter().any(|what| what.contains("it holds what was left")), "{report}");
+    assert!(report.left.iter().any(|left| left.what.contains("still in use by")), "{report}");
+    assert!(
+        report.left.iter().any(|left| left.what.contains("it holds what was left")),
+        "{report}"
+    );
     assert_eq!(names(place.path()).len(), 1, "neither image nor directory is gone");
     drop(held);
     let report = ledger.sweep().unwrap();
@@ -167,7 +170,7 @@ pub(crate) fn what_does_not_prove_to_be_ours_is_left() -> Ending {
     let left = |because: &str| {
         let report = ledger.sweep().unwrap();
         assert!(report.cleaned.is_empty(), "{report}");
-        assert!(report.left.iter().any(|what| what.contains(because)), "{because}: {report}");
+        assert!(report.left.iter().any(|left| left.what.contains(because)), "{because}: {report}");
         assert_eq!(std::fs::read(directory.join("a/b/file")).unwrap(), b"ours");
         assert_eq!(entries(place.path()).len(), 1, "the entry waits for the next time");
     };
@@ -182,7 +185,8 @@ pub(crate) fn what_does_not_prove_to_be_ours_is_left() -> Ending {
 
     // A directory of the same name, with a copy of everything, is another directory.
     std::fs::write(&marker, &token).unwrap();
-    let moved = place.path().join("moved");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("moved");
     std::fs::rename(&directory, &moved).unwrap();
     run("cp", &["-a", moved.to_str().unwrap(), directory.to_str().unwrap()]);
     left("it is not the directory that was made");
@@ -194,6 +198,60 @@ pub(crate) fn what_does_not_prove_to_be_ours_is_left() -> Ending {
     let report = ledger.sweep().unwrap();
     assert_eq!((report.cleaned.len(), report.left.len()), (1, 0), "{report}");
     nothing_left(place.path());
+    Ok(())
+}
+
+/// Another user may rename what he cannot remove. The one that was made goes, whatever its name;
+/// what has its name by now stays.
+pub(crate) fn a_directory_that_was_renamed_is_found() -> Ending {
+    let place = tempfile::tempdir().unwrap();
+    let mut victim = Victim::at("directory", place.path(), false);
+    victim.kill();
+    drop(victim);
+    let [name] = names(place.path()).try_into().unwrap();
+    let (directory, moved) = (place.path().join(name), place.path().join("moved"));
+    std::fs::rename(&directory, &moved).unwrap();
+    run("cp", &["-a", moved.to_str().unwrap(), directory.to_str().unwrap()]);
+    let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
+    // Its number alone does not prove it.
+    let marker = std::fs::read(moved.join(MARKER)).unwrap();
+    std::fs::remove_file(moved.join(MARKER)).unwrap();
+    let report = ledger.sweep().unwrap();
+    assert_eq!((report.cleaned.len(), report.left.len()), (0, 1), "{report}");
+    std::fs::write(moved.join(MARKER), marker).unwrap();
+    let report = ledger.sweep().unwrap();
+    assert_eq!((report.cleaned.len(), report.left.len()), (1, 0), "{report}");
+    assert!(!moved.exists());
+    assert_eq!(std::fs::read(directory.join("a/b/file")).unwrap(), b"ours");
+    std::fs::remove_dir_all(&directory).unwrap();
+    nothing_left(place.path());
+    Ok(())
+}
+
+/// What cannot be removed is news once; given up, it is left alone for good.
+pub(crate) fn what_is_left_is_told_once_and_can_be_given_up() -> Ending {
+    let place = tempfile::tempdir().unwrap();
+    let mut victim = Victim::at("directory", place.path(), false);
+    victim.kill();
+    drop(victim);
+    let [name] = names(place.path()).try_into().unwrap();
+    let marker = place.path().join(name).join(MARKER);
+    std::fs::write(&marker, "another").unwrap();
+    let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
+    let first = ledger.sweep().unwrap();
+    assert_eq!(first.clone().news().left.len(), 1, "{first}");
+    ledger.note_told(&first);
+    let second = ledger.sweep().unwrap();
+    assert_eq!((second.left.len(), second.clone().news().left.len()), (1, 0), "{second}");
+    let left = ledger.forget(second, &["/elsewhere".into()]);
+    assert_eq!((left.len(), ledger.sweep().unwrap().left), (1, left));
+    let again = ledger.sweep().unwrap();
+    assert_eq!(ledger.forget(again, &[place.path().to_owned()]), []);
+    assert!(ledger.sweep().unwrap().is_empty());
+    assert!(marker.exists(), "it is left alone");
+    drop(ledger);
+    let left = std::fs::read_dir(place.path().join("ledger")).unwrap().count();
+    assert_eq!(left, 0, "nothing of it is in the ledger");
     Ok(())
 }
 
@@ -213,7 +271,10 @@ pub(crate) fn another_file_under_the_images_name_is_left() -> Ending {
     // The directory must not take the stranger's file with it either.
     let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
     let report = ledger.sweep().unwrap();
-    assert!(report.left.iter().any(|what| what.contains("not the file that was made")), "{report}");
+    assert!(
+        report.left.iter().any(|left| left.what.contains("not the file that was made")),
+        "{report}"
+    );
     assert_eq!(std::fs::read(&image).unwrap(), b"somebody's");
     std::fs::rename(&ours, &image).unwrap();
     ledger.sweep().unwrap();
@@ -240,7 +301,7 @@ pub(crate) fn a_strangers_mount_inside_stops_the_removal() -> Ending {
     );
     let ledger = Ledger::open(&place.path().join("ledger")).unwrap();
     let report = ledger.sweep().unwrap();
-    assert!(report.left.iter().any(|what| what.contains("something is mounted")), "{report}");
+    assert!(report.left.iter().any(|left| left.what.contains("something is mounted")), "{report}");
     assert_eq!(std::fs::read(precious.path().join("file")).unwrap(), b"precious");
     drop(mount);
     let report = ledger.sweep().unwrap();

@@ -6,6 +6,7 @@ mod fixtures;
 mod in_use;
 mod leftovers;
 mod loop_files;
+mod names;
 mod queues;
 mod scratch;
 mod signatures;
@@ -46,6 +47,8 @@ fn main() -> ExitCode {
         leftovers::a_loop_file_that_someone_still_uses_waits_for_the_next_time,
         leftovers::a_zombie_is_gone_and_a_living_neighbour_is_not,
         leftovers::what_does_not_prove_to_be_ours_is_left,
+        leftovers::a_directory_that_was_renamed_is_found,
+        leftovers::what_is_left_is_told_once_and_can_be_given_up,
         leftovers::another_file_under_the_images_name_is_left,
         leftovers::a_strangers_mount_inside_stops_the_removal,
         leftovers::dropping_removes_what_was_made_and_its_entries,
@@ -61,6 +64,8 @@ fn main() -> ExitCode {
         loop_files::a_directory_that_others_write_to_and_a_name_that_is_taken,
         loop_files::a_directory_that_another_user_swaps,
         loop_files::a_mounted_one_goes_when_it_is_unmounted,
+        names::nobody_else_can_lead_root_to_a_device,
+        names::the_same_name_is_resolved_once,
         queues::settings_are_put_back_when_the_trial_is_over,
         queues::settings_are_put_back_after_a_process_that_was_killed,
         signatures::blank,

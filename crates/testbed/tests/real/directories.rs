@@ -112,20 +112,45 @@ pub(crate) fn a_trial_that_is_killed_is_lost() {
     assert!(reason.contains("killed by signal 9"), "{reason}");
 }
 
+/// The directory is the one that had the name when the run began, whatever has it now.
+pub(crate) fn a_directory_is_held_for_the_whole_run() {
+    let scene = Scene::new();
+    let testbed = scene.directories(&["here"], NO_ROOM);
+    let (here, moved) = (scene.place("here"), scene.place("elsewhere").join("moved"));
+    std::fs::rename(&here, &moved).unwrap();
+    std::os::unix::fs::symlink(scene.place("other"), &here).unwrap();
+    let (mut there, mut other) = (0, 0);
+    let watch = &mut |_: &Event| {
+        there += names_in(&moved).len();
+        other += names_in(&scene.place("other")).len();
+    };
+    run(&testbed, &spec("here", "ext4", LOG), &Stop::new(), watch).unwrap();
+    assert!(there > 0 && other == 0, "{there}, {other}");
+    assert_eq!(names_in(&moved), [] as [String; 0]);
+}
+
+pub(crate) fn what_is_no_directory_is_refused() {
+    let scene = Scene::new();
+    std::fs::write(scene.place("in").join("file"), "").unwrap();
+    let testbed = scene.testbed_in(&[scene.place("in").join("file")], &["here"], NO_ROOM);
+    let why = refusal(&testbed, &spec("here", "ext4", "null"));
+    assert!(why.contains("it is not a directory") && why.contains("make it first"), "{why}");
+}
+
 /// The processes that this thread has started.
 fn children() -> Vec<i32> {
     let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
     children.split_whitespace().map(|child| child.parse().unwrap()).collect()
 }
 
-pub(crate) fn where_others_can_rename_root_works_through_a_mount() -> Ending {
+pub(crate) fn root_works_through_a_mount() -> Ending {
     needs_root()?;
     let scene = Scene::new();
     let testbed = scene.directories(&["theirs", "ours"], NO_ROOM);
     let open_to_all = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(scene.place("theirs"), open_to_all).unwrap();
     let mount_point = scene.ledger().mount_point().unwrap();
-    for (name, mounted) in [("theirs", true), ("ours", false)] {
+    for name in ["theirs", "ours"] {
         // A trial without an end, so that its process is still there when it is looked at.
         let (stop, mut seen) = (Stop::new(), None);
         let watch = &mut |event: &Event| {
@@ -136,7 +161,7 @@ pub(crate) fn where_others_can_rename_root_works_through_a_mount() -> Ending {
             }
         };
         assert_eq!(run(&testbed, &spec(name, "ext4", FOR_EVER), &stop, watch), Err(Stopped));
-        assert_eq!(seen, Some(mounted), "{name}");
+        assert_eq!(seen, Some(true), "{name}");
         assert_eq!(names_in(&scene.place(name)), [] as [String; 0]);
     }
     let on_it = mounts_of(std::process::id() as i32).into_iter().any(|point| point == mount_point);

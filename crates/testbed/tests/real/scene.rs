@@ -42,11 +42,21 @@ impl Scene {
     /// Directories of these names, whose contenders are called the same.
     pub(crate) fn directories(&self, names: &[&str], room: Bytes) -> DirectoryTestbed {
         let paths: Vec<PathBuf> = names.iter().map(|name| self.place(name)).collect();
+        self.testbed_in(&paths, names, room)
+    }
+
+    /// These directories, whose contenders have these names.
+    pub(crate) fn testbed_in(
+        &self,
+        paths: &[PathBuf],
+        names: &[&str],
+        room: Bytes,
+    ) -> DirectoryTestbed {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let inputs = InputFiles::default();
         DirectoryTestbed::new(
             self.ledger(),
-            &paths,
+            paths,
             &names,
             false,
             inputs,

@@ -107,6 +107,9 @@ fn execute(
         return Ok(Exit::Stopped);
     }
     spread.done(id);
+    if let Some(what) = testbed.unwritten() {
+        return Err(Failure::new(Exit::Output, what));
+    }
     let is_lost = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Lost { .. }));
     let lost = run.trials.iter().filter(|trial| is_lost(&trial.outcome)).count();
     if lost > 0 && run.header.state == RunState::Open {

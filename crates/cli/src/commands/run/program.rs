@@ -61,7 +61,7 @@ pub(crate) fn look(job: &Job) -> Result<(), Failure> {
 
 /// The archive that is a job's root in the lab.
 pub(crate) fn archive(job: &Job) -> Result<PathBuf, Failure> {
-    let cache = crate::files::cache_directory().join("lab");
+    let cache = crate::files::private_cache()?.join("lab");
     lab::own_program::archive(job, &tool_path(), &cache)
         .map_err(|problem| Failure::new(Exit::Input, problem.to_string()))
 }

@@ -1,50 +1,27 @@
 //! Cleans up after processes that have ended. Touches only objects that are proved to be the ones
 //! recorded in the ledger; reports what it leaves, and why.
 
+mod directory;
+mod loop_file;
+mod report;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use files::{Directory, Mount};
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
+use rustix::fs::{FlockOperation, flock};
 use rustix::mount::{UnmountFlags, unmount};
-use units::DeviceNumber;
 
-use crate::owned::{MARKER, MARKER_C, directory_name, image_name};
-use crate::record::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION};
+use self::directory::sweep_directory;
+use self::loop_file::{image_of, sweep_loop_file};
+pub use self::report::{Left, SweepReport};
+use crate::record::{LedgerError, Record, TOKEN_LENGTH, Thing, VERSION, create_private};
 use crate::sysfs::Entry;
 use crate::usage::{Loop, attached_loops};
-use crate::{ProcessIdentity, assembled, attachment, ioctl};
-
-/// What a sweep did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SweepReport {
-    /// What was removed, unmounted or detached, in order.
-    pub cleaned: Vec<String>,
-    /// What was left, and why. The next sweep tries again.
-    pub left: Vec<String>,
-    /// Processes that are alive and whose objects were therefore left alone.
-    pub running: Vec<u32>,
-}
-
-impl SweepReport {
-    /// Whether there is nothing to report.
-    pub fn is_empty(&self) -> bool {
-        self.cleaned.is_empty() && self.left.is_empty()
-    }
-}
-
-/// One line for each object.
-impl fmt::Display for SweepReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cleaned = self.cleaned.iter().map(|what| format!("cleaned up: {what}"));
-        let left = self.left.iter().map(|what| format!("left behind: {what}"));
-        f.write_str(&cleaned.chain(left).collect::<Vec<_>>().join("\n"))
-    }
-}
+use crate::{ProcessIdentity, assembled};
 
 /// Sweeps the ledger in `directory`; `own` is the token of the process that asks.
 pub(crate) fn sweep(directory: &Path, own: &str) -> Result<SweepReport, LedgerError> {
@@ -128,22 +105,49 @@ fn records_of<'f>(
         if name.ends_with(".json.new") {
             // Never renamed to its final name: the object was not begun, or has an older entry.
             let _ = std::fs::remove_file(path);
+        } else if name.ends_with(TOLD) {
+            if !path.with_extension("json").exists() {
+                let _ = std::fs::remove_file(path);
+            }
         } else if name.ends_with(".json") {
             match read_record(path) {
                 Ok(record) if record.version == VERSION => records.push((path, record)),
                 Ok(record) => {
-                    report.left.push(format!("{name}: a ledger of version {}", record.version));
+                    let what = format!("{name}: a ledger of version {}", record.version);
+                    left(path, path, what, report);
                     clean = false;
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
-                    report.left.push(format!("{name}: {error}"));
+                    left(path, path, format!("{name}: {error}"), report);
                     clean = false;
                 }
             }
         }
     }
     (records, clean)
+}
+
+/// The end of the name of a file beside an entry: the user was told that its object was left.
+const TOLD: &str = ".told";
+
+fn left(entry: &Path, path: &Path, what: String, report: &mut SweepReport) {
+    let told = entry.with_extension(&TOLD[1..]).exists();
+    report.left.push(Left { what, path: path.to_owned(), entry: entry.to_owned(), told });
+}
+
+/// Notes that the user was told of what these entries stand for.
+pub(crate) fn note_told(report: &SweepReport) {
+    for left in report.left.iter().filter(|left| !left.told) {
+        // If it cannot be noted, it is told again.
+        let _ = create_private(&left.entry.with_extension(&TOLD[1..]));
+    }
+}
+
+/// Removes an entry.
+pub(crate) fn forget(entry: &Path) {
+    let _ = std::fs::remove_file(entry);
+    let _ = std::fs::remove_file(entry.with_extension(&TOLD[1..]));
 }
 
 /// Deals with all entries of one owner; whether none is left.
@@ -160,11 +164,16 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
         Thing::Directory { .. } => 3,
     });
     if let Err(why) = sweep_assembled(&records, report) {
-        report.left.push(why);
+        let image = records.iter().find_map(|(entry, record)| match &record.thing {
+            Thing::LoopFile { path, .. } => Some((entry.as_path(), path.as_path())),
+            _ => None,
+        });
+        let (entry, path) = image.unwrap_or((Path::new(""), Path::new("")));
+        left(entry, path, why, report);
         clean = false;
     }
     let mut kept: Vec<PathBuf> = Vec::new();
-    for (path, record) in records {
+    for (entry, record) in records {
         let swept = match &record.thing {
             // A directory that contains an object which was left is left too.
             Thing::Directory { path, .. } if kept.iter().any(|kept| kept.starts_with(path)) => {
@@ -184,17 +193,17 @@ fn sweep_owner(files: &BTreeSet<PathBuf>, report: &mut SweepReport) -> bool {
             Thing::Directory { path, file_id } => sweep_directory(&record, path, *file_id, report),
         };
         match swept {
-            Ok(()) => {
-                let _ = std::fs::remove_file(path);
-            }
+            Ok(()) => forget(entry),
             Err(why) => {
                 match record.thing {
-                    Thing::Queue { .. } => {}
+                    Thing::Queue { .. } => left(entry, entry, why, report),
                     Thing::Mount { point: path, .. }
                     | Thing::LoopFile { path, .. }
-                    | Thing::Directory { path, .. } => kept.push(path),
+                    | Thing::Directory { path, .. } => {
+                        left(entry, &path, why, report);
+                        kept.push(path);
+                    }
                 }
-                report.left.push(why);
                 clean = false;
             }
         }
@@ -207,9 +216,7 @@ fn sweep_assembled(records: &[(&PathBuf, Record)], report: &mut SweepReport) -> 
     let mut devices = Vec::new();
     for (_, record) in records {
         let Thing::LoopFile { path, file_id, .. } = &record.thing else { continue };
-        let Ok(metadata) = std::fs::symlink_metadata(path) else { continue };
-        let image = (metadata.dev(), metadata.ino());
-        if same_file(record, *file_id, image) {
+        if let Some(image) = image_of(record, path, *file_id) {
             let entries = loops_of(image)?.into_iter().map(|attached| Entry::of(attached.number));
             devices.extend(entries.flatten());
         }
@@ -227,6 +234,11 @@ fn unmount_all(ours: impl Fn(&Mount) -> bool, report: &mut SweepReport) -> Resul
     let mounts = Mount::all().map_err(|error| error.to_string())?;
     for mount in mounts.into_iter().rev().filter(ours) {
         let point = mount.point.display();
+        // A mount is undone by its path, so nobody else may be able to lead that elsewhere.
+        let above = mount.point.parent().unwrap_or(Path::new("/"));
+        Directory::hold(above)
+            .and_then(|above| above.private_path())
+            .map_err(|error| format!("mount on {point}: {error}"))?;
         unmount(&mount.point, UnmountFlags::NOFOLLOW)
             .map_err(|error| format!("mount on {point}: {error}"))?;
         report.cleaned.push(format!("mount of {} on {point}", mount.source.display()));
@@ -236,76 +248,6 @@ fn unmount_all(ours: impl Fn(&Mount) -> bool, report: &mut SweepReport) -> Resul
 
 fn sweep_mount(point: &Path, source: &Path, report: &mut SweepReport) -> Result<(), String> {
     unmount_all(|mount| mount.point == point && mount.source == source, report)
-}
-
-fn sweep_loop_file(
-    record: &Record,
-    path: &Path,
-    file_id: Option<(u64, u64)>,
-    loop_device: Option<DeviceNumber>,
-    report: &mut SweepReport,
-) -> Result<(), String> {
-    let shown = path.display();
-    let here = std::fs::symlink_metadata(path);
-    let image = match &here {
-        Ok(metadata) => {
-            let found = (metadata.dev(), metadata.ino());
-            let named = path.file_name().is_some_and(|name| *name == *image_name(&record.token));
-            if !named || !metadata.is_file() || !same_file(record, file_id, found) {
-                return Err(format!("{shown}: it is not the file that was made"));
-            }
-            Some(found)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            file_id.filter(|_| record.owner.is_of_this_boot())
-        }
-        Err(error) => return Err(format!("{shown}: {error}")),
-    };
-    if let Some(image) = image {
-        for attached in loops_of(image)? {
-            let node = attached.node.clone();
-            let ours =
-                |mount: &Mount| mount.number == attached.number || mount.source == attached.node;
-            unmount_all(ours, report)?;
-            match File::open(&node).and_then(ioctl::detach_loop) {
-                Ok(()) => {}
-                // The last unmount detached it.
-                Err(error) if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENOENT)) => {}
-                Err(error) => return Err(format!("{}: {error}", node.display())),
-            }
-            report.cleaned.push(format!("loop device {} of {shown}", node.display()));
-        }
-        if let Some(attached) = loops_of(image)?.first() {
-            let holders = Entry::of(attached.number).and_then(|entry| entry.holders());
-            let by = match holders.unwrap_or_default() {
-                holders if holders.is_empty() => "a process or another mount namespace".into(),
-                holders => holders.join(", "),
-            };
-            return Err(format!("{shown}: {} is still in use by {by}", attached.node.display()));
-        }
-    }
-    if let Some(number) = loop_device
-        && record.owner.is_of_this_boot()
-        && attachment::remove_idle(number.minor)
-    {
-        report.cleaned.push(format!("idle loop device /dev/loop{}", number.minor));
-    }
-    if here.is_ok() {
-        remove_image(path, image).map_err(|error| format!("{shown}: {error}"))?;
-        report.cleaned.push(format!("loop file {shown}"));
-    }
-    Ok(())
-}
-
-/// Removes an image through its held directory, if the name still refers to it.
-fn remove_image(path: &Path, image: Option<(u64, u64)>) -> io::Result<()> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    let parent = Directory::hold(parent).map_err(|error| error.source)?;
-    let found = parent.status_of(name)?;
-    if image != Some((found.st_dev, found.st_ino)) {
-        return Err(io::Error::other("it is not the file that was made"));
-    }
-    Ok(unlinkat(&parent, name, AtFlags::empty())?)
 }
 
 fn loops_of(image: (u64, u64)) -> Result<Vec<Loop>, String> {
@@ -322,72 +264,4 @@ fn same_file(record: &Record, recorded: Option<(u64, u64)>, found: (u64, u64)) -
         Some(recorded) if record.owner.is_of_this_boot() => recorded == found,
         Some(recorded) => recorded.1 == found.1,
     }
-}
-
-fn sweep_directory(
-    record: &Record,
-    path: &Path,
-    file_id: Option<(u64, u64)>,
-    report: &mut SweepReport,
-) -> Result<(), String> {
-    let shown = path.display();
-    let say = |error: io::Error| format!("{shown}: {error}");
-    let name = directory_name(&record.token);
-    let foreign = || format!("{shown}: it is not the directory that was made");
-    let parent = match (path.parent(), path.file_name()) {
-        (Some(parent), Some(found)) if *found == *name => parent,
-        _ => return Err(foreign()),
-    };
-    // Held from here on, so that what is checked is what is removed, whatever others rename.
-    let parent = match Directory::hold(parent) {
-        Ok(parent) => parent,
-        Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.to_string()),
-    };
-    match parent.status_of(name.as_ref()) {
-        Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
-        Ok(_) => return Err(foreign()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(say(error)),
-    }
-    let directory = parent.hold_child(&name).map_err(|error| say(error.source))?;
-    let status = fstat(&directory).map_err(|error| say(error.into()))?;
-    let identity = (status.st_dev, status.st_ino);
-    let ours = status.st_uid == rustix::process::geteuid().as_raw();
-    if !ours || !same_file(record, file_id, identity) {
-        return Err(foreign());
-    }
-    let remove = || parent.remove_child(&name, identity);
-    match read_marker(&directory) {
-        Ok(marker) if marker.trim_end() == record.token => {
-            files::empty(&directory, MARKER_C).and_then(|()| remove()).map_err(say)?;
-        }
-        // Killed while the marker was written: then there is nothing else in it.
-        Ok(marker) if record.token.starts_with(marker.trim_end()) => {
-            if directory.entries().map_err(say)? > 1 {
-                return Err(format!("{shown}: its marker is incomplete, and it is not empty"));
-            }
-            unlinkat(&directory, MARKER, AtFlags::empty()).map_err(|error| say(error.into()))?;
-            remove().map_err(say)?;
-        }
-        Ok(_) => return Err(format!("{shown}: its marker is another's")),
-        // Killed between mkdir and marker, or between marker and rmdir: then it is empty.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => remove().map_err(|error| {
-            say(io::Error::other(format!("it has no marker and cannot be removed: {error}")))
-        })?,
-        Err(error) => return Err(say(error)),
-    }
-    report.cleaned.push(format!("directory {shown}"));
-    Ok(())
-}
-
-fn read_marker(directory: &Directory) -> io::Result<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let marker = openat(directory, MARKER, flags, Mode::empty())?;
-    if FileType::from_raw_mode(fstat(&marker)?.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other("its marker is no file"));
-    }
-    let mut text = String::new();
-    File::from(marker).take(4096).read_to_string(&mut text)?;
-    Ok(text)
 }
