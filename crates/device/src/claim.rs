@@ -1,7 +1,7 @@
 //! Claiming a block device: the guard in front of everything that overwrites one.
 //!
 //! [`Claim::take`] always refuses a device that is in use, whatever the command line says. It
-//! refuses a device with any contents unless `--destroy` names that very device.
+//! refuses a device that is not known to be empty unless `--destroy` names that very device.
 //! [`Claim::recheck`] repeats all checks immediately before each destructive command, and compares
 //! the drive and its contents with what was found, or with what fstrial itself left there.
 //!
@@ -35,7 +35,9 @@ use units::{Bytes, DeviceNumber};
 use crate::contents::{self, Contents};
 use crate::exclusive::{lock, open_node, probe_exclusively};
 use crate::identity::Identity;
+use crate::objection::Objection;
 use crate::patience::patiently;
+use crate::search::{Emptiness, Searched, search};
 use crate::sysfs::Entry;
 use crate::{ToolPath, Use, ioctl, usage};
 
@@ -80,6 +82,8 @@ pub struct ClaimRequest<'a> {
     pub minimum: Bytes,
     /// Where blkid is looked for.
     pub tools: ToolPath,
+    /// How it is found out that the device is empty.
+    pub emptiness: Emptiness<'a>,
 }
 
 impl Claim {
@@ -87,11 +91,12 @@ impl Claim {
     ///
     /// # Errors
     /// When it is not a writable block device of at least [`SMALLEST_DEVICE`]; when it is in use in
-    /// any way of [`crate::Use`] or held exclusively; and when it carries a signature or data,
-    /// unless `destroy` resolves to that very device. Nothing is written.
+    /// any way of [`crate::Use`] or held exclusively; and when it carries a signature or data or
+    /// cannot be read whole in time, unless `destroy` resolves to that very device. Nothing is
+    /// written.
     pub fn take(path: &Path, destroy: &[PathBuf]) -> Result<Claim, Refusal> {
-        let tools = ToolPath::from_environment();
-        ClaimRequest { path, destroy, minimum: SMALLEST_DEVICE, tools }.take()
+        let (tools, emptiness) = (ToolPath::from_environment(), Emptiness::default());
+        ClaimRequest { path, destroy, minimum: SMALLEST_DEVICE, tools, emptiness }.take()
     }
 
     /// The device node to give to mkfs and mount.
@@ -155,7 +160,8 @@ impl Claim {
         probe_exclusively(&self.state.node, &self.shown(), self.number())?;
         let now = self.read_contents()?;
         if now != self.state.contents {
-            let found = now.objection().unwrap_or_else(|| "it is blank".to_owned());
+            let found = Objection::of(&now)
+                .map_or_else(|| "it is blank".to_owned(), |objection| objection.to_string());
             return Err(self
                 .refuse(format!("its contents changed, and not by us: now {found}"))
                 .with_next("find out who wrote to it before starting again"));
@@ -243,7 +249,7 @@ impl ClaimRequest<'_> {
         probe_exclusively(&node, &name, number)?;
         let disk = lock(&device, &node, &name, number)?;
 
-        let nothing = Contents { signatures: Vec::new(), blank: false, digest: 0 };
+        let nothing = Contents { signatures: Vec::new(), data: None, digest: 0 };
         let mut state = ClaimState {
             asked: self.path.to_owned(),
             node,
@@ -254,19 +260,33 @@ impl ClaimRequest<'_> {
         };
         state.contents = read_contents(&device, &state, &self.tools)
             .map_err(|unknown| unknown_contents(&name, unknown))?;
-        if let Some(objection) = state.contents.objection()
-            && !destroy
-        {
-            let node = state.node.display();
-            return Err(refuse(objection).with_next(format!(
-                "name another device, or give up what is on this one: --destroy {node}"
-            )));
+        if !destroy && let Some(objection) = self.objection(&device, &state, &name)? {
+            return Err(refuse(objection.to_string()).with_next(objection.next(&state.node)));
         }
         let claim = Claim { device, disk, state, tools: self.tools.clone() };
         // Someone may have started to use it between the first check and the lock.
         refuse_if_used(claim.path(), &name, number, &[])?;
         claim.check_identity()?;
         Ok(claim)
+    }
+
+    /// What speaks against overwriting the device, whose signatures and samples are known.
+    fn objection(
+        &self,
+        device: &File,
+        state: &ClaimState,
+        name: &str,
+    ) -> Result<Option<Objection>, Refusal> {
+        let reading = match self.emptiness {
+            Emptiness::Read(reading) if state.contents.signature().is_none() => reading,
+            _ => return Ok(Objection::of(&state.contents)),
+        };
+        let entry =
+            Entry::of(state.number).map_err(|error| Refusal::new(name, error.to_string()))?;
+        let node = state.node.display().to_string();
+        let (size, data) = (state.identity.size.0, state.contents.data);
+        let searched = Searched { node: &node, file: device, entry: &entry, size, data };
+        search(&searched, &reading).map_err(|unread| unknown_contents(name, unread.into()))
     }
 
     /// Whether `--destroy` names this very device. A name that leads nowhere is an error: a typing
@@ -368,6 +388,7 @@ fn read_contents(
 fn unknown_contents(name: &str, unknown: contents::Unknown) -> Refusal {
     let next = match unknown {
         contents::Unknown::NoBlkid => "install blkid (Debian: apt-get install util-linux)",
+        contents::Unknown::Read(_) => "see `dmesg` for its errors, or name another device",
         _ => "make `blkid -p` work on it, or name another device",
     };
     Refusal::new(name, unknown.to_string()).with_next(next)

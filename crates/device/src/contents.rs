@@ -1,23 +1,22 @@
-//! The contents of a device: the signatures blkid finds on it and on its partitions, and whether
-//! sampled areas are blank.
+//! The contents of a device, comparable with later ones: the signatures blkid finds on it and on
+//! its partitions, and samples at the start, at the end and in between.
 //!
 //! Fails closed: if blkid is missing, fails, is killed or prints an error, the result is an error
 //! and never "no signature"; contradictory signatures count as signatures.
-//! Since blkid does not know every kind of data, areas at the start, at the end and in between are
-//! read as well. The whole device is not read: if its first and last MiB and the samples are blank,
-//! it can still hold data elsewhere.
+//! Samples show a change, not that a device is empty: module `search` reads for that.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use crate::medium::{Medium, ReadError, first_data};
 use crate::{ToolPath, ioctl};
 
 const MIB: u64 = 1 << 20;
@@ -29,8 +28,7 @@ const SAMPLE_BYTES: u64 = 64 << 10;
 const SAMPLES: u64 = 16;
 /// Where btrfs keeps its second superblock, which survives when the start is wiped.
 const BTRFS_MIRROR: u64 = 64 * MIB;
-/// Direct reads start at multiples of this and go to memory aligned to it. No drive has a
-/// larger logical block.
+/// Samples begin at multiples of this.
 const ALIGNMENT: u64 = 64 << 10;
 
 /// Keys of blkid that say where a device lies or how it takes requests, not what is on it.
@@ -86,23 +84,16 @@ impl fmt::Display for Signature {
 pub struct Contents {
     /// blkid's finding for the device (first) and for each of its partitions.
     pub signatures: Vec<(String, Signature)>,
-    /// Whether every sampled byte is zero.
-    pub blank: bool,
+    /// The place of the first sampled byte that is not zero.
+    pub data: Option<u64>,
     /// Digest of the sampled bytes. Only compared within one build of fstrial.
     pub digest: u64,
 }
 
 impl Contents {
-    /// The reason not to overwrite it, in words; `None` for a blank device.
-    pub fn objection(&self) -> Option<String> {
-        let found = self.signatures.iter().find(|(_, signature)| *signature != Signature::None);
-        match found {
-            Some((node, signature)) => Some(format!("{node} carries {signature}")),
-            None if !self.blank => Some(
-                "it holds data that blkid does not recognise (sampled areas are not zero)".into(),
-            ),
-            None => None,
-        }
+    /// The first node with a signature.
+    pub(crate) fn signature(&self) -> Option<&(String, Signature)> {
+        self.signatures.iter().find(|(_, signature)| *signature != Signature::None)
     }
 }
 
@@ -115,8 +106,8 @@ pub(crate) enum Unknown {
     Start(io::Error),
     #[error("blkid failed on {node} ({status}{})", complaint(.stderr))]
     Failed { node: String, status: String, stderr: String },
-    #[error("{node} cannot be read at byte {offset}: {source}")]
-    Read { node: String, offset: u64, source: io::Error },
+    #[error(transparent)]
+    Read(#[from] ReadError),
 }
 
 fn complaint(stderr: &str) -> String {
@@ -137,10 +128,10 @@ pub(crate) fn read(
         signatures.push((node.clone(), probe(node, file, tools)?));
     }
     let Some((node, file)) = nodes.first() else {
-        return Ok(Contents { signatures, blank: false, digest: 0 });
+        return Ok(Contents { signatures, data: None, digest: 0 });
     };
-    let (blank, digest) = sample(node, file, size)?;
-    Ok(Contents { signatures, blank, digest })
+    let (data, digest) = sample(Medium::open(node, file, size)?)?;
+    Ok(Contents { signatures, data, digest })
 }
 
 fn probe(node: &str, file: &File, tools: &ToolPath) -> Result<Signature, Unknown> {
@@ -187,50 +178,30 @@ fn judge(code: Option<i32>, stdout: &str, stderr: &str) -> Option<Signature> {
     }
 }
 
-/// The sampled areas of a device of this size: offset and length.
-fn areas(size: u64) -> Vec<(u64, u64)> {
-    let mut areas = vec![(0, END_BYTES.min(size))];
+/// The sampled areas of a device of this size.
+fn areas(size: u64) -> Vec<Range<u64>> {
     let mut offsets: Vec<u64> =
         (1..=SAMPLES).map(|place| size / (SAMPLES + 1) * place / ALIGNMENT * ALIGNMENT).collect();
     offsets.push(BTRFS_MIRROR);
     offsets.sort_unstable();
     offsets.dedup();
     let last = size.saturating_sub(END_BYTES);
-    areas.extend(
-        offsets
-            .into_iter()
-            .filter(|offset| *offset >= END_BYTES && offset + SAMPLE_BYTES <= last)
-            .map(|offset| (offset, SAMPLE_BYTES)),
-    );
-    if last > 0 {
-        areas.push((last, size - last));
-    }
-    areas
+    let between = offsets.into_iter().map(|offset| offset..offset + SAMPLE_BYTES);
+    let between = between.filter(|area| area.start >= END_BYTES && area.end <= last);
+    let ends = (last > 0).then_some(last..size);
+    std::iter::once(0..END_BYTES.min(size)).chain(between).chain(ends).collect()
 }
 
-fn sample(node: &str, file: &File, size: u64) -> Result<(bool, u64), Unknown> {
-    let fail = |offset| move |source| Unknown::Read { node: node.to_owned(), offset, source };
-    // Direct reads see what is on the medium, whatever the page cache holds.
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let open = |flags| std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&path);
-    let direct = open(libc::O_DIRECT).or_else(|_| open(0)).map_err(fail(0))?;
-    let mut memory = vec![0u8; (END_BYTES + ALIGNMENT) as usize];
-    let start = memory.as_ptr().align_offset(ALIGNMENT as usize);
+fn sample(mut medium: Medium<'_>) -> Result<(Option<u64>, u64), ReadError> {
     let mut hasher = DefaultHasher::new();
-    let mut blank = true;
-    for (offset, length) in areas(size) {
-        let buffer = &mut memory[start..start + length as usize];
-        match direct.read_exact_at(buffer, offset) {
-            // A length that is no multiple of the drive's logical block is read through the cache.
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                file.read_exact_at(buffer, offset).map_err(fail(offset))?;
-            }
-            other => other.map_err(fail(offset))?,
-        }
-        blank &= buffer.iter().all(|byte| *byte == 0);
-        hasher.write(buffer);
+    let mut data = None;
+    for area in areas(medium.size()) {
+        let start = area.start;
+        let bytes = medium.read(area)?;
+        data = data.or_else(|| first_data(bytes).map(|place| start + place));
+        hasher.write(bytes);
     }
-    Ok((blank, hasher.finish()))
+    Ok((data, hasher.finish()))
 }
 
 #[cfg(test)]
@@ -266,13 +237,12 @@ mod tests {
         fn areas_cover_both_ends_and_never_leave_the_device(sectors in 1u64..1 << 36) {
             let size = sectors * 512;
             let areas = areas(size);
-            proptest::prop_assert_eq!(areas[0].0, 0);
-            let (offset, length) = *areas.last().unwrap();
-            proptest::prop_assert_eq!(offset + length, size);
+            proptest::prop_assert_eq!(areas[0].start, 0);
+            proptest::prop_assert_eq!(areas.last().unwrap().end, size);
             for pair in areas.windows(2) {
-                proptest::prop_assert!(pair[0].0 + pair[0].1 <= pair[1].0 || size < 2 * END_BYTES);
+                proptest::prop_assert!(pair[0].end <= pair[1].start || size < 2 * END_BYTES);
             }
-            proptest::prop_assert!(areas.iter().all(|(_, length)| *length <= END_BYTES));
+            proptest::prop_assert!(areas.iter().all(|area| area.end - area.start <= END_BYTES));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! All access to block devices: nothing in fstrial overwrites one without a [`Claim`].
 //!
-//! * [`Claim`] refuses devices that are in use or carry any contents.
+//! * [`Claim`] refuses devices that are in use or not known to be empty.
 //! * [`LoopFile`] makes disks out of files, on machines without a spare disk.
 //! * [`Ledger`] records what was made, so that fstrial cleans up after a killed process at its next
 //!   start.
@@ -15,16 +15,21 @@ mod attachment;
 mod claim;
 mod contents;
 mod exclusive;
+mod holes;
 mod identity;
 mod ioctl;
+mod known;
 mod ledger;
 mod loop_file;
+mod medium;
+mod objection;
 mod owned;
 mod owner;
 mod patience;
 mod queue;
 mod queue_settings;
 mod record;
+mod search;
 mod sweep;
 mod sysfs;
 mod tools;
@@ -40,6 +45,7 @@ pub use owned::{MARKER, OwnedDirectory, OwnedLoopFile, OwnedMount};
 pub use owner::ProcessIdentity;
 pub use queue::OwnedQueue;
 pub use record::LedgerError;
+pub use search::{Emptiness, Progress, Reading, Share};
 pub use sweep::{Left, SweepReport};
 pub use tools::ToolPath;
 pub use usage::Use;

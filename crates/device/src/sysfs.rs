@@ -64,7 +64,7 @@ impl Entry {
         std::fs::write(self.directory.join(file), value)
     }
 
-    fn is_partition(&self) -> bool {
+    pub(crate) fn is_partition(&self) -> bool {
         self.directory.join("partition").exists()
     }
 

@@ -1,5 +1,6 @@
 //! Testbed `device`: block devices, or loop files made for the run. Needs root.
 
+mod looking;
 mod objection;
 
 use std::os::fd::AsRawFd;
@@ -7,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once};
 use std::time::Duration;
 
-use ::device::{Claim, ClaimRequest, Ledger, OwnedLoopFile, OwnedQueue, SMALLEST_DEVICE, ToolPath};
+use ::device::{
+    Claim, ClaimRequest, Emptiness, Ledger, OwnedLoopFile, OwnedQueue, Reading, SMALLEST_DEVICE,
+    ToolPath,
+};
 use stack::Refusal;
 use stack::filesystems::Queue;
 use stack::layouts::Role;
@@ -15,6 +19,7 @@ use store::Environment;
 use trial::{DeviceKind, Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
 use units::Bytes;
 
+use self::looking::Looking;
 use crate::child::{Assignment, InheritedClaim};
 use crate::process::{Inherited, run_child};
 use crate::{Stop, Stopped, Testbed, facts, memory};
@@ -38,6 +43,8 @@ pub struct DeviceTestbed {
     held: Mutex<Held>,
     /// Memory is touched once a run instead of once a trial, since it takes a second.
     memory_touched: Once,
+    stop: Stop,
+    tell: fn(&str),
 }
 
 #[derive(Default)]
@@ -69,7 +76,15 @@ impl DeviceTestbed {
             tool_path,
             held: Mutex::default(),
             memory_touched: Once::new(),
+            stop: Stop::new(),
+            tell: |_| {},
         }
+    }
+
+    /// The same; while a device is read to see whether it is empty, `tell` gets lines for the user,
+    /// and `stop` ends it.
+    pub fn watched(self, stop: Stop, tell: fn(&str)) -> DeviceTestbed {
+        DeviceTestbed { stop, tell, ..self }
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, Held> {
@@ -89,8 +104,15 @@ impl DeviceTestbed {
         let mut claims = Vec::new();
         for path in &self.devices {
             let tools = ToolPath::of(self.tool_path.iter().cloned());
-            let request =
-                ClaimRequest { path, destroy: &self.destroy, minimum: SMALLEST_DEVICE, tools };
+            let looking = Looking::new(path, &self.stop, self.tell);
+            let follow = |progress| looking.follow(progress);
+            let request = ClaimRequest {
+                path,
+                destroy: &self.destroy,
+                minimum: SMALLEST_DEVICE,
+                tools,
+                emptiness: Emptiness::Read(Reading { follow: &follow, ..Reading::default() }),
+            };
             claims.push(request.take()?);
         }
         held.claims = claims;
@@ -117,8 +139,13 @@ impl DeviceTestbed {
                 .map_err(|error| error.to_string())?;
             let node = file.device();
             let tools = ToolPath::of(self.tool_path.iter().cloned());
-            let request =
-                ClaimRequest { path: &node, destroy: &[], minimum: SMALLEST_DEVICE, tools };
+            let request = ClaimRequest {
+                path: &node,
+                destroy: &[],
+                minimum: SMALLEST_DEVICE,
+                tools,
+                emptiness: Emptiness::Zeroed,
+            };
             let claim = request.take().map_err(|refusal| refusal.to_string())?;
             held.claims.push(claim);
             held.loops.push(file);

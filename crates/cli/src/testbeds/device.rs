@@ -11,8 +11,10 @@ use units::Bytes;
 
 use super::options::{WHERE, request};
 use super::{Configured, Description, Finding, Given, OfPart, OpenWith, OwnOptions, TestbedKind};
+use crate::ending::stop_on_signals;
 use crate::exit::{Exit, Failure};
 use crate::files::{cache_directory, tool_path};
+use crate::progress::aside;
 
 pub(super) struct Device;
 
@@ -142,14 +144,16 @@ impl TestbedKind for Device {
 
 impl Configured for Settings {
     fn open(&self, with: OpenWith) -> Result<Box<dyn Testbed>, Failure> {
-        Ok(Box::new(DeviceTestbed::new(
+        let (devices, destroy) = (&self.devices, &self.destroy);
+        let testbed = DeviceTestbed::new(
             with.ledger,
-            &self.devices,
-            &self.destroy,
+            devices,
+            destroy,
             &self.loop_directory,
             with.inputs,
             tool_path(),
-        )))
+        );
+        Ok(Box::new(testbed.watched(stop_on_signals()?, aside)))
     }
 
     fn listed(&self) -> String {

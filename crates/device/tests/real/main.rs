@@ -2,6 +2,7 @@
 //! the filesystems; without root each test says that it was skipped.
 
 mod changes;
+mod emptiness;
 mod fixtures;
 mod in_use;
 mod leftovers;
@@ -26,6 +27,13 @@ fn main() -> ExitCode {
         changes::another_disk_under_the_same_number,
         changes::held_exclusively_after_the_claim,
         changes::put_to_use_after_the_claim,
+        emptiness::copies_of_what_is_gone,
+        emptiness::filesystems_whose_head_is_gone,
+        emptiness::data_anywhere,
+        emptiness::a_terabyte_of_holes_is_empty_without_reading,
+        emptiness::the_map_is_that_of_the_very_file,
+        emptiness::part_of_a_file,
+        emptiness::without_a_map_it_is_read,
         in_use::mounted,
         in_use::mounted_in_another_namespace,
         in_use::active_swap,
@@ -74,7 +82,6 @@ fn main() -> ExitCode {
         signatures::encryption,
         signatures::partition_tables,
         signatures::signatures_that_contradict,
-        signatures::data_that_no_signature_explains,
         signatures::put_to_use_while_it_is_claimed,
         signatures::blkid_missing_failing_or_unsure,
     ])

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use device::{Claim, ClaimRequest, SMALLEST_DEVICE, ToolPath};
+use device::{Claim, ClaimRequest, Emptiness, SMALLEST_DEVICE, ToolPath};
 
 use skippable::Ending;
 
@@ -120,18 +120,6 @@ pub(crate) fn signatures_that_contradict() -> Ending {
     Ok(())
 }
 
-pub(crate) fn data_that_no_signature_explains() -> Ending {
-    enters_as_root()?;
-    for offset in [70_000, 8 << 20, (16 << 20) - 1] {
-        let disk = Disk::blank(16);
-        // The middle sample of 16: size / 17 * 8, and its neighbourhood.
-        let offset = if offset == 8 << 20 { (16 << 20) / 17 * 8 / 65536 * 65536 } else { offset };
-        disk.write(offset, b"x");
-        guarded(&disk, "it holds data that blkid does not recognise");
-    }
-    Ok(())
-}
-
 /// Takes with a blkid of our own making, and expects to be refused.
 fn take_with_blkid(disk: &Disk, script: Option<&str>, destroy: &[PathBuf]) -> stack::Refusal {
     use std::os::unix::fs::PermissionsExt;
@@ -146,6 +134,7 @@ fn take_with_blkid(disk: &Disk, script: Option<&str>, destroy: &[PathBuf]) -> st
         destroy,
         minimum: SMALLEST_DEVICE,
         tools: ToolPath::of([tools.path().to_owned()]),
+        emptiness: Emptiness::default(),
     };
     request.take().expect_err("claimed without a word from blkid")
 }
