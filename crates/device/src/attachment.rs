@@ -110,6 +110,14 @@ pub(crate) fn remove_idle(number: u32) -> bool {
     idle().is_some()
 }
 
+/// Whether this process can have loop devices: the driver answers.
+///
+/// # Errors
+/// Why not.
+pub fn loop_devices() -> io::Result<()> {
+    ioctl::free_loop(control()?).map(drop)
+}
+
 fn control() -> io::Result<File> {
     std::fs::OpenOptions::new().read(true).write(true).open("/dev/loop-control")
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::contents::{Contents, Signature};
-use crate::search::Share;
+use crate::share::Share;
 
 /// What speaks against overwriting a device without `--destroy`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,10 @@
 //! Mounts of a namespace of its own. Needs root; says `ignored` without.
 
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use files::Mount;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
-};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use skippable::{Ending, needs_root};
 
 fn main() -> ExitCode {
@@ -24,12 +21,7 @@ fn two_in_one_place() -> Ending {
     let directory = tempfile::tempdir().unwrap();
     let [former, place] = ["former", "place"].map(|name| directory.path().join(name));
     let alone = std::thread::spawn(move || {
-        // SAFETY: CLONE_NEWNS affects this thread alone, which ends with this closure.
-        if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
-            panic!("a mount namespace: {}", io::Error::last_os_error());
-        }
-        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-        mount_change("/", private).unwrap();
+        skippable::own_mounts();
         let on = |kernel_type: &str, path: &Path| {
             std::fs::create_dir_all(path).unwrap();
             mount(kernel_type, path, kernel_type, MountFlags::empty(), None).unwrap();

@@ -5,10 +5,14 @@
 //! table of its tests, in the order in which they start. The options are those of every Rust test
 //! program.
 
+mod loops;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
+
+pub use loops::{Attached, Part, needs_loop_devices};
 
 /// Why a test could not run here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +69,30 @@ pub fn needs_program(program: &str, package: &str) -> Ending {
 /// Skips the test unless it runs as root.
 pub fn needs_root() -> Ending {
     if rustix::process::geteuid().is_root() { Ok(()) } else { skip("needs root") }
+}
+
+/// # Errors
+/// Skips the test unless the kernel has this driver of the table /proc/misc: `device-mapper`.
+pub fn needs_driver(driver: &str, node: &str) -> Ending {
+    // A node of that name may be left by a package's installation. Opening it loads the module, if
+    // there is one; what the kernel has is in its table.
+    let _ = std::fs::File::open(node);
+    let table = std::fs::read_to_string("/proc/misc").unwrap_or_default();
+    match table.lines().any(|line| line.split_whitespace().last() == Some(driver)) {
+        true => Ok(()),
+        false => skip(format!("this kernel has no {driver}")),
+    }
+}
+
+/// Gives the calling thread a mount namespace of its own: what it mounts is seen only by it and
+/// what it starts, and is gone with them, however they end.
+pub fn own_mounts() {
+    use rustix::mount::{MountPropagationFlags, mount_change};
+    // SAFETY: only this thread's view of mounts changes; no memory or descriptor is shared
+    // differently from before.
+    let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+    assert_eq!(unshared, 0, "a mount namespace: {}", std::io::Error::last_os_error());
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).unwrap();
 }
 
 /// Runs the tests that the command line chooses. [`tests!`] makes the table.

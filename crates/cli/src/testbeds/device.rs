@@ -1,6 +1,6 @@
 //! Block devices, or loop files made in a directory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use runner::TestbedRequest;
@@ -132,11 +132,13 @@ impl TestbedKind for Device {
 
     fn findings(&self) -> Vec<Finding> {
         let root = rustix::process::geteuid().is_root();
-        let loops = Path::new("/dev/loop-control").exists();
+        let loops = device::loop_devices().is_ok();
         let detail = match (root, loops) {
             (true, true) => "root, loop devices",
             (false, _) => "needs root: mkfs and mount; run it with sudo",
-            (true, false) => "root, but no /dev/loop-control: name a block device with --device",
+            (true, false) => {
+                "root, but no loop devices (/dev/loop-control): name a block device with --device"
+            }
         };
         vec![Finding::new("testbed device", root && loops, detail)]
     }

@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use skippable::{Ending, needs_root};
+use skippable::{Ending, needs_loop_devices};
 
 use crate::sandbox::{Ran, Sandbox, images};
 
@@ -29,7 +29,7 @@ fn overheard(sandbox: &Sandbox, programs: &[&str]) -> (String, PathBuf) {
 }
 
 pub(crate) fn every_filesystem_is_made_worked_on_and_checked() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let sandbox = Sandbox::new();
     let (path, calls) = overheard(&sandbox, &["e2fsck", "xfs_repair", "btrfs"]);
     let words = format!(
@@ -64,7 +64,7 @@ pub(crate) fn every_filesystem_is_made_worked_on_and_checked() -> Ending {
 
 /// On loop devices of its own: made anew, its power lost, its superblock overwritten, repaired.
 pub(crate) fn a_filesystem_is_looked_after_and_whole_at_the_end() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let sandbox = Sandbox::new();
     let ran = sandbox
         .run(
@@ -98,7 +98,7 @@ pub(crate) fn a_filesystem_is_looked_after_and_whole_at_the_end() -> Ending {
 
 /// While one has a filesystem mounted, another makes and mounts one with the same seed.
 pub(crate) fn two_users_with_the_same_seed_are_not_in_each_others_way() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let words = "run --testbed device --fs xfs,btrfs --repeats 1 --seed 1 --size 320M --quiet";
     let (one, other) = (Sandbox::new(), Sandbox::new());
     let script = one.path("other-user");
@@ -117,7 +117,7 @@ pub(crate) fn two_users_with_the_same_seed_are_not_in_each_others_way() -> Endin
 }
 
 pub(crate) fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let sandbox = Sandbox::new();
     // xfs needs 300 MB; the others go on.
     let ran = sandbox
@@ -129,7 +129,7 @@ pub(crate) fn a_filesystem_that_is_too_small_fails_alone_with_its_reason() -> En
 }
 
 pub(crate) fn a_full_filesystem_fails_the_phase_and_not_the_run() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let sandbox = Sandbox::new();
     let ran = sandbox
         .run(
@@ -145,7 +145,7 @@ pub(crate) fn a_full_filesystem_fails_the_phase_and_not_the_run() -> Ending {
 
 /// A tool that claims success and does nothing: exit codes alone are not trusted.
 pub(crate) fn an_mkfs_that_does_nothing_and_exits_0_is_found_out() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let sandbox = Sandbox::new();
     let tools = sandbox.path("tools");
     std::fs::create_dir(&tools).unwrap();
@@ -173,7 +173,8 @@ pub(crate) fn an_mkfs_that_does_nothing_and_exits_0_is_found_out() -> Ending {
 
 pub(crate) fn a_real_device_is_refused_when_it_carries_something_and_used_when_it_may_be_destroyed()
 -> Ending {
-    needs_root()?;
+    skippable::needs_loop_devices()?;
+    skippable::own_mounts();
     let sandbox = Sandbox::new();
     let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
     let disk = ledger.make_loop_file(sandbox.directory.path(), units::Bytes::from_mib(64)).unwrap();
@@ -201,7 +202,7 @@ pub(crate) fn a_real_device_is_refused_when_it_carries_something_and_used_when_i
 }
 
 pub(crate) fn a_device_that_disappears_ends_its_trials_and_not_the_run() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let sandbox = Sandbox::new();
     let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
     let disk = ledger.make_loop_file(sandbox.directory.path(), units::Bytes::from_mib(64)).unwrap();
@@ -234,7 +235,7 @@ pub(crate) fn a_device_that_disappears_ends_its_trials_and_not_the_run() -> Endi
 /// Set for the trial that asks for it, on the disk below and on the mounted filesystem, and as
 /// it was for the next one and afterwards.
 pub(crate) fn scheduler_and_read_ahead_are_the_contenders_and_then_the_machines_again() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let sandbox = Sandbox::new();
     let ledger = device::Ledger::open(&sandbox.path("ledger")).unwrap();
     let size = units::Bytes::from_mib(320);

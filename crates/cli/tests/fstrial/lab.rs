@@ -50,6 +50,7 @@ fn unfinished(directory: &Path) -> Vec<String> {
 
 pub(crate) fn a_cache_that_is_full_leaves_no_lab_and_says_what_to_do() -> Ending {
     needs_root()?;
+    skippable::own_mounts();
     let sandbox = Sandbox::new();
     let cache = sandbox.path(".cache");
     let _small = Small::mount(&cache);

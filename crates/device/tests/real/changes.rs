@@ -98,9 +98,9 @@ pub(crate) fn put_to_use_after_the_claim() -> Ending {
     enters_as_root()?;
     let disk = Disk::blank(16);
     let claim = Claim::take(&disk.node, &[]).unwrap();
-    let above = crate::scratch::losetup(&disk.node, &[]);
+    let above = skippable::Attached::over(&disk.node);
     let refusal = claim.recheck().unwrap_err();
-    run("losetup", &["-d", above.to_str().unwrap()]);
+    drop(above);
     assert!(refusal.rule.contains("stands on"), "{refusal}");
     claim.recheck().unwrap();
     Ok(())

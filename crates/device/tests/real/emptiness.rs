@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use device::{Claim, ClaimRequest, Emptiness, Reading, SMALLEST_DEVICE, ToolPath};
-use skippable::Ending;
+use skippable::{Attached, Ending, Part};
 
-use crate::scratch::{Disk, attempt, enters_as_root, losetup, run};
+use crate::scratch::{Disk, enters_as_root, run};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -298,8 +298,8 @@ pub(crate) fn the_map_is_that_of_the_very_file() -> Ending {
 /// A loop device over a part of a file: what lies around the part is not its own.
 pub(crate) fn part_of_a_file() -> Ending {
     enters_as_root()?;
-    let arguments = ["--offset", "3145728", "--sizelimit", "33554432"];
-    let disk = Disk::with(64, &arguments);
+    let part = Part { offset: 3 * MIB, length: 32 * MIB, ..Part::default() };
+    let disk = Disk::of(64, part);
     let image = std::fs::OpenOptions::new().write(true).open(disk.image()).unwrap();
     use std::os::unix::fs::FileExt;
     for around in [0, 3 * MIB - 1, 35 * MIB] {
@@ -316,14 +316,14 @@ pub(crate) fn part_of_a_file() -> Ending {
 pub(crate) fn without_a_map_it_is_read() -> Ending {
     enters_as_root()?;
     let below = Disk::blank(64);
-    let node = losetup(&below.node, &[]);
+    let attached = Attached::over(&below.node);
+    let node = attached.node().to_owned();
     let late = take(&node, Duration::ZERO).0.map(drop);
     let (whole, reads) = take(&node, HOUR);
     let whole = whole.map(drop);
     below.write(40 * MIB + 3, b"x");
     let data = take(&node, HOUR).0.map(drop);
     let named = Claim::take(&node, std::slice::from_ref(&node)).map(drop);
-    attempt("losetup", &["-d", node.to_str().unwrap()]);
     let late = late.unwrap_err().to_string();
     assert!(late.contains("nothing was found in less than 0.1 % of it"), "{late}");
     assert!(late.contains(&format!("say so with --destroy {}", node.display())), "{late}");

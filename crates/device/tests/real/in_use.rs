@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use device::Claim;
 use files::Mount;
-use skippable::{Ending, skip};
+use skippable::{Attached, Ending, Part, skip};
 
-use crate::scratch::{Disk, Mounted, enters_as_root, losetup, refused_whatever_is_said, run};
+use crate::scratch::{Disk, Mounted, enters_as_root, refused_whatever_is_said, run};
 
 pub(crate) fn mounted() -> Ending {
     enters_as_root()?;
@@ -126,9 +126,9 @@ pub(crate) fn mounted_btrfs_of_two() -> Ending {
 pub(crate) fn under_a_loop_device() -> Ending {
     enters_as_root()?;
     let disk = Disk::blank(16);
-    let above = losetup(&disk.node, &[]);
+    let above = Attached::over(&disk.node);
     let refusal = refused_whatever_is_said(&disk, &disk.node);
-    run("losetup", &["-d", above.to_str().unwrap()]);
+    drop(above);
     assert!(refusal.rule.contains("stands on"), "{refusal}");
     Ok(())
 }
@@ -137,11 +137,11 @@ pub(crate) fn on_a_device_that_is_mounted() -> Ending {
     enters_as_root()?;
     let disk = Disk::blank(32);
     run("mkfs.ext4", &["-q", disk.text()]);
-    let above = losetup(&disk.node, &[]);
+    let above = Attached::over(&disk.node);
     let mount = Mounted::read_only(&disk.node, disk.mount_point());
-    let refusal = refused_whatever_is_said(&disk, &above);
+    let refusal = refused_whatever_is_said(&disk, above.node());
     drop(mount);
-    run("losetup", &["-d", above.to_str().unwrap()]);
+    drop(above);
     assert!(refusal.rule.contains("is mounted on"), "{refusal}");
     Ok(())
 }
@@ -149,9 +149,9 @@ pub(crate) fn on_a_device_that_is_mounted() -> Ending {
 pub(crate) fn a_file_attached_twice() -> Ending {
     enters_as_root()?;
     let disk = Disk::blank(16);
-    let twin = losetup(&disk.image(), &[]);
+    let twin = Attached::over(&disk.image());
     let refusal = refused_whatever_is_said(&disk, &disk.node);
-    run("losetup", &["-d", twin.to_str().unwrap()]);
+    drop(twin);
     assert!(refusal.rule.contains("is also attached to"), "{refusal}");
     Ok(())
 }
@@ -159,7 +159,7 @@ pub(crate) fn a_file_attached_twice() -> Ending {
 pub(crate) fn partitions_and_their_disk() -> Ending {
     enters_as_root()?;
     // The kernel may have no reader for any partition table: addpart names the places.
-    let disk = Disk::with(64, &["--partscan"]);
+    let disk = Disk::of(64, Part { partitions: true, ..Part::default() });
     run("addpart", &[disk.text(), "1", "2048", "40960"]);
     run("addpart", &[disk.text(), "2", "45056", "65536"]);
     let part = |number: u32| format!("{}p{number}", disk.text());
@@ -237,7 +237,7 @@ pub(crate) fn claimed_twice() -> Ending {
 
 pub(crate) fn read_only_small_and_not_a_device() -> Ending {
     enters_as_root()?;
-    let disk = Disk::with(16, &["--read-only"]);
+    let disk = Disk::of(16, Part { read_only: true, ..Part::default() });
     let refusal = refused_whatever_is_said(&disk, &disk.node);
     assert!(refusal.rule.contains("read-only"), "{refusal}");
     let small = Disk::blank(8);

@@ -4,10 +4,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use device::{Ledger, MARKER};
-use skippable::Ending;
+use skippable::{Attached, Ending};
 use units::Bytes;
 
-use crate::scratch::{Mounted, enters_as_root, losetup, run};
+use crate::scratch::{Mounted, enters_as_root, run};
 use crate::victim::Victim;
 
 const SIZE: Bytes = Bytes::from_mib(64);
@@ -85,17 +85,17 @@ pub(crate) fn killed_while_mounted_for_everyone() -> Ending {
     assert!(report.cleaned.iter().any(|what| what.starts_with("mount of /dev/loop")), "{report}");
     // Somebody else's image beside ours is still attached.
     assert_eq!(names(place.path()), ["other.img"]);
-    run("losetup", &[other.to_str().unwrap()]);
-    run("losetup", &["-d", other.to_str().unwrap()]);
+    run("losetup", &[other.node().to_str().unwrap()]);
+    drop(other);
     std::fs::remove_file(place.path().join("other.img")).unwrap();
     nothing_left(place.path());
     Ok(())
 }
 
-fn losetup_of_somebody_else(place: &Path) -> PathBuf {
+fn losetup_of_somebody_else(place: &Path) -> Attached {
     let image = place.join("other.img");
     std::fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    losetup(&image, &[])
+    Attached::over(&image)
 }
 
 pub(crate) fn killed_with_a_loop_file() -> Ending {

@@ -4,22 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use device::Claim;
-use rustix::mount::MountPropagationFlags;
-use skippable::Ending;
+use skippable::{Attached, Ending, Part};
 use stack::Refusal;
 
-/// Gives the test's thread a mount namespace of its own; skips the test where that cannot be
-/// had. In the namespace of the machine, any process that makes one
-/// for itself at the wrong moment would take a copy of our mounts along and keep our devices
-/// busy.
+/// Gives the test's thread a mount namespace of its own; skips the test where it may not have what
+/// it needs. In the namespace of the machine, any process that makes one for itself at the wrong
+/// moment would take a copy of our mounts along and keep our devices busy.
 pub(crate) fn enters_as_root() -> Ending {
-    skippable::needs_root()?;
-    // SAFETY: only this thread's view of mounts changes; no memory or descriptor is shared
-    // differently from before.
-    let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS) };
-    assert_eq!(unshared, 0, "{}", std::io::Error::last_os_error());
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    rustix::mount::mount_change("/", private).unwrap();
+    skippable::needs_loop_devices()?;
+    skippable::own_mounts();
     Ok(())
 }
 
@@ -44,21 +37,22 @@ pub(crate) fn attempt(program: &str, args: &[&str]) -> Output {
 pub(crate) struct Disk {
     directory: tempfile::TempDir,
     pub(crate) node: PathBuf,
+    _attached: Attached,
 }
 
 impl Disk {
     /// A blank disk of this many MiB.
     pub(crate) fn blank(mib: u64) -> Disk {
-        Disk::with(mib, &[])
+        Disk::of(mib, Part::default())
     }
 
-    /// The same, with further arguments to losetup.
-    pub(crate) fn with(mib: u64, arguments: &[&str]) -> Disk {
+    /// This part of a blank disk.
+    pub(crate) fn of(mib: u64, part: Part) -> Disk {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("disk.img");
         std::fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
-        let node = losetup(&image, arguments);
-        Disk { directory, node }
+        let attached = Attached::part_of(&image, part);
+        Disk { directory, node: attached.node().to_owned(), _attached: attached }
     }
 
     pub(crate) fn image(&self) -> PathBuf {
@@ -89,28 +83,6 @@ impl Disk {
         file.write_all_at(bytes, offset).unwrap();
         file.sync_all().unwrap();
     }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        attempt("losetup", &["-d", self.text()]);
-    }
-}
-
-/// Attaches a file to a free loop device; others may be attaching theirs.
-pub(crate) fn losetup(image: &Path, arguments: &[&str]) -> PathBuf {
-    let mut all = vec!["-f", "--show"];
-    all.extend(arguments);
-    all.push(image.to_str().unwrap());
-    let mut last = None;
-    for _ in 0..50 {
-        let output = attempt("losetup", &all);
-        if output.status.success() {
-            return PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-        }
-        last = Some(output);
-    }
-    panic!("losetup: {last:?}");
 }
 
 /// Unmounts when dropped.

@@ -10,16 +10,18 @@ use crate::contender::{Seen, stage};
 use crate::machine::able;
 
 /// Runs a contender on disks of `mib` MiB; skips the test where this machine cannot.
-fn seen(text: &str, mib: u64, needs: &str) -> Result<Seen, Skipped> {
+fn seen(text: &str, mib: u64, needs: fn() -> Ending) -> Result<Seen, Skipped> {
     able()?;
-    if !Path::new(needs).exists() {
-        return skip(format!("this kernel has no {needs}"));
-    }
+    needs()?;
     Ok(stage(text, Bytes::from_mib(mib)).run_mounted())
 }
 
-const MD: &str = "/proc/mdstat";
-const DM: &str = "/dev/mapper/control";
+/// The kernel makes this file with the driver.
+const MD: fn() -> Ending = || match Path::new("/proc/mdstat").exists() {
+    true => Ok(()),
+    false => skip("this kernel has no md"),
+};
+const DM: fn() -> Ending = || skippable::needs_driver("device-mapper", "/dev/mapper/control");
 
 pub(crate) fn mkfs_finds_the_geometry_of_an_array() -> Ending {
     // Stride and stripe width in blocks of 4 KiB, with chunks of 512 KiB.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use skippable::{Ending, skip};
+use skippable::Ending;
 use units::Bytes;
 
 const LOOP_CONFIGURE: libc::c_ulong = 0x4c0a;
@@ -149,11 +149,7 @@ pub(crate) fn differing_bytes(
 
 /// Skips the test where this process may not do what it needs.
 pub(crate) fn able() -> Ending {
-    skippable::needs_root()?;
-    if !Path::new("/dev/loop-control").exists() {
-        return skip("this kernel has no loop devices");
-    }
-    Ok(())
+    skippable::needs_loop_devices()
 }
 
 /// Whether the kernel has this type of filesystem.
@@ -206,12 +202,7 @@ pub(crate) fn run(command: &stack::Command) -> String {
 pub(crate) fn in_private_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            // SAFETY: CLONE_NEWNS affects this thread alone, which ends with `work`.
-            let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS) };
-            assert_eq!(unshared, 0, "unshare: {}", std::io::Error::last_os_error());
-            let flags = rustix::mount::MountPropagationFlags::PRIVATE
-                | rustix::mount::MountPropagationFlags::REC;
-            rustix::mount::mount_change("/", flags).unwrap();
+            skippable::own_mounts();
             work()
         });
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use skippable::{Ending, needs_root};
+use skippable::{Ending, needs_loop_devices};
 use testbed::{Stop, Testbed};
 use trial::Event;
 use units::Bytes;
@@ -11,7 +11,7 @@ use units::Bytes;
 use crate::scene::{LOG, Scene, done, names_in, refusal, run, spec};
 
 pub(crate) fn all_trials_of_a_run_have_the_same_loop_file() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let scene = Scene::new();
     let testbed = scene.devices(&[], &[]);
     assert_eq!((testbed.name(), testbed.lab_id(), testbed.lanes(&[])), ("device", None, 1));
@@ -32,7 +32,7 @@ pub(crate) fn all_trials_of_a_run_have_the_same_loop_file() -> Ending {
 }
 
 pub(crate) fn a_journal_of_its_own_has_a_second_loop_file() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let scene = Scene::new();
     let testbed = scene.devices(&[], &[]);
     let plain = spec("plain", "ext4", "null");
@@ -50,7 +50,7 @@ pub(crate) fn a_journal_of_its_own_has_a_second_loop_file() -> Ending {
 }
 
 pub(crate) fn memory_needs_no_device() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let scene = Scene::new();
     let testbed = scene.devices(&[], &[]);
     let made = done(&testbed, &spec("memory", "tmpfs", LOG));
@@ -60,7 +60,7 @@ pub(crate) fn memory_needs_no_device() -> Ending {
 }
 
 pub(crate) fn a_device_with_contents_is_destroyed_only_where_that_is_said() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let scene = Scene::new();
     let ledger = scene.ledger();
     let disk = ledger.make_loop_file(&scene.place("disk"), Bytes::from_mib(256)).unwrap();
@@ -103,7 +103,7 @@ fn digest(node: &Path) -> Vec<u8> {
 }
 
 pub(crate) fn what_cannot_run_on_a_device_says_why() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let scene = Scene::new();
     let testbed = scene.devices(&[], &[]);
     assert_eq!(refusal(&testbed, &spec("it", "ext4", "null")), "");

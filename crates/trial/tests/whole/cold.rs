@@ -1,6 +1,6 @@
 //! The target's cache is emptied by unmounting, and what is read then comes from the device.
 
-use skippable::{Ending, needs_root};
+use skippable::{Ending, needs_loop_devices};
 use trial::DeviceKind;
 use units::Bytes;
 use workload::Cache;
@@ -9,7 +9,7 @@ use crate::disks::Disk;
 use crate::outer::{contender, execute, order};
 
 pub(crate) fn a_cold_cache_is_read_from_the_device() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let _held = disk.hold();
     let site = disk.site(DeviceKind::LoopFile);

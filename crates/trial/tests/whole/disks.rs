@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use skippable::Attached;
 use trial::{DeviceKind, Site};
 
 /// Directories of the real programs.
@@ -12,24 +13,21 @@ pub(crate) const PATH: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Runs a program that has to succeed; returns its standard output.
 pub(crate) fn run(program: &str, args: &[&str]) -> String {
-    let output = attempt(program, args);
-    assert!(output.status.success(), "{program} {args:?}: {output:?}");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-fn attempt(program: &str, args: &[&str]) -> Output {
-    Command::new(program)
+    let output = Command::new(program)
         .args(args)
         .env("PATH", PATH.join(":"))
         .env("LC_ALL", "C")
         .output()
-        .unwrap_or_else(|error| panic!("{program}: {error}"))
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program} {args:?}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 /// A loop device, detached when dropped, its queue as it was before.
 pub(crate) struct Disk {
     directory: tempfile::TempDir,
     node: PathBuf,
+    _attached: Attached,
     /// Settings of its queue that outlive the attachment: files and contents.
     settings: Vec<(PathBuf, String)>,
 }
@@ -41,7 +39,9 @@ impl Disk {
         let image = directory.path().join("disk.img");
         fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
         fs::create_dir(directory.path().join("mnt")).unwrap();
-        let mut disk = Disk { directory, node: losetup(&image), settings: Vec::new() };
+        let attached = Attached::over(&image);
+        let node = attached.node().to_owned();
+        let mut disk = Disk { directory, node, _attached: attached, settings: Vec::new() };
         let files = ["read_ahead_kb", "scheduler"].map(|name| disk.queue(name));
         for file in files {
             let text = fs::read_to_string(&file).unwrap();
@@ -88,21 +88,7 @@ impl Drop for Disk {
         for (file, text) in &self.settings {
             let _ = fs::write(file, text);
         }
-        attempt("losetup", &["-d", self.text()]);
     }
-}
-
-/// Attaches a file to a free loop device; others may be attaching theirs.
-fn losetup(image: &Path) -> PathBuf {
-    let mut last = None;
-    for _ in 0..50 {
-        let output = attempt("losetup", &["-f", "--show", image.to_str().unwrap()]);
-        if output.status.success() {
-            return PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-        }
-        last = Some(output);
-    }
-    panic!("losetup: {last:?}");
 }
 
 /// A directory of scripts that are found before the real programs.

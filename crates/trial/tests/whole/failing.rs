@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use skippable::{Ending, needs_root};
+use skippable::{Ending, needs_loop_devices};
 use stack::Contender;
 use trial::{DeviceKind, Site, SpaceUse, Step};
 use units::Bytes;
@@ -26,7 +26,7 @@ fn on_disk(disk: &Disk, contender: Contender) -> Order {
 }
 
 pub(crate) fn a_command_that_the_guard_refuses_is_not_run() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let mut order = on_disk(&disk, contender("ext2", &[]));
     order.refused = Some("mke2fs".to_owned());
@@ -41,7 +41,7 @@ pub(crate) fn a_command_that_the_guard_refuses_is_not_run() -> Ending {
 }
 
 pub(crate) fn an_input_that_is_missing_ends_the_trial_before_anything_is_done() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let mut order = on_disk(&disk, contender("ext2", &[]));
     order.job.inputs.mail = Some(PathBuf::from("/nonexistent/pack"));
@@ -53,7 +53,7 @@ pub(crate) fn an_input_that_is_missing_ends_the_trial_before_anything_is_done() 
 }
 
 pub(crate) fn a_busy_filesystem_is_not_taken_for_unmounted() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let place = tempfile::tempdir().unwrap();
     let deed = Deed::Hold(place.path().to_owned());
     let told = execute(&in_memory(&place, &["null ops=10"], deed));
@@ -66,7 +66,7 @@ pub(crate) fn a_busy_filesystem_is_not_taken_for_unmounted() -> Ending {
 }
 
 pub(crate) fn a_covered_target_is_lost() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let place = tempfile::tempdir().unwrap();
     let deed = Deed::Script(format!("mount -t tmpfs none {}", place.path().display()));
     let told = execute(&in_memory(&place, &["null ops=10", "null ops=20"], deed));
@@ -82,7 +82,7 @@ pub(crate) fn a_covered_target_is_lost() -> Ending {
 
 /// A defect in a workload must not keep a device busy.
 pub(crate) fn a_panic_leaves_nothing_mounted() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let place = tempfile::tempdir().unwrap();
     let told = execute(&in_memory(&place, &["null ops=10"], Deed::Panic));
     assert_eq!(told.begun(), ["spin"]);
@@ -92,7 +92,7 @@ pub(crate) fn a_panic_leaves_nothing_mounted() -> Ending {
 }
 
 pub(crate) fn an_unknown_mount_option_is_explained() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let mut contender = contender("ext2", &[]);
     contender.mount = vec!["nonsense".to_owned()];
@@ -108,7 +108,7 @@ pub(crate) fn an_unknown_mount_option_is_explained() -> Ending {
 
 /// No kernel of kernel.org ever had reiser4.
 pub(crate) fn an_unknown_kernel_type_is_explained() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let known = std::fs::read_to_string("/proc/filesystems").unwrap();
     if known.contains("reiser4") {
         return skippable::skip("this kernel has reiser4");
@@ -125,7 +125,7 @@ pub(crate) fn an_unknown_kernel_type_is_explained() -> Ending {
 }
 
 pub(crate) fn damage_found_by_the_check_is_a_failure() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let programs = StandIns::new().with("e2fsck", "echo a block is used twice; exit 4");
     let mut order = on_disk(&disk, contender("ext2", &[]));

@@ -1,6 +1,6 @@
 //! A pool that a program in user space serves: zfs-fuse, with stand-ins that watch its commands.
 
-use skippable::{Ending, needs_root, skip};
+use skippable::{Ending, needs_loop_devices, needs_program};
 use trial::{DeviceKind, Step};
 use units::Nanos;
 use workload::Cache;
@@ -24,13 +24,9 @@ fn on_pool(disk: &Disk, programs: &StandIns, workloads: &[&str]) -> Order {
 }
 
 fn needs_zfs_fuse() -> Ending {
-    needs_root()?;
-    for needed in ["/dev/fuse", "/usr/sbin/zfs-fuse", "/usr/sbin/zpool", "/usr/sbin/zfs"] {
-        if !std::path::Path::new(needed).exists() {
-            return skip(format!("{needed} is missing"));
-        }
-    }
-    Ok(())
+    needs_loop_devices()?;
+    skippable::needs_driver("fuse", "/dev/fuse")?;
+    needs_program("zfs-fuse", "zfs-fuse")
 }
 
 /// A `zpool` that says once, after each scrub, that it goes on; that notes how long an export

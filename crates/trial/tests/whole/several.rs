@@ -1,6 +1,6 @@
 //! Several disks under one filesystem; a real disk's trimming; queues that a contender asks for.
 
-use skippable::{Ending, needs_root};
+use skippable::{Ending, needs_loop_devices};
 use stack::LayoutChoice;
 use trial::{DeviceKind, Step};
 use units::Bytes;
@@ -11,7 +11,7 @@ use crate::inner::Deed;
 use crate::outer::{contender, execute, order};
 
 pub(crate) fn two_disks_of_one_filesystem_are_counted_and_forgotten() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let (one, two) = (Disk::blank(128), Disk::blank(128));
     let site = site(&[&one, &two], DeviceKind::LoopFile);
     let mut contender = contender("btrfs", &[("read_ahead", "64K")]);
@@ -46,7 +46,7 @@ pub(crate) fn two_disks_of_one_filesystem_are_counted_and_forgotten() -> Ending 
 }
 
 pub(crate) fn a_block_device_is_trimmed_as_well() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let programs = StandIns::new().with("blkdiscard", "echo not supported; exit 1");
     let site = disk.site(DeviceKind::Block);
@@ -65,7 +65,7 @@ pub(crate) fn a_block_device_is_trimmed_as_well() -> Ending {
 }
 
 pub(crate) fn a_disk_gets_the_scheduler_that_is_asked_for() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let offered = std::fs::read_to_string(disk.queue("scheduler")).unwrap();
     // Another one than it has, where the kernel has several.

@@ -1,6 +1,6 @@
 //! What a trial goes through on each kind of place, and what it reports of that place.
 
-use skippable::{Ending, needs_root};
+use skippable::{Ending, needs_loop_devices};
 use trial::{DeviceKind, Left, Site, SpaceUse, Step};
 use units::Bytes;
 use workload::Cache;
@@ -10,7 +10,7 @@ use crate::inner::Deed;
 use crate::outer::{contender, execute, order};
 
 pub(crate) fn a_trial_on_a_loop_file_takes_every_step() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let site = disk.site(DeviceKind::LoopFile);
     let told = execute(&order(contender("ext2", &[]), site, &["null ops=10", "null ops=20"]));
@@ -36,7 +36,7 @@ pub(crate) fn a_trial_on_a_loop_file_takes_every_step() -> Ending {
 }
 
 pub(crate) fn what_was_made_is_reported_as_it_is() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let node = disk.text();
     let site = disk.site(DeviceKind::LoopFile);
@@ -81,7 +81,7 @@ pub(crate) fn what_was_made_is_reported_as_it_is() -> Ending {
 }
 
 pub(crate) fn memory_has_no_disks_no_check_and_no_cold_cache() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let place = tempfile::tempdir().unwrap();
     let mount_point = place.path().to_owned();
     let site = Site::Devices { devices: Vec::new(), kind: DeviceKind::LoopFile, mount_point };
@@ -113,7 +113,7 @@ pub(crate) fn memory_has_no_disks_no_check_and_no_cold_cache() -> Ending {
 }
 
 pub(crate) fn a_directory_is_used_as_it_is() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let path = disk.mount_point();
     let (node, point) = (disk.text(), path.display());

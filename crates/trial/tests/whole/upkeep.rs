@@ -1,6 +1,6 @@
 //! The workload `upkeep` has the filesystem itself made, mounted, cut off, checked and repaired.
 
-use skippable::{Ending, needs_root};
+use skippable::{Ending, needs_loop_devices};
 use trial::{DeviceKind, Step};
 use units::Bytes;
 use workload::PhaseStatus;
@@ -12,7 +12,7 @@ use crate::outer::{contender, execute, order};
 const UPKEEP: &str = "upkeep size=64M full=0.05 changes=4 snapshots=0";
 
 pub(crate) fn everything_is_done_to_the_filesystem() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let node = disk.text();
     let _held = disk.hold();
@@ -56,7 +56,7 @@ pub(crate) fn everything_is_done_to_the_filesystem() -> Ending {
 }
 
 pub(crate) fn a_guard_with_a_switch_cuts_the_power_around_the_unmount() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let site = disk.site(DeviceKind::LoopFile);
     let mut order = order(contender("ext2", &[("block_size", "1K")]), site, &[UPKEEP]);
@@ -76,7 +76,7 @@ pub(crate) fn a_guard_with_a_switch_cuts_the_power_around_the_unmount() -> Endin
 }
 
 pub(crate) fn a_repair_that_repairs_nothing_is_a_failure() -> Ending {
-    needs_root()?;
+    needs_loop_devices()?;
     let disk = Disk::blank(64);
     let programs = StandIns::new().with("e2fsck", "exit 0");
     let site = disk.site(DeviceKind::LoopFile);
