@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lab::{
-    BuildOptions, BuildProgress, Kvm, Lab, LabError, MachineProfile, Offer, PartDescription,
-};
+use lab::{BuildOptions, BuildProgress, Lab, LabError, MachineProfile, Offer, PartDescription};
 use stack::Contender;
-use testbed::Stop;
 use trial::InputFiles;
 
 use crate::exit::{Exit, Failure};
@@ -56,22 +53,6 @@ pub(crate) fn export_to(name: Option<&str>, file: &Path) -> Result<String, Failu
     }
     let name = software.directory.file_name().unwrap_or_default();
     Ok(name.to_string_lossy().into_owned())
-}
-
-/// Refuses `--clock real`, with the reason.
-pub(crate) fn refuse_real_time(name: Option<&str>, profile: &str) -> Failure {
-    let probed = open(name, profile, None, &BTreeMap::new(), &InputFiles::default())
-        .and_then(|lab| lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused)));
-    let reason = match probed {
-        Ok(Kvm::Unusable { reason }) => reason,
-        Ok(Kvm::Works { .. }) => {
-            "KVM works on this machine, but disks backed by the host are not built yet; use \
-             --testbed device for real time"
-                .to_owned()
-        }
-        Err(failure) => failure.message,
-    };
-    Failure::new(Exit::Refused, format!("--clock real: {reason}"))
 }
 
 /// The optional parts these contenders and workloads need and the lab does not have. Builds the

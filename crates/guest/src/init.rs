@@ -17,7 +17,7 @@ use units::{Bytes, Nanos};
 use crate::channel::Channel;
 use crate::nbd::{self, Sockets};
 use crate::order::{DiskOrder, FrontEndKind, MOUNT_POINT, Order, Sabotage};
-use crate::priority::schedule_before_others;
+use crate::priority::{schedule_before_others, stay_on};
 use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word, Words};
 use crate::server::{FrontEnd, Server};
 use crate::store::PageStore;
@@ -170,8 +170,12 @@ fn disks(order: &Order, words: &Words) -> Result<Option<ProgramCpu>, String> {
     for (nth, disk) in order.disks.iter().enumerate() {
         configure(order.front_end, nth, disk)?;
     }
-    transport::calibrate(words, &order.front_end.device_path(0), server)
-        .map_err(|error| format!("measuring the transport: {error}"))?;
+    match order.server_processor {
+        // A request costs the trial's processors what a driver's would.
+        Some(_) => transport::begin(words, transport::Cost::NONE),
+        None => transport::calibrate(words, &order.front_end.device_path(0), server)
+            .map_err(|error| format!("measuring the transport: {error}"))?,
+    }
     Ok(Some(server))
 }
 
@@ -235,6 +239,7 @@ fn serve_disks<F: FrontEnd>(
     order: &Order,
     open: impl FnOnce() -> io::Result<F>,
 ) -> Result<(), String> {
+    order.server_processor.into_iter().for_each(stay_on);
     become_a_device();
     let region = region()?;
     let capacities: Vec<_> = order.disks.iter().map(|disk| disk.capacity).collect();
@@ -246,6 +251,7 @@ fn serve_disks<F: FrontEnd>(
     let front = open().map_err(|error| format!("{}: {error}", order.front_end.name()))?;
     let mut server =
         Server::new(front, region, store, models, port::say).map_err(|error| error.to_string())?;
+    server = server.on_own_processor(order.server_processor.is_some());
     server.run().map_err(|error| error.to_string())
 }
 

@@ -63,6 +63,11 @@ pub struct Order {
     pub inputs: Vec<Input>,
     /// Virtual time after which the trial is given up.
     pub virtual_limit: Nanos,
+    /// The processor, by its number, which the server of the disks has to itself: the last one,
+    /// faster than the others and none of the machine's own. Where `None`, there is only one
+    /// processor, and the trial's clock stands still while the server works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_processor: Option<u16>,
     /// Instead of running the trial, make a bootable system from the input (see
     /// [`workload::prepare_system`]) and leave it where the disks' contents would lie.
     #[serde(default)]

@@ -146,6 +146,8 @@ pub struct Server<F> {
     ending: Nanos,
     /// Called for requests that could not be served.
     complain: fn(&str),
+    /// Whether it works on a processor that the trial does not have.
+    own_processor: bool,
 }
 
 impl<F: FrontEnd> Server<F> {
@@ -179,7 +181,14 @@ impl<F: FrontEnd> Server<F> {
             sent: 0,
             ending: Nanos::ZERO,
             complain,
+            own_processor: false,
         })
+    }
+
+    /// The same server on a processor of its own: the trial's clock never stands still.
+    #[must_use]
+    pub fn on_own_processor(self, own_processor: bool) -> Server<F> {
+        Server { own_processor, ..self }
     }
 
     /// Serves until the devices are gone.
@@ -202,8 +211,9 @@ impl<F: FrontEnd> Server<F> {
         let deadline = self.deadline();
         let before = self.front.spent();
         self.front.wait(deadline, arrived)?;
-        // The clock stands still until the next wait: advancing the models and copying data is
-        // work that a machine with real disks does not do. Nothing else runs meanwhile.
+        // On the trial's only processor the clock stands still until the next wait: advancing the
+        // models and copying data is work that a machine with real disks does not do. Nothing else
+        // runs meanwhile.
         let now = self.front.now();
         let spent = self.front.spent().saturating_sub(before);
         let round_trips = self.words.get(Word::RoundTrip) * self.sent.max(1);
@@ -219,7 +229,9 @@ impl<F: FrontEnd> Server<F> {
             }
         }
         self.complete_due(now)?;
-        self.front.exclude_since(now);
+        if !self.own_processor {
+            self.front.exclude_since(now);
+        }
         Ok(())
     }
 

@@ -29,11 +29,26 @@ const WARM_UP: u64 = 4;
 /// verdicts.
 const TAX_LIMIT: f64 = 0.05;
 
-/// The cost of the transport, as measured.
+/// The cost of the transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cost {
-    pub(crate) lead: Nanos,
-    pub(crate) floor: Nanos,
+    lead: Nanos,
+    floor: Nanos,
+    round_trip: Nanos,
+}
+
+impl Cost {
+    /// That of a server on a processor of its own.
+    pub(crate) const NONE: Cost =
+        Cost { lead: Nanos::ZERO, floor: Nanos::ZERO, round_trip: Nanos::ZERO };
+}
+
+/// Lets the disks' models serve requests, with the transport at this cost.
+pub(crate) fn begin(words: &Words, cost: Cost) {
+    words.set(Word::Floor, cost.floor.0);
+    words.set(Word::Lead, cost.lead.0);
+    words.set(Word::RoundTrip, cost.round_trip.0);
+    words.set(Word::Service, Service::Models as u64);
 }
 
 /// Measures it on an empty disk, then switches to the models; `server` is the thread that serves
@@ -41,7 +56,7 @@ pub(crate) struct Cost {
 ///
 /// # Errors
 /// When the disk cannot be read.
-pub(crate) fn calibrate(words: &Words, device: &Path, server: ProgramCpu) -> io::Result<Cost> {
+pub(crate) fn calibrate(words: &Words, device: &Path, server: ProgramCpu) -> io::Result<()> {
     words.set(Word::Lead, 0);
     let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(device)?;
     // O_DIRECT wants memory on a page's boundary.
@@ -63,11 +78,8 @@ pub(crate) fn calibrate(words: &Words, device: &Path, server: ProgramCpu) -> io:
     mean(Service::Immediate)?;
     let round_trip = Nanos((inside(server) - before).0 / (WARM_UP + READS));
     let lead = mean(Service::Fixed)?.saturating_sub(FIXED);
-    words.set(Word::Floor, floor.0);
-    words.set(Word::Lead, lead.0);
-    words.set(Word::RoundTrip, round_trip.0);
-    words.set(Word::Service, Service::Models as u64);
-    Ok(Cost { lead, floor })
+    begin(words, Cost { lead, floor, round_trip });
+    Ok(())
 }
 
 /// Processor time of the server that is not removed from the clock.
@@ -85,11 +97,16 @@ pub(crate) struct Reading {
     outside: Nanos,
     at: Nanos,
     idle: Option<Nanos>,
+    /// The trial's processors, and whether the server has one beside them.
+    processors: u16,
+    own_processor: bool,
 }
 
 impl Reading {
-    /// Reads now; `server` is the thread that serves the disks.
-    pub(crate) fn take(words: &Words, server: ProgramCpu) -> Reading {
+    /// Reads now; `server` is the thread that serves the disks, on a processor of its own if there
+    /// is a number.
+    pub(crate) fn take(words: &Words, server: ProgramCpu, own: Option<u16>) -> Reading {
+        let processors = own.unwrap_or(1);
         Reading {
             excess: words.get(Word::Excess),
             requests: words.get(Word::Requests),
@@ -97,7 +114,9 @@ impl Reading {
             server: server.total().unwrap_or(Nanos::ZERO),
             outside: measure::time_outside(),
             at: measure::now(),
-            idle: idle_time(),
+            idle: idle_time(processors),
+            processors,
+            own_processor: own.is_some(),
         }
     }
 
@@ -110,7 +129,10 @@ impl Reading {
         // server, and the work of completing a request, such as releasing each page of a write,
         // which it would do for a real disk as well.
         let outside = now.outside - self.outside;
-        let round_trips = busy.saturating_sub(outside).min(Nanos(self.round_trip.0 * requests));
+        let round_trips = match self.own_processor {
+            true => Nanos::ZERO,
+            false => busy.saturating_sub(outside).min(Nanos(self.round_trip.0 * requests)),
+        };
         // Where the processor was idle for at least as long, it cost the workload nothing.
         let idle = now.idle.zip(self.idle).map(|(now, then)| now.saturating_sub(then));
         // Where the kernel does not record idle time, too much might be subtracted, so nothing is.
@@ -128,8 +150,9 @@ impl Reading {
         result.figures.insert(trial::SUBTRACTED_SHARE.to_owned(), of(displaced, measured));
         result.figures.insert("transport_latency_ns".to_owned(), excess.0 as f64);
         result.figures.insert("transport_cpu_ns".to_owned(), busy.0 as f64);
-        // Of the single processor, to the nanosecond; the kernel's own sums are in ticks.
-        let at_work = idle.map(|idle| (now.at - self.at).saturating_sub(idle));
+        // Of the trial's processors, to the nanosecond; the kernel's own sums are in ticks.
+        let of_all = Nanos((now.at - self.at).0 * u64::from(self.processors));
+        let at_work = idle.map(|idle| of_all.saturating_sub(idle));
         result.machine_cpu = at_work.map(|at_work| at_work.saturating_sub(displaced));
         if share > TAX_LIMIT {
             let (limit, idle_known) = (TAX_LIMIT, idle.is_some());
@@ -139,18 +162,25 @@ impl Reading {
     }
 }
 
-/// Idle time of the single processor, waiting for disks included. `/proc/timer_list` gives it to
-/// the nanosecond; `/proc/stat` counts in hundredths of a second, longer than a short phase waits
-/// in total.
-fn idle_time() -> Option<Nanos> {
-    idle_of(&std::fs::read_to_string("/proc/timer_list").unwrap_or_default())
+/// Idle time of the first processors together, waiting for disks included. `/proc/timer_list` gives
+/// it to the nanosecond; `/proc/stat` counts in hundredths of a second, longer than a short phase
+/// waits in total.
+fn idle_time(processors: u16) -> Option<Nanos> {
+    idle_of(&std::fs::read_to_string("/proc/timer_list").unwrap_or_default(), processors)
 }
 
-/// The two sums in the text of `/proc/timer_list`, over all processors; `None` from a kernel that
-/// records neither.
-fn idle_of(timers: &str) -> Option<Nanos> {
+/// The two sums in the text of `/proc/timer_list`, over the first processors; `None` from a kernel
+/// that records neither.
+fn idle_of(timers: &str, processors: u16) -> Option<Nanos> {
+    let mut of = 0;
     let sleeps = timers.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;
+        if name == "cpu" {
+            of = value.trim().parse().unwrap_or(0);
+        }
+        if of >= processors {
+            return None;
+        }
         let idle = matches!(name.trim(), ".idle_sleeptime" | ".iowait_sleeptime");
         value.split_whitespace().next()?.parse::<u64>().ok().filter(|_| idle)
     });
@@ -174,7 +204,12 @@ cpu: 0
   .iowait_sleeptime: 1000000 nsecs
   .last_jiffies   : 4294893700
 ";
-        assert_eq!(idle_of(timers), Some(Nanos(4_001_000_123)));
-        assert_eq!(idle_of("cpu: 0\n  .idle_calls     : 87123\n"), None, "missing, not 0");
+        assert_eq!(idle_of(timers, 1), Some(Nanos(4_001_000_123)));
+        let second = "cpu: 1\n  .idle_sleeptime : 7 nsecs\n";
+        let both = format!("{timers}{second}");
+        assert_eq!(idle_of(&both, 1), Some(Nanos(4_001_000_123)), "the second is the server's");
+        assert_eq!(idle_of(&both, 2), Some(Nanos(4_001_000_130)));
+        let none = "cpu: 0\n  .idle_calls     : 87123\n";
+        assert_eq!(idle_of(none, 1), None, "missing, not 0");
     }
 }

@@ -74,7 +74,7 @@ fn execute(order: &Order, channel: &mut Channel, words: &Words, server: Option<P
                 if ordered_rebuild && words.get(Word::Rebuilding) == 0 {
                     result.notes.push(FILLED.to_owned());
                 }
-                let now = server.map(|server| Reading::take(words, server));
+                let now = server.map(|server| Reading::take(words, server, order.server_processor));
                 if let Some((from, to)) = readings.of(&result.phase, now) {
                     from.add_overhead(to, result);
                 }
@@ -100,7 +100,7 @@ fn execute(order: &Order, channel: &mut Channel, words: &Words, server: Option<P
             phases += 1;
             words.set(Word::Phase, phases);
             if let Some(server) = server {
-                readings.begin(phase, Reading::take(words, server));
+                readings.begin(phase, Reading::take(words, server, order.server_processor));
             }
         }
     });

@@ -3,9 +3,9 @@
 //! took.
 //!
 //! ```text
-//! lab_dev build CACHE [unpack-qemu]
+//! lab_dev build CACHE
 //! lab_dev export|import CACHE FILE
-//! lab_dev CACHE PROFILE CONTENDER WORKLOAD SEED TIMES|verify-TIMES|kvm [SIZE] [SABOTAGE]
+//! lab_dev CACHE PROFILE CONTENDER WORKLOAD SEED TIMES|verify-TIMES [SIZE] [SABOTAGE]
 //! ```
 
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ use workload::{Parameters, PhaseEvent, Seed};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [verb, cache, rest @ ..] = &arguments[..]
+    if let [verb, cache] = &arguments[..]
         && verb == "build"
     {
-        return build(Path::new(cache), rest.first().is_some_and(|word| word == "unpack-qemu"));
+        return build(Path::new(cache));
     }
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["export", cache, file] => {
@@ -47,10 +47,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("see the top of lab_dev.rs".into());
     };
     let lab = open(Path::new(cache), profile)?;
-    if times == "kvm" {
-        println!("{:?}", lab.probe_kvm(&Stop::new())?);
-        return Ok(());
-    }
     let began = Instant::now();
     lab.warm_up(&Stop::new())?;
     println!("checkpoint in {:?}", began.elapsed());
@@ -87,9 +83,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn build(cache: &Path, unpack_qemu: bool) -> Result<(), Box<dyn Error>> {
-    let options = BuildOptions { unpack_qemu, ..BuildOptions::default() };
-    let built = lab::build(cache, &options, &mut |step| println!("{step:?}"))?;
+fn build(cache: &Path) -> Result<(), Box<dyn Error>> {
+    let built = lab::build(cache, &BuildOptions::default(), &mut |step| println!("{step:?}"))?;
     println!("{} packages in {}", built.manifest.packages.len(), built.directory.display());
     println!("{:?}", built.parts()?);
     Ok(())
@@ -99,7 +94,10 @@ fn build(cache: &Path, unpack_qemu: bool) -> Result<(), Box<dyn Error>> {
 fn open(cache: &Path, profile: &str) -> Result<Lab, Box<dyn Error>> {
     let parts = lab::find(cache, lab::DEFAULT_LAB)?.parts()?;
     let began = Instant::now();
-    let profile = MachineProfile::find(profile)?;
+    let mut profile = MachineProfile::find(profile)?;
+    if let Ok(processors) = std::env::var("LAB_DEV_PROCESSORS") {
+        profile.processors = processors.parse()?;
+    }
     let mails = std::env::var("LAB_DEV_MAILS").unwrap_or_else(|_| "2000".to_owned()).parse()?;
     let mail = Some(workload::corpora::synthetic::ensure(cache, mails, 1)?);
     let system = std::env::var_os("LAB_DEV_SYSTEM").map(Into::into);

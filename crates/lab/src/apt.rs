@@ -167,6 +167,38 @@ impl Apt {
         }
     }
 
+    /// The archives of the newest source package of this name: upstream's, then Debian's own.
+    ///
+    /// # Errors
+    /// When there is none, or it has another form.
+    pub(crate) fn source(&self, name: &str) -> Result<Vec<Package>, LabError> {
+        let arguments = ["-qq", "--print-uris", "--download-only", "source", name];
+        let text = self.run("apt-get", &arguments)?;
+        let files: Vec<Package> = text.lines().filter_map(planned_source).collect();
+        let ending = |end: &str| files.iter().find(|file| file.name.ends_with(end)).cloned();
+        let dsc = ending(".dsc")
+            .and_then(|dsc| Some(dsc.name.strip_suffix(".dsc")?.split_once('_')?.1.to_owned()));
+        match (dsc, ending(".orig.tar.xz"), ending(".debian.tar.xz")) {
+            (Some(version), Some(upstream), Some(own)) => {
+                let of = |file: Package| Package { version: version.clone(), ..file };
+                Ok(vec![of(upstream), of(own)])
+            }
+            _ => Err(LabError::NoPackage {
+                package: format!("{name} (source)"),
+                why: "it does not consist of two archives; add a Debian archive to apt's sources"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// Downloads the archives of a source package into [`Apt::archives`], under their own names.
+    ///
+    /// # Errors
+    /// As [`Apt::download`].
+    pub(crate) fn download_source(&self, name: &str) -> Result<(), LabError> {
+        self.run("apt-get", &["-qq", "--download-only", "source", name]).map(drop)
+    }
+
     /// Downloads what was planned into [`Apt::archives`].
     ///
     /// # Errors
@@ -308,9 +340,26 @@ fn planned(line: &str) -> Option<Package> {
     })
 }
 
+/// The same for a file of a source package, whose version its name does not say.
+fn planned_source(line: &str) -> Option<Package> {
+    let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split_whitespace();
+    let name = words.next()?.to_owned();
+    let size = words.next()?.parse().ok()?;
+    let sha256 = words.next()?.strip_prefix("SHA256:")?.to_owned();
+    Some(Package { name, version: String::new(), sha256, size })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_a_source_is_a_file() {
+        let line = "'http://archive/q/qemu_7.2.orig.tar.xz' qemu_7.2.orig.tar.xz 23 SHA256:0f";
+        let file = planned_source(line).unwrap();
+        assert_eq!((file.name.as_str(), file.size), ("qemu_7.2.orig.tar.xz", 23));
+        assert_eq!(planned_source("NOTICE: 'qemu' packaging is maintained in Git"), None);
+    }
 
     #[test]
     fn a_line_of_a_plan_is_a_package() {

@@ -85,9 +85,6 @@ pub struct Bench {
     pub work: Vec<Work>,
     /// A phase that only counts: the reference for instructions a second.
     pub counting: Work,
-    /// The same work and counting on the emulator as installed; empty if the lab has no quicker
-    /// copy of it.
-    pub as_installed: Vec<Work>,
     /// What an instruction takes, in nanoseconds of the guest's time.
     pub instruction_ns: f64,
 }
@@ -113,16 +110,6 @@ impl Bench {
         (time.0 > 0 && counting > 0.0).then(|| rate(time, spent.processor) / counting)
     }
 
-    /// For all work and counting: how many times as much processor time the emulator as installed
-    /// takes, and whether the virtual times were the same. `None` where the lab runs that one.
-    pub fn installed(&self) -> Option<(f64, bool)> {
-        let ours = || self.work.iter().chain([&self.counting]);
-        let seconds = |work: &Work| work.spent.processor.as_secs_f64();
-        let installed: f64 = self.as_installed.iter().map(seconds).sum();
-        let same = ours().map(|work| work.time).eq(self.as_installed.iter().map(|work| work.time));
-        (installed > 0.0).then(|| (installed / ours().map(seconds).sum::<f64>(), same))
-    }
-
     /// Virtual time and cost of all phases that are disk-bound.
     pub fn disk_bound(&self) -> (Nanos, Spent) {
         let bound = self.work.iter().filter(|work| work.is_disk_bound());
@@ -134,12 +121,11 @@ impl Bench {
     }
 }
 
-/// Measures `starts` starts, and the work once. If the lab runs a quicker copy of the emulator,
-/// measures the work again with the emulator as installed.
+/// Measures `starts` starts, and the work once.
 ///
 /// # Errors
 /// When a guest cannot be started or a trial does not end well.
-pub fn bench(mut lab: Lab, starts: usize, stop: &Stop) -> Result<Bench, LabError> {
+pub fn bench(lab: Lab, starts: usize, stop: &Stop) -> Result<Bench, LabError> {
     lab.warm_up(stop)?;
     let mut timed = Vec::new();
     for _ in 0..starts {
@@ -151,13 +137,8 @@ pub fn bench(mut lab: Lab, starts: usize, stop: &Stop) -> Result<Bench, LabError
     }
     let mut all_work = work_and_counting(&lab, stop)?;
     let counting = all_work.pop().unwrap_or_else(nothing);
-    let mut as_installed = Vec::new();
-    if lab.counts_quickly() {
-        lab.emulate_as_installed();
-        as_installed = work_and_counting(&lab, stop)?;
-    }
     let instruction_ns = lab.profile().instruction_ns;
-    Ok(Bench { starts: timed, work: all_work, counting, as_installed, instruction_ns })
+    Ok(Bench { starts: timed, work: all_work, counting, instruction_ns })
 }
 
 /// All work, and last the counting.
@@ -238,9 +219,8 @@ mod tests {
         };
         let starts = Vec::new();
         let counting = of(1.0, 1);
-        let as_installed = Vec::new();
         let work = vec![of(0.1, 10), of(0.9, 99)];
-        let mut bench = Bench { starts, work, counting, as_installed, instruction_ns: 0.25 };
+        let bench = Bench { starts, work, counting, instruction_ns: 0.25 };
         let (time, spent) = bench.disk_bound();
         assert_eq!((time, spent.wall), (Nanos::from_secs(10), Duration::from_secs(2)));
         assert!((rate(time, spent.wall) - 5.0).abs() < 1e-9);
@@ -250,14 +230,5 @@ mod tests {
         let asked = Work { requests: 1000, ..of(0.5, 1) };
         assert_eq!(bench.instructions_a_request(&asked), Some(2e6));
         assert_eq!(bench.instructions_a_request(&of(0.5, 1)), None);
-        assert_eq!(bench.installed(), None, "no copy was made");
-        let slower = |computing, seconds| {
-            let spent = Spent { wall: Duration::ZERO, processor: Duration::from_secs(3) };
-            Work { spent, ..of(computing, seconds) }
-        };
-        bench.as_installed = vec![slower(0.1, 10), slower(0.9, 99), slower(1.0, 1)];
-        assert_eq!(bench.installed(), Some((3.0, true)));
-        bench.as_installed[1].time.0 += 1;
-        assert_eq!(bench.installed(), Some((3.0, false)));
     }
 }

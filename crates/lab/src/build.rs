@@ -4,18 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::apt::Archives;
-use crate::building::on_path;
 use crate::cache::{Lock, key, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
 use crate::contents::tree_digest;
+use crate::emulator;
 use crate::error::LabError;
 use crate::kernel_source::{self, KernelSource, Plan};
-use crate::machine::QEMU;
 use crate::names::{self, DEFAULT_LAB};
 use crate::optional::{self, Base, OptionalPart, directory_of};
 use crate::own_kernel::{self, Given};
 use crate::packages::Source;
 use crate::progress::BuildProgress;
-use crate::software::{MANIFEST, MANIFEST_VERSION, Manifest, OwnKernel, QEMU_PACKAGE, Software};
+use crate::software::{MANIFEST, MANIFEST_VERSION, Manifest, OwnKernel, Software};
 use crate::system;
 
 /// What to build.
@@ -30,8 +29,6 @@ pub struct BuildOptions {
     pub kernel_source: Option<KernelSource>,
     /// A tree of tools instead of Debian's.
     pub tools: Option<PathBuf>,
-    /// Takes QEMU from packages even where the host has one.
-    pub unpack_qemu: bool,
     /// Rebuilds even if there is a lab.
     pub refresh: bool,
     /// The lab's name; [`DEFAULT_LAB`] where `None`.
@@ -60,7 +57,7 @@ pub fn build(
     sweep_unfinished(cache);
     sweep_unfinished(&cache.join("built"));
     let own_kernel = options.kernel.is_some() || plan.is_some();
-    let own = own_kernel || options.tools.is_some() || options.unpack_qemu;
+    let own = own_kernel || options.tools.is_some();
     let name = options.name.as_deref().unwrap_or(DEFAULT_LAB);
     let present = names::find(cache, name).ok().filter(|software| software.parts().is_ok());
     let asked = options.with.iter().cloned();
@@ -68,7 +65,10 @@ pub fn build(
         Some(present) => asked.chain(present.manifest.with.iter().cloned()).collect(),
         None => asked.collect(),
     };
-    let present = present.filter(|_| !options.refresh && !own);
+    let emulates = |lab: &Software| {
+        lab.manifest.own.get(emulator::PLACE).is_some_and(|own| *own == emulator::recipe())
+    };
+    let present = present.filter(|lab| !options.refresh && !own && emulates(lab));
     if let Some(present) = &present
         && with.iter().all(|part| is_current(&present.manifest, part))
     {
@@ -241,12 +241,8 @@ fn build_in(
         Some(tools) => absolute(tools)?,
         None => source.tools(&optional::packages())?,
     };
-    let qemu = if options.unpack_qemu || on_path(QEMU).is_none() {
-        Some(source.unpacked("emulator", "qemu", &[QEMU_PACKAGE], true)?)
-    } else {
-        None
-    };
     let mut packages = source.packages;
+    packages.extend(emulator::build(cache, work, progress)?);
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     packages.dedup();
     Ok(Manifest {
@@ -254,10 +250,10 @@ fn build_in(
         kernel,
         modules,
         tools,
-        qemu,
+        emulator: emulator::PLACE.into(),
         own_kernel,
         with: BTreeSet::new(),
-        own: BTreeMap::new(),
+        own: BTreeMap::from([(emulator::PLACE.to_owned(), emulator::recipe())]),
         packages,
     })
 }
@@ -308,11 +304,11 @@ mod tests {
         std::fs::write(work.join("modules/6.12/ublk_drv.ko"), "module").unwrap();
         std::os::unix::fs::symlink("absent", work.join("link")).unwrap();
         let manifest = Manifest {
-            version: 1,
+            version: MANIFEST_VERSION,
             kernel: "kernel".into(),
             modules: "modules/6.12".into(),
             tools: "tools".into(),
-            qemu: None,
+            emulator: "emulator".into(),
             own_kernel: None,
             with: BTreeSet::new(),
             own: BTreeMap::new(),

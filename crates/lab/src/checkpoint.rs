@@ -17,7 +17,6 @@ use crate::cache::{Lock, touch, unfinished};
 use crate::error::LabError;
 use crate::machine::{Machine, Use};
 use crate::memory::Backing;
-use crate::saved_clock;
 use crate::vm::{Happening, Software, Vm};
 
 const RAM: &str = "ram";
@@ -82,12 +81,10 @@ fn make(
 ) -> Result<(), LabError> {
     std::fs::create_dir_all(work).map_err(LabError::at("create", work))?;
     let ram = empty_ram(machine)?;
-    let booted_by = Software { qemu: software.boots, ..software };
-    let mut vm = boot(machine, booted_by, &ram, stop)?;
+    let mut vm = boot(machine, software, &ram, stop)?;
     let devices = work.join(DEVICES);
     vm.save_devices(&devices)?;
     drop(vm);
-    saved_clock::change(&devices, machine.price_for(Use::Checkpoint), machine.price)?;
     let path = work.join(RAM);
     let file = File::create(&path).map_err(LabError::at("create", &path))?;
     copy_sparse(&ram, &file, machine.ram).map_err(LabError::at("write", &path))?;
@@ -97,7 +94,7 @@ fn make(
 }
 
 /// The RAM of a machine that is about to boot: memory of the host.
-pub(crate) fn empty_ram(machine: &Machine) -> Result<File, LabError> {
+fn empty_ram(machine: &Machine) -> Result<File, LabError> {
     let name = Path::new("memory for a guest");
     let file = memfd_create(c"fstrial ram", MemfdFlags::CLOEXEC)
         .map_err(|error| LabError::at("get", name)(error.into()))?;

@@ -19,8 +19,8 @@ impl Manifest {
             let plain = |component| matches!(component, Component::Normal(_));
             path.components().next().is_some() && path.components().all(plain)
         };
-        let paths = [&self.kernel, &self.modules, &self.tools];
-        let outside = paths.into_iter().chain(&self.qemu).find(|path| !inside(path));
+        let paths = [&self.kernel, &self.modules, &self.tools, &self.emulator];
+        let outside = paths.into_iter().find(|path| !inside(path));
         let unknown = || self.with.iter().find(|part| optional::part(part).is_err());
         outside.cloned().or_else(|| unknown().map(PathBuf::from))
     }

@@ -6,21 +6,9 @@
 struct Section {
     name: usize,
     kind: u32,
-    address: u64,
     offset: usize,
     size: usize,
     link: usize,
-}
-
-/// A function a program exports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Function {
-    /// Where it is loaded, relative to the program.
-    pub(crate) address: u64,
-    /// Its place in the file.
-    pub(crate) offset: usize,
-    /// Its length in bytes.
-    pub(crate) len: usize,
 }
 
 /// An ELF file in memory.
@@ -32,7 +20,6 @@ pub(crate) struct Elf<'a> {
 }
 
 const DYNAMIC: u32 = 6;
-const DYNAMIC_SYMBOLS: u32 = 11;
 const NEEDED: u64 = 1;
 const RPATH: u64 = 15;
 const RUNPATH: u64 = 29;
@@ -53,7 +40,6 @@ impl<'a> Elf<'a> {
                 Some(Section {
                     name: u32_at(bytes, at)? as usize,
                     kind: u32_at(bytes, at + 4)?,
-                    address: u64_at(bytes, at + 0x10)?,
                     offset: usize::try_from(u64_at(bytes, at + 0x18)?).ok()?,
                     size: usize::try_from(u64_at(bytes, at + 0x20)?).ok()?,
                     link: u32_at(bytes, at + 0x28)? as usize,
@@ -88,26 +74,6 @@ impl<'a> Elf<'a> {
     pub(crate) fn name_of_section(&self, name: &[u8]) -> Option<usize> {
         let section = self.sections.iter().find(|section| self.name(section) == Some(name))?;
         self.names.offset.checked_add(section.name)
-    }
-
-    /// The exported function of this name.
-    pub(crate) fn function(&self, name: &str) -> Option<Function> {
-        let symbols = self.sections.iter().find(|section| section.kind == DYNAMIC_SYMBOLS)?;
-        let strings = self.contents(self.sections.get(symbols.link)?)?;
-        let symbol = self.contents(symbols)?.chunks_exact(24).find(|symbol| {
-            let at = u32_at(symbol, 0).and_then(|at| usize::try_from(at).ok());
-            at.and_then(|at| strings.get(at..)?.split(|&byte| byte == 0).next())
-                == Some(name.as_bytes())
-        })?;
-        let section = self.sections.get(usize::from(u16_at(symbol, 6)?))?;
-        let address = u64_at(symbol, 8)?;
-        let within = usize::try_from(address.checked_sub(section.address)?).ok()?;
-        let len = usize::try_from(u64_at(symbol, 16)?).ok()?;
-        (within.checked_add(len)? <= section.size).then(|| Function {
-            address,
-            offset: section.offset + within,
-            len,
-        })
     }
 
     /// The libraries it is linked with.

@@ -39,7 +39,7 @@ pub enum LabError {
         "this machine has no {missing}, which gets the lab's kernel and tools from Debian; give \
          your own: --kernel FILE (a bzImage of the modules' release), --modules DIR \
          (lib/modules/RELEASE), --tools DIR (a tree with sbin/mke2fs and the libraries it needs) \
-         and a qemu-system-x86_64 on the PATH"
+         and `fstrial lab import` for a lab that was exported elsewhere"
     )]
     NotDebian {
         /// The program that is missing.

@@ -13,11 +13,10 @@ use units::{Bytes, Nanos};
 use crate::cache::{key, open_cache, prune, sweep_unfinished, touch, write_whole};
 use crate::checkpoint;
 use crate::disks;
-use crate::emulator::{self, Clock, copy_of, flush_clock};
 use crate::error::LabError;
 use crate::image::{Initramfs, initramfs};
 use crate::inputs::Inputs;
-use crate::machine::{Inherited, Machine, Qemu, Use};
+use crate::machine::{Emulator, Inherited, Machine, Use};
 use crate::offer::Offer;
 use crate::parts::Parts;
 use crate::profile::MachineProfile;
@@ -37,10 +36,6 @@ const KEPT: usize = 12;
 #[derive(Debug)]
 pub struct Lab {
     parts: Parts,
-    /// The emulator that runs trials: a copy of the one in `parts`, if a copy can be made.
-    emulator: Qemu,
-    /// The emulator that boots guests: the same with a clock of whole nanoseconds.
-    boots: Qemu,
     profile: MachineProfile,
     machine: Machine,
     inputs: Inputs,
@@ -52,7 +47,7 @@ pub struct Lab {
     missing: Vec<String>,
     offer: Offer,
     front_end: FrontEndKind,
-    qemu_version: String,
+    emulator_version: String,
     request_logs: Option<RequestLogs>,
 }
 
@@ -72,13 +67,7 @@ impl Lab {
         let offer = Offer::of(&parts)?;
         let inputs = Inputs::of(files)?;
         let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
-        let qemu_version = parts.qemu.version()?;
-        let boots = copy_of(&parts.qemu, cache, Clock::Whole).unwrap_or(parts.qemu.clone());
-        let emulator = match profile.clock() {
-            Clock::Whole => boots.clone(),
-            fine => copy_of(&parts.qemu, cache, fine)
-                .ok_or_else(|| profile.needs_fine_clock(&qemu_version))?,
-        };
+        let emulator_version = parts.emulator.version()?;
         let (machine, image) = machine_and_image(&parts, &profile, inputs.resident())?;
         profile.starts(machine, &image)?;
         let images = cache.join("images");
@@ -96,14 +85,12 @@ impl Lab {
                 file.write_all(&image.bytes).map_err(LabError::at("write", &path))
             })?;
         }
-        let booted = key_of(&kernel, &image_key, &qemu_version, &machine)?;
+        let booted = key_of(&kernel, &image_key, &emulator_version, &machine);
         let profile_text = serde_json::to_vec(&profile)
             .map_err(|error| LabError::value("the profile", error.to_string()))?;
         let id = key(&[booted.as_bytes(), &profile_text]);
         Ok(Lab {
             parts,
-            emulator,
-            boots,
             profile,
             machine,
             inputs,
@@ -115,23 +102,9 @@ impl Lab {
             missing: image.missing,
             offer,
             front_end: image.front_end,
-            qemu_version,
+            emulator_version,
             request_logs: None,
         })
-    }
-
-    /// Runs the emulator as installed instead of its quicker copy, to compare the two. Both give
-    /// the same figures.
-    pub fn emulate_as_installed(&mut self) {
-        self.emulator = self.parts.qemu.clone();
-        self.boots = self.parts.qemu.clone();
-    }
-
-    /// Whether the lab runs a quicker copy that could be replaced with the installed emulator. A
-    /// copy with a fine clock cannot: the installed one knows no fractions of a nanosecond.
-    #[must_use]
-    pub fn counts_quickly(&self) -> bool {
-        self.emulator != self.parts.qemu && self.profile.clock() == Clock::Whole
     }
 
     /// Makes every trial write its request logs into `directory`. This affects nothing else.
@@ -205,8 +178,8 @@ impl Lab {
     }
 
     /// The emulator's name and version.
-    pub fn qemu_version(&self) -> &str {
-        &self.qemu_version
+    pub fn emulator_version(&self) -> &str {
+        &self.emulator_version
     }
 
     /// The paths of its software.
@@ -220,8 +193,8 @@ impl Lab {
     }
 
     pub(crate) fn software(&self) -> Software<'_> {
-        let (qemu, boots) = (&self.emulator, &self.boots);
-        Software { qemu, boots, kernel: &self.parts.kernel, initramfs: &self.initramfs }
+        let Parts { emulator, kernel, .. } = &self.parts;
+        Software { emulator, kernel, initramfs: &self.initramfs }
     }
 
     /// Makes the checkpoint if there is none, and checks it.
@@ -249,7 +222,6 @@ impl Lab {
     ) -> Result<Carried, LabError> {
         let order = self.order(spec, extras)?;
         let software = self.software();
-        [&self.emulator, &self.boots].into_iter().for_each(emulator::used);
         // A trial's time does not include making the checkpoint, which only the first trial does.
         let mut began = std::time::Instant::now();
         let mut resume = || {
@@ -289,6 +261,7 @@ impl Lab {
             disks,
             front_end: self.front_end,
             inputs: self.inputs.orders(),
+            server_processor: self.machine.server_processor().map(u16::from),
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
             prepare_system: extras.prepare_system.is_some(),
             capabilities: extras.capabilities,
@@ -320,28 +293,14 @@ fn machine_and_image(
 }
 
 /// The key of a guest that has booted: a digest of everything its state depends on.
-fn key_of(
-    kernel: &[u8],
-    image_key: &str,
-    qemu_version: &str,
-    machine: &Machine,
-) -> Result<String, LabError> {
-    let machine_text = serde_json::to_vec(machine)
-        .map_err(|error| LabError::value("the machine", error.to_string()))?;
+fn key_of(kernel: &[u8], image_key: &str, emulator_version: &str, machine: &Machine) -> String {
     let (kernel_name, image_name) = (Path::new("kernel"), Path::new("initramfs"));
     // The emulator's path is not part of the key: an exported lab has the same key elsewhere.
-    let placeless = Qemu::Host { path: PathBuf::from("emulator") };
+    let placeless = Emulator::at(PathBuf::from("emulator"));
     let options = [Use::Checkpoint, Use::Trial].map(|purpose| {
-        let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6, flush_clock: 7 };
+        let files = Inherited { ram: 3, region: 4, monitor: 5, devices: 6 };
         machine.command(&placeless, kernel_name, image_name, files, purpose)
     });
     let options = format!("{options:?}");
-    Ok(key(&[
-        kernel,
-        image_key.as_bytes(),
-        qemu_version.as_bytes(),
-        &machine_text,
-        options.as_bytes(),
-        flush_clock::SOURCE.as_bytes(),
-    ]))
+    key(&[kernel, image_key.as_bytes(), emulator_version.as_bytes(), options.as_bytes()])
 }

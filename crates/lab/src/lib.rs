@@ -1,7 +1,6 @@
 //! The lab: trials in a guest whose clock is virtual and whose disks are models.
 //!
-//! [`build`] gets kernel, tools and, if the host has none, QEMU. [`Lab`] is the testbed made of
-//! them. It needs neither root nor KVM. Equal specification, seed and lab give figures that are
+//! [`build`] gets kernel and tools, and compiles the emulator. [`Lab`] is the testbed made of them. It needs neither root nor KVM. Equal specification, seed and lab give figures that are
 //! equal to the nanosecond. The lab refuses trials that do not fit into the host's memory, and
 //! never reports emulation in real time as a measurement.
 
@@ -21,14 +20,12 @@ mod error;
 mod image;
 mod inputs;
 mod kernel_source;
-mod kvm;
 mod lab;
 mod machine;
 mod memory;
 mod modules;
 mod names;
 mod offer;
-mod one_core;
 mod optional;
 mod own_kernel;
 pub mod own_program;
@@ -39,7 +36,6 @@ mod progress;
 mod pulse;
 mod qmp;
 mod record;
-mod saved_clock;
 mod session;
 mod software;
 mod source_package;
@@ -58,9 +54,8 @@ pub use cache::{cache_directory, open_cache};
 pub use error::LabError;
 pub use inputs::INPUTS_MAX;
 pub use kernel_source::{KernelSource, SourceTree};
-pub use kvm::Kvm;
 pub use lab::Lab;
-pub use machine::{Machine, Price, Qemu};
+pub use machine::{Emulator, Machine, Price};
 pub use memory::Backing;
 pub use names::{DEFAULT_LAB, find, names, remove};
 pub use offer::Offer;

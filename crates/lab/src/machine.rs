@@ -8,8 +8,8 @@ use guest::region::REGION_BYTES;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use crate::emulator::FIRMWARE;
 use crate::error::LabError;
-use crate::tools;
 
 const GIB: u64 = 1 << 30;
 /// RAM beyond this size is mapped above 4 GiB, and the shared region follows it.
@@ -17,72 +17,30 @@ const BELOW_4G_MAX: u64 = 2 * GIB;
 /// Memory that QEMU needs beside the guest's RAM: translated code, its tables for the region.
 pub(crate) const QEMU_OVERHEAD: Bytes = Bytes::from_mib(352);
 
-/// A program on the host, and what it needs to run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "qemu")]
-pub enum Qemu {
-    /// The host's own.
-    Host {
-        /// Its path.
-        path: PathBuf,
-    },
-    /// From unpacked packages.
-    Unpacked {
-        /// Root of their tree.
-        root: PathBuf,
-        /// Its path.
-        program: PathBuf,
-    },
+/// A compiled emulator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emulator {
+    directory: PathBuf,
 }
 
-/// The emulator's program.
-pub(crate) const QEMU: &str = "qemu-system-x86_64";
-
-impl Qemu {
-    /// The QEMU of the packages unpacked at `root`.
-    pub(crate) fn unpacked(root: PathBuf) -> Qemu {
-        let program = root.join("usr/bin").join(QEMU);
-        Qemu::Unpacked { root, program }
+impl Emulator {
+    /// The one in this directory.
+    pub(crate) fn at(directory: PathBuf) -> Emulator {
+        Emulator { directory }
     }
 
     /// The program file.
-    pub(crate) fn program(&self) -> &Path {
-        match self {
-            Qemu::Host { path } => path,
-            Qemu::Unpacked { program, .. } => program,
-        }
+    pub fn program(&self) -> PathBuf {
+        self.directory.join(emulator::PROGRAM)
     }
 
-    /// The same with another program file.
-    pub(crate) fn at(&self, program: PathBuf) -> Qemu {
-        match self {
-            Qemu::Host { .. } => Qemu::Host { path: program },
-            Qemu::Unpacked { root, .. } => Qemu::Unpacked { root: root.clone(), program },
-        }
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.program());
+        command.arg("-L").arg(self.directory.join(FIRMWARE));
+        command
     }
 
-    fn command(&self) -> Result<Command, LabError> {
-        match self {
-            Qemu::Host { path } => Ok(Command::new(path)),
-            Qemu::Unpacked { root, program } => {
-                let loader =
-                    tools::find(root, &["lib64", "lib/x86_64-linux-gnu"], "ld-linux-x86-64.so.2")
-                        .ok_or_else(|| LabError::damaged(root, "it has no ld-linux-x86-64.so.2"))?;
-                let mut command = Command::new(loader);
-                command
-                    .arg("--library-path")
-                    .arg(tools::library_path(root))
-                    .arg(program)
-                    .env("QEMU_MODULE_DIR", root.join("usr/lib/x86_64-linux-gnu/qemu"));
-                for directory in ["usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu"] {
-                    command.arg("-L").arg(root.join(directory));
-                }
-                Ok(command)
-            }
-        }
-    }
-
-    /// The first line of its `--version`.
+    /// The first line of its `--version`, which also names the changes it was compiled with.
     ///
     /// # Errors
     /// When it does not run.
@@ -90,10 +48,10 @@ impl Qemu {
         let failed = |said: String| LabError::Program {
             command: format!("{} --version", self.program().display()),
             said,
-            next: Some("install qemu-system-x86, or run `fstrial lab build` again".to_owned()),
+            next: Some("run `fstrial lab build --refresh`".to_owned()),
         };
-        let output =
-            self.command()?.arg("--version").output().map_err(|error| failed(error.to_string()))?;
+        let output = Command::new(self.program()).arg("--version").output();
+        let output = output.map_err(|error| failed(error.to_string()))?;
         let said = String::from_utf8_lossy(&output.stdout);
         match said.lines().next() {
             Some(line) if output.status.success() => Ok(line.to_owned()),
@@ -113,9 +71,6 @@ pub(crate) struct Inherited {
     pub(crate) monitor: i32,
     /// The state of processor and devices to load, for [`Use::Trial`].
     pub(crate) devices: i32,
-    /// The library of [`flush_clock`](crate::emulator::flush_clock), not for
-    /// [`Use::RealTime`].
-    pub(crate) flush_clock: i32,
 }
 
 /// What a machine is started for.
@@ -125,15 +80,21 @@ pub(crate) enum Use {
     Checkpoint,
     /// To load a checkpoint, stopped at first, and run a trial: the file of its RAM is not changed.
     Trial,
-    /// To boot under KVM, by the host's clock.
-    RealTime,
 }
 
-/// The time of an instruction while a guest boots, as a power of two of nanoseconds, unless the
-/// machine's own is longer. With a quarter of a nanosecond, a boot took 45 s of the host's
-/// processor time, 30 of them in loops that wait for time to pass; see
-/// [`saved_clock`](crate::saved_clock).
-const BOOT_SHIFT: i8 = 3;
+/// The least time of an instruction while a guest boots. A booting kernel measures its timers and
+/// compares routines for a number of ticks: each round of these loops is emulated, so if an
+/// instruction takes longer, the wait takes fewer rounds. No trial measures anything in that time.
+const BOOT: Price = Price { nanoseconds: 8, instructions: 1 };
+/// How far the clocks of two processors that have work may be apart, in nanoseconds, unless
+/// [`BOUND_INSTRUCTIONS`] take longer.
+const BOUND_NS: u32 = 200;
+/// The least number of instructions in a turn of a processor, for the host's sake.
+const BOUND_INSTRUCTIONS: f64 = 100.0;
+/// How many times faster than the others the processor is on which the disks' server runs.
+const SERVER_SPEED: u32 = 16;
+/// The most processors of a machine.
+pub(crate) const PROCESSORS_MAX: u8 = 32;
 
 /// Everything that determines the emulated machine, apart from its software. All of it is part of
 /// a checkpoint's key.
@@ -144,58 +105,55 @@ pub struct Machine {
     /// The virtual time of an instruction.
     #[serde(flatten)]
     pub price: Price,
-}
-
-/// Virtual time of an instruction: `times` × 2^`shift` ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Price {
-    /// From 1 to 127, 1 for a power of two.
+    /// Its processors.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub times: u8,
-    /// From -10 to 10; below 0 where `times` is not 1.
-    pub shift: i8,
+    pub processors: u8,
 }
 
-fn one() -> u8 {
+pub(crate) fn one() -> u8 {
     1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_one(times: &u8) -> bool {
-    *times == 1
+pub(crate) fn is_one(count: &u8) -> bool {
+    *count == 1
+}
+
+/// Virtual time of an instruction: an exact fraction, in lowest terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// So many nanoseconds …
+    pub nanoseconds: u32,
+    /// … for so many instructions.
+    pub instructions: u32,
 }
 
 impl Default for Price {
     /// A nanosecond.
     fn default() -> Price {
-        Price { times: 1, shift: 0 }
+        Price { nanoseconds: 1, instructions: 1 }
     }
 }
 
 impl Price {
-    /// The price of `ns` nanoseconds, rounded to seven bits: less than 0.8 % off. `None` below
-    /// 0.0625, and above 63 unless it is a power of two up to 1024.
+    /// The price of `ns` nanoseconds, exact to four digits after the point; `None` below 0.01 and
+    /// above 1024.
     pub fn of(ns: f64) -> Option<Price> {
-        let power = (-4..=10).find(|shift| 2f64.powi(i32::from(*shift)) == ns);
-        if let Some(shift) = power {
-            return Some(Price { times: 1, shift });
-        }
-        if !(0.0625..=63.0).contains(&ns) {
+        const DIGITS: u32 = 10_000;
+        if !(0.01..=1024.0).contains(&ns) {
             return None;
         }
-        // Seven bits for `times`, and a shift below 0, since a fine clock shifts to the right.
-        let shift = ns.log2().floor() as i8 - 6;
-        let shift = shift.min(-1);
-        let mut price = Price { times: (ns * 2f64.powi(i32::from(-shift))).round() as u8, shift };
-        while price.times.is_multiple_of(2) && price.shift < 0 {
-            price = Price { times: price.times / 2, shift: price.shift + 1 };
+        let nanoseconds = (ns * f64::from(DIGITS)).round() as u32;
+        let (mut divisor, mut rest) = (nanoseconds, DIGITS);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
         }
-        (price.times == 1 || price.shift < 0).then_some(price)
+        Some(Price { nanoseconds: nanoseconds / divisor, instructions: DIGITS / divisor })
     }
 
     /// In nanoseconds.
     pub fn ns(self) -> f64 {
-        f64::from(self.times) * 2f64.powi(i32::from(self.shift))
+        f64::from(self.nanoseconds) / f64::from(self.instructions)
     }
 }
 
@@ -211,47 +169,66 @@ impl Machine {
     }
 
     /// The price of an instruction in an emulator that is started for this purpose.
-    pub(crate) fn price_for(&self, purpose: Use) -> Price {
+    fn price_for(&self, purpose: Use) -> Price {
         match purpose {
-            // The emulator that boots guests counts whole nanoseconds.
-            Use::Checkpoint => {
-                let least = self.price.ns().log2().ceil() as i8;
-                Price { times: 1, shift: least.max(BOOT_SHIFT) }
-            }
-            Use::Trial | Use::RealTime => self.price,
+            Use::Checkpoint if self.price.ns() < BOOT.ns() => BOOT,
+            Use::Checkpoint | Use::Trial => self.price,
         }
     }
 
-    /// QEMU with this machine.
-    ///
-    /// # Errors
-    /// When an unpacked QEMU is incomplete.
+    /// What the emulator is told about its clocks.
+    fn clocks(&self, purpose: Use) -> String {
+        let Price { nanoseconds, instructions } = self.price_for(purpose);
+        let least = BOUND_INSTRUCTIONS * f64::from(nanoseconds) / f64::from(instructions);
+        let all = format!("{} {nanoseconds}/{instructions}", BOUND_NS.max(least.ceil() as u32));
+        match self.server_processor() {
+            None => all,
+            Some(nth) => format!("{all} {nth}:{nanoseconds}/{}", instructions * SERVER_SPEED),
+        }
+    }
+
+    /// The number of the processor on which nothing but the server of the disks runs. A machine
+    /// with one processor has none: there the trial's clock stands still instead.
+    pub(crate) fn server_processor(&self) -> Option<u8> {
+        (self.processors > 1).then_some(self.processors)
+    }
+
+    /// Processors of the guest.
+    fn all_processors(&self) -> u8 {
+        self.processors + u8::from(self.server_processor().is_some())
+    }
+
+    /// The emulator with this machine.
     pub(crate) fn command(
         &self,
-        qemu: &Qemu,
+        emulator: &Emulator,
         kernel: &Path,
         initramfs: &Path,
         inherited: Inherited,
         purpose: Use,
-    ) -> Result<Command, LabError> {
-        let mut command = qemu.command()?;
+    ) -> Command {
+        let mut command = emulator.command();
+        command.env("FSTRIAL_CLOCK", self.clocks(purpose));
         let mut option = |name: &str, value: String| {
             command.arg(name).arg(value);
         };
-        for (name, value) in self.time(purpose) {
-            option(name, value);
-        }
+        // Room for all the translated code of a booting system. With 64 MiB, code was dropped and
+        // translated again: a boot took 38.9 s of processor time, not 33.3.
+        option("-accel", "tcg,thread=single,tb-size=256".to_owned());
+        // Instructions are counted. What each takes is the emulator's own matter: `clocks`.
+        option("-icount", "shift=0,sleep=off".to_owned());
         // The seed of QEMU's own random numbers.
         option("-seed", "1".to_owned());
         option("-rtc", "base=2020-01-01,clock=vm".to_owned());
         // `rep movsb` counts as one instruction per byte. Without ERMS and FSRM the kernel copies
-        // whole words instead. Without RDRAND its random numbers come from the trial's seed.
-        let processor = match purpose {
-            Use::Checkpoint | Use::Trial => "max,-erms,-fsrm,-rdrand,-rdseed",
-            Use::RealTime => "host",
+        // whole words instead. Without RDRAND its random numbers come from the trial's seed. With
+        // MWAIT an idle processor would only end its turn if there are several.
+        let processor = match self.processors {
+            1 => "max,-erms,-fsrm,-rdrand,-rdseed",
+            _ => "max,-erms,-fsrm,-rdrand,-rdseed,-monitor",
         };
         option("-cpu", processor.to_owned());
-        option("-smp", "1".to_owned());
+        option("-smp", self.all_processors().to_string());
         option("-machine", format!("q35,max-ram-below-4g={}", self.below_4g()));
         for (name, value) in self.memory(inherited, purpose) {
             option(name, value);
@@ -273,36 +250,7 @@ impl Machine {
             command.arg("-incoming").arg(format!("fd:{}", inherited.devices));
         }
         command.args(["-nodefaults", "-no-user-config", "-no-reboot"]);
-        // A preloaded library of the user's would change what the emulator does.
-        match purpose {
-            Use::Checkpoint | Use::Trial => {
-                command.env("LD_PRELOAD", format!("/proc/self/fd/{}", inherited.flush_clock))
-            }
-            Use::RealTime => command.env_remove("LD_PRELOAD"),
-        };
-        Ok(command)
-    }
-
-    /// The options that say how time passes in the guest.
-    fn time(&self, purpose: Use) -> Vec<(&'static str, String)> {
-        // An emulator with a fine clock shifts to the right, so the sign is the opposite.
-        let shift = self.price_for(purpose).shift;
-        let icount = format!("shift={},sleep=off", shift.unsigned_abs());
-        // An instruction takes a fixed time and idle time is skipped, so no clock of the host plays
-        // a part. TCG with one thread keeps everything in one order.
-        match purpose {
-            Use::Checkpoint | Use::Trial => vec![
-                // Room for all the translated code of a booting system. With 64 MiB, code was
-                // dropped and translated again: a boot took 38.9 s of processor time, not 33.3.
-                ("-accel", "tcg,thread=single,tb-size=256".to_owned()),
-                // Recording (to /dev/null) is on for the sake of its lock. Without the lock, QEMU's
-                // main thread may look at a processor that is about to halt before its last
-                // instructions were counted, and skip idle time from the wrong moment. That made a
-                // few nanoseconds of difference in one of three runs on a busy host.
-                ("-icount", format!("{icount},rr=record,rrfile=/dev/null")),
-            ],
-            Use::RealTime => vec![("-accel", "kvm".to_owned())],
-        }
+        command
     }
 
     /// The options of the guest's RAM and of the region that it shares with the host.
@@ -322,7 +270,7 @@ impl Machine {
             ("-m", format!("{}M", total >> 20)),
             ("-object", ram),
             ("-object", region),
-            ("-numa", "node,memdev=ram,cpus=0".to_owned()),
+            ("-numa", format!("node,memdev=ram,cpus=0-{}", self.all_processors() - 1)),
             ("-numa", "node,memdev=region".to_owned()),
         ]
     }
@@ -335,11 +283,17 @@ impl Machine {
         options.push_str(" rootfstype=ramfs");
         options.push_str(
             " numa=off console=null quiet panic=-1 oops=panic unknown_nmi_panic nokaslr \
-             norandmaps random.trust_bootloader=on reboot=t mitigations=off nosmp tsc=reliable \
+             norandmaps random.trust_bootloader=on reboot=t mitigations=off tsc=reliable \
              tsc_early_khz=1000000 lpj=4000000 cryptomgr.notests audit=0 apparmor=0 nowatchdog iomem=relaxed \
              no_timer_check transparent_hugepage=never pstore.compress=none \
              pstore.kmsg_bytes=393216",
         );
+        options.push_str(&match self.server_processor() {
+            None => " nosmp".to_owned(),
+            Some(nth) => {
+                format!(" isolcpus=managed_irq,domain,{nth} irqaffinity=0-{}", nth - 1)
+            }
+        });
         options
     }
 }
@@ -349,39 +303,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_price_is_within_a_hundredth_and_a_power_of_two_is_exact() {
-        for shift in -4..=10i8 {
-            let ns = 2f64.powi(i32::from(shift));
-            assert_eq!(Price::of(ns), Some(Price { times: 1, shift }));
+    fn a_price_is_an_exact_fraction_in_lowest_terms() {
+        let of = |ns: f64| Price::of(ns).map(|price| (price.nanoseconds, price.instructions));
+        for (ns, fraction) in [
+            (1.0, (1, 1)),
+            (0.25, (1, 4)),
+            (0.0625, (1, 16)),
+            (0.29, (29, 100)),
+            (1.5, (3, 2)),
+            (1024.0, (1024, 1)),
+            (0.2857, (2857, 10_000)),
+        ] {
+            assert_eq!(of(ns), Some(fraction), "{ns}");
+            assert!((Price::of(ns).unwrap().ns() - ns).abs() < 1e-9);
         }
-        assert_eq!(Price::of(0.375), Some(Price { times: 3, shift: -3 }));
-        assert_eq!(Price::of(1.5), Some(Price { times: 3, shift: -1 }));
-        for nth in 0..1000 {
-            let ns = 0.0625 * 1.00693f64.powi(nth);
-            let Some(price) = Price::of(ns) else { continue };
-            assert!((price.ns() / ns - 1.0).abs() < 0.008, "{ns} {price:?}");
-            assert!((1..=127).contains(&price.times) && (-10..=10).contains(&price.shift));
-            assert!(price.times == 1 || price.shift < 0, "{ns} {price:?}");
-        }
-        for none in [0.0, 0.06, 64.5, 2048.0, f64::NAN, -1.0] {
+        for none in [0.0, 0.009, 1025.0, f64::NAN, -1.0] {
             assert_eq!(Price::of(none), None, "{none}");
         }
     }
 
+    fn machine(mib: u64, ns: f64) -> Machine {
+        Machine { ram: Bytes::from_mib(mib), price: Price::of(ns).unwrap(), processors: 1 }
+    }
+
     #[test]
-    fn a_guest_boots_at_a_power_of_two_that_is_no_less_than_its_own_price() {
-        for (ns, shift) in [(0.25, 3), (0.35, 3), (8.0, 3), (9.5, 4), (32.0, 5)] {
-            let machine = Machine { ram: Bytes::from_mib(64), price: Price::of(ns).unwrap() };
-            assert_eq!(machine.price_for(Use::Checkpoint), Price { times: 1, shift }, "{ns}");
+    fn a_guest_boots_at_no_less_than_its_own_price() {
+        for (ns, boots) in [(0.25, 8.0), (0.35, 8.0), (8.0, 8.0), (9.5, 9.5), (32.0, 32.0)] {
+            let machine = machine(64, ns);
+            assert_eq!(machine.price_for(Use::Checkpoint).ns(), boots, "{ns}");
             assert_eq!(machine.price_for(Use::Trial), machine.price);
         }
+        assert_eq!(machine(64, 0.25).clocks(Use::Trial), "200 1/4");
+        assert_eq!(machine(64, 0.25).clocks(Use::Checkpoint), "800 8/1");
     }
 
     #[test]
     fn the_region_lies_behind_all_ram() {
-        let machine = |mib| Machine { ram: Bytes::from_mib(mib), price: Price::default() };
-        assert_eq!(machine(512).region_base(), 4 * GIB);
-        assert_eq!(machine(2048).region_base(), 4 * GIB);
-        assert_eq!(machine(8192).region_base(), 10 * GIB);
+        assert_eq!(machine(512, 1.0).region_base(), 4 * GIB);
+        assert_eq!(machine(2048, 1.0).region_base(), 4 * GIB);
+        assert_eq!(machine(8192, 1.0).region_base(), 10 * GIB);
     }
 }

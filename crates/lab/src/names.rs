@@ -161,7 +161,8 @@ mod tests {
     fn lab(cache: &Path, directory: &str) {
         let place = cache.join("software").join(directory);
         std::fs::create_dir_all(&place).unwrap();
-        let text = "version = 1\nkernel = \"k\"\nmodules = \"m\"\ntools = \"t\"\n";
+        let text =
+            "version = 2\nkernel = \"k\"\nmodules = \"m\"\ntools = \"t\"\nemulator = \"e\"\n";
         std::fs::write(place.join(MANIFEST), text).unwrap();
     }
 

@@ -123,7 +123,7 @@ pub(crate) fn needs_part(name: &str, part: &dyn OptionalPart) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Qemu;
+    use crate::machine::Emulator;
 
     fn offer(root: &std::path::Path, module: Option<&str>, program: Option<&str>) -> Offer {
         let place = |path: &str| {
@@ -145,7 +145,7 @@ mod tests {
             kernel: root.join("kernel"),
             modules: root.join("modules"),
             tools: root.join("tools"),
-            qemu: Qemu::Host { path: "qemu".into() },
+            emulator: Emulator::at("emulator".into()),
             optional: vec![root.join("part")],
         };
         Offer::of(&parts).unwrap()

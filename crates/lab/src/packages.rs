@@ -82,6 +82,63 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// The newest of these packages, without their dependencies; those of which the archives have
+    /// none are left out. Nothing is fetched.
+    ///
+    /// # Errors
+    /// apt's own.
+    pub(crate) fn known(&mut self, packages: &[&str]) -> Result<Vec<Package>, LabError> {
+        let apt = self.apt()?;
+        let mut there = Vec::new();
+        for package in packages {
+            if apt.names(package)?.iter().any(|name| name == package) {
+                there.push(*package);
+            }
+        }
+        apt.plan(&there, false)
+    }
+
+    /// The two archives of the newest source package of this name. Nothing is fetched.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn source_package(&mut self, name: &str) -> Result<Vec<Package>, LabError> {
+        self.apt()?.source(name)
+    }
+
+    /// Downloads the archives of a source package, unless they are kept; returns their files, in
+    /// the same order.
+    ///
+    /// # Errors
+    /// No network, no room, or a digest that differs.
+    pub(crate) fn fetched_source(
+        &mut self,
+        what: &'static str,
+        name: &str,
+        archives: &[Package],
+    ) -> Result<Vec<PathBuf>, LabError> {
+        let kept = self.cache.join(KEPT);
+        std::fs::create_dir_all(&kept).map_err(LabError::at("create", &kept))?;
+        let place = |package: &Package| kept.join(&package.sha256);
+        let is_kept = |package: &Package| {
+            place(package).is_file() && check_digest(&place(package), &mut package.clone()).is_ok()
+        };
+        if !archives.iter().all(is_kept) {
+            let size = Bytes(archives.iter().map(|package| package.size).sum());
+            self.check_room(size)?;
+            let packages = archives.len();
+            (self.progress)(BuildProgress::Download { what, packages, size });
+            let apt = self.apt()?;
+            apt.download_source(name)?;
+            for package in archives {
+                let file = apt.archives().join(&package.name);
+                check_digest(&file, &mut package.clone())?;
+                std::fs::rename(&file, place(package)).map_err(LabError::at("rename", &file))?;
+            }
+        }
+        Ok(archives.iter().map(place).collect())
+    }
+
     /// The kernel and its modules.
     pub(crate) fn kernel(&mut self) -> Result<(PathBuf, PathBuf), LabError> {
         let names = self.apt()?.names(&format!("linux-image-{KERNEL_SERIES}."))?;

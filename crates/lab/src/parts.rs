@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::machine::Qemu;
+use crate::machine::Emulator;
 use crate::optional::{self, PartDescription};
 
 /// The paths of a lab's software.
@@ -15,7 +15,7 @@ pub struct Parts {
     /// A tree with the tools of filesystems and layouts.
     pub tools: PathBuf,
     /// The emulator.
-    pub qemu: Qemu,
+    pub emulator: Emulator,
     /// The optional parts it has: a directory each, named as the part.
     pub optional: Vec<PathBuf>,
 }

@@ -10,10 +10,9 @@ use guest::FrontEndKind;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::emulator::Clock;
 use crate::error::LabError;
 use crate::image::Initramfs;
-use crate::machine::{Machine, Price};
+use crate::machine::{Machine, PROCESSORS_MAX, Price, is_one, one};
 
 pub use self::disks::{ControllerProfile, DiskProfile};
 
@@ -40,9 +39,12 @@ pub struct MachineProfile {
     /// trial may use all memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,
-    /// Processor speed: virtual nanoseconds that an instruction takes, from 0.0625 to 63, or a
-    /// power of two up to 1024; see [`Price`].
+    /// Processor speed: virtual nanoseconds that an instruction takes, from 0.01 to 1024; see
+    /// [`Price`].
     pub instruction_ns: f64,
+    /// Processors, 1 to 32. Each executes its own instructions at that speed.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub processors: u8,
     /// How the kernel reaches its disks, `ublk` or `nbd`; where not given, what the kernel has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front_end: Option<FrontEndKind>,
@@ -169,8 +171,11 @@ impl MachineProfile {
         }
         if Price::of(profile.instruction_ns).is_none() {
             let value = profile.instruction_ns;
-            let problem = "from 0.0625 to 63, or a power of two up to 1024";
-            return Err(bad(format!("instruction_ns = {value}: {problem}")));
+            return Err(bad(format!("instruction_ns = {value}: from 0.01 to 1024")));
+        }
+        if !(1..=PROCESSORS_MAX).contains(&profile.processors) {
+            let value = profile.processors;
+            return Err(bad(format!("processors = {value}: from 1 to {PROCESSORS_MAX}")));
         }
         let disks = std::iter::once(&profile.disk).chain(&profile.journal);
         let depths = disks.clone().map(|disk| disk.depth);
@@ -213,26 +218,8 @@ impl MachineProfile {
     /// The machine: the profile's memory plus `resident` bytes.
     pub(crate) fn machine(&self, resident: u64) -> Machine {
         let ram = Bytes(self.ram.0 + resident).round_up(1 << 20);
-        Machine { ram, price: Price::of(self.instruction_ns).unwrap_or_default() }
-    }
-
-    /// The clock that its processor needs.
-    pub(crate) fn clock(&self) -> Clock {
-        match Price::of(self.instruction_ns).unwrap_or_default() {
-            Price { times: 1, shift: 0.. } => Clock::Whole,
-            Price { times, .. } => Clock::Fine(times),
-        }
-    }
-
-    /// The error for an emulator that cannot be given a fine clock.
-    pub(crate) fn needs_fine_clock(&self, emulator: &str) -> LabError {
-        let problem = format!(
-            "instruction_ns = {}: {emulator} counts whole nanoseconds, and fstrial can change that \
-             only in Debian's QEMU 7.2 and 10.0: install one of them, or choose a slower processor \
-             (--set instruction_ns=1)",
-            self.instruction_ns
-        );
-        LabError::value(format!("machine profile {}", self.name), problem)
+        let price = Price::of(self.instruction_ns).unwrap_or_default();
+        Machine { ram, price, processors: self.processors }
     }
 }
 
@@ -303,7 +290,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((changed.instruction_ns, changed.ram), (0.25, Bytes::from_mib(256)));
-        assert_eq!((changed.machine(0).price.shift, changed.clock()), (-2, Clock::Fine(1)));
+        assert_eq!(changed.machine(0).price, Price { nanoseconds: 1, instructions: 4 });
         assert!(changed.disk.write_cache);
         assert_eq!(changed.disk.options["slower"], "5%");
         let journal = changed.journal.unwrap();
@@ -322,8 +309,8 @@ mod tests {
     fn errors_name_the_value_and_what_is_known() {
         let error = MachineProfile::find("amiga").unwrap_err().to_string();
         assert!(error.contains("scsi-2004"), "{error}");
-        let text = PROFILES[0].1.replace("instruction_ns = ", "instruction_ns = 65 # ");
+        let text = PROFILES[0].1.replace("instruction_ns = ", "instruction_ns = 2000 # ");
         let error = MachineProfile::parse("x", &text).unwrap_err().to_string();
-        assert!(error.contains("instruction_ns = 65") && error.contains("power of two"), "{error}");
+        assert!(error.contains("instruction_ns = 2000") && error.contains("to 1024"), "{error}");
     }
 }

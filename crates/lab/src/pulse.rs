@@ -1,8 +1,8 @@
 //! Detects a hung guest. Its first process counts virtual seconds. How long such a second takes on
 //! the host depends on the host's load and says nothing; how many instructions it contains does.
 //!
-//! A virtual second has at most 10⁹ instructions of a nanosecond each (proportionally more or fewer
-//! at another price), and the counting process has priority over the trial's. So a guest that
+//! A virtual second has at most 10⁹ instructions of a nanosecond each for each processor
+//! (proportionally more or fewer at another price), and the counting process has priority over the trial's. So a guest that
 //! executes more instructions without a count does not schedule. A healthy kernel may do so for a
 //! while: btrfs with SHA-256 checksums executed 2.3 × 10⁹ instructions between two counts while it
 //! wrote 128 MiB. Only a guest that executes [`PATIENCE`] instructions more than that counts as
@@ -16,7 +16,7 @@
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
-use crate::machine::Price;
+use crate::machine::Machine;
 use crate::vm::Vm;
 
 /// No check follows within this time after a sign of life: a query interrupts the emulator.
@@ -80,11 +80,12 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// The pulse of a guest that has just begun, whose instructions take `price`. It may execute
-    /// `patience` of them without scheduling.
-    pub(crate) fn new(price: Price, patience: u64) -> Pulse {
+    /// The pulse of a guest of this machine that has just begun. It may execute `patience`
+    /// instructions without scheduling.
+    pub(crate) fn new(machine: &Machine, patience: u64) -> Pulse {
         let now = Instant::now();
-        let seconds = ((SECONDS_MAX * SECOND) as f64 / price.ns()) as u64;
+        let seconds = (SECONDS_MAX * SECOND * u64::from(machine.processors)) as f64;
+        let seconds = (seconds / machine.price.ns()) as u64;
         Pulse {
             limit: seconds.saturating_add(patience),
             beat: 0,
@@ -137,6 +138,11 @@ impl Pulse {
 mod tests {
     use super::*;
 
+    fn machine(ns: f64) -> Machine {
+        let price = crate::machine::Price::of(ns).unwrap();
+        Machine { ram: units::Bytes::from_mib(64), price, processors: 1 }
+    }
+
     struct Guest {
         count: u64,
         sleeps: bool,
@@ -163,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_slow_host_is_no_hang() {
-        let mut pulse = Pulse::new(Price::default(), 0);
+        let mut pulse = Pulse::new(&machine(1.0), 0);
         let mut guest = Guest { count: 5, sleeps: false };
         for nth in 0..3600 {
             // An hour of wall time for nine tenths of a virtual second, or for nothing at
@@ -175,8 +181,9 @@ mod tests {
 
     #[test]
     fn instructions_without_a_beat_are_a_hang_and_fewer_at_a_slower_processor() {
-        for (shift, instructions) in [(0, 2_100_000_000), (2, 600_000_000), (-2, 8_100_000_000)] {
-            let mut pulse = Pulse::new(Price { times: 1, shift }, 0);
+        for (ns, instructions) in [(1.0, 2_100_000_000), (4.0, 600_000_000), (0.25, 8_100_000_000)]
+        {
+            let mut pulse = Pulse::new(&machine(ns), 0);
             let mut guest = Guest { count: 0, sleeps: false };
             assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
             guest.count = instructions;
@@ -187,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_beat_is_life_whatever_was_executed() {
-        let mut pulse = Pulse::new(Price::default(), 0);
+        let mut pulse = Pulse::new(&machine(1.0), 0);
         let mut guest = Guest { count: 0, sleeps: false };
         for nth in 1..100 {
             guest.count += 1_900_000_000;
@@ -197,7 +204,7 @@ mod tests {
 
     #[test]
     fn standing_still_with_nothing_to_wait_for_is_a_hang() {
-        let mut pulse = Pulse::new(Price::default(), 0);
+        let mut pulse = Pulse::new(&machine(1.0), 0);
         let mut guest = Guest { count: 7, sleeps: true };
         assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
         for nth in 4..13 {
@@ -209,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_pause_of_the_host_is_no_hang() {
-        let mut pulse = Pulse::new(Price::default(), 0);
+        let mut pulse = Pulse::new(&machine(1.0), 0);
         let mut guest = Guest { count: 7, sleeps: true };
         // Nobody looked for an hour, three times; the guest had no time to go on yet.
         for nth in [3, 3603, 7203, 10_803] {
@@ -223,15 +230,15 @@ mod tests {
 
     #[test]
     fn what_a_kernel_computes_in_one_go_is_no_hang() {
-        for shift in [-3, 0, 2] {
-            let mut pulse = Pulse::new(Price { times: 1, shift }, PATIENCE);
+        for ns in [0.125, 1.0, 4.0] {
+            let mut pulse = Pulse::new(&machine(ns), PATIENCE);
             let mut guest = Guest { count: 0, sleeps: false };
             assert_eq!(second(3, &mut pulse, 0, &mut guest), Sign::Life);
             // Some times what btrfs was seen to need for checksums.
             guest.count = 18_000_000_000;
-            assert_eq!(second(4, &mut pulse, 0, &mut guest), Sign::Life, "{shift}");
+            assert_eq!(second(4, &mut pulse, 0, &mut guest), Sign::Life, "{ns}");
             guest.count = 40_000_000_000;
-            assert!(matches!(second(5, &mut pulse, 0, &mut guest), Sign::None(_)), "{shift}");
+            assert!(matches!(second(5, &mut pulse, 0, &mut guest), Sign::None(_)), "{ns}");
         }
     }
 }

@@ -206,7 +206,7 @@ fn watch(
 ) -> Result<Option<Outcome>, LabError> {
     let timeout = order.job.spec.timeout;
     let wall_end = passing.began + Duration::from(timeout).min(Duration::from_secs(1 << 31));
-    let mut pulse = Pulse::new(vm.price(), patience);
+    let mut pulse = Pulse::new(vm.machine(), patience);
     loop {
         let happening = vm.wait(wall_end.min(Instant::now() + CHECK_EVERY), stop)?;
         passing.take_events(vm, words, sink)?;

@@ -6,16 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::apt::Package;
-use crate::building::on_path;
 use crate::error::LabError;
-use crate::machine::{QEMU, Qemu};
+use crate::machine::Emulator;
 use crate::optional::directory_of;
 use crate::parts::Parts;
 
-/// The emulator's package.
-pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 pub(crate) const MANIFEST: &str = "manifest.toml";
-pub(crate) const MANIFEST_VERSION: u32 = 1;
+pub(crate) const MANIFEST_VERSION: u32 = 2;
 
 /// Describes a lab's software; kept beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,17 +26,16 @@ pub struct Manifest {
     pub modules: PathBuf,
     /// The tools' tree, likewise.
     pub tools: PathBuf,
-    /// Root of an unpacked QEMU, likewise; the host's own where missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub qemu: Option<PathBuf>,
+    /// The emulator's directory, below the lab's.
+    pub emulator: PathBuf,
     /// Where its kernel comes from, if that is no package of those below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_kernel: Option<OwnKernel>,
     /// The optional parts it has, in order.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub with: BTreeSet<String>,
-    /// A key for what this program itself put into each part; no entry where that is nothing. A
-    /// program whose key differs rebuilds the part.
+    /// A key for what this program itself put into each part and made of the emulator; no entry
+    /// where that is nothing. A program whose key differs rebuilds it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<String, String>,
     /// The packages it was made of.
@@ -95,20 +91,11 @@ impl Software {
             let path = self.directory.join(path);
             if path.exists() { Ok(path) } else { Err(LabError::damaged(&path, "it is missing")) }
         };
-        let qemu = match &self.manifest.qemu {
-            Some(root) => Qemu::unpacked(place(root)?),
-            None => Qemu::Host {
-                path: on_path(QEMU).ok_or_else(|| {
-                    let why = "the host's QEMU is gone; `fstrial lab build --refresh` unpacks one";
-                    LabError::NoPackage { package: QEMU_PACKAGE.to_owned(), why: why.to_owned() }
-                })?,
-            },
-        };
         Ok(Parts {
             kernel: place(&self.manifest.kernel)?,
             modules: place(&self.manifest.modules)?,
             tools: place(&self.manifest.tools)?,
-            qemu,
+            emulator: Emulator::at(place(&self.manifest.emulator)?),
             optional: self
                 .manifest
                 .with
@@ -125,8 +112,9 @@ mod tests {
 
     #[test]
     fn a_lab_of_another_version_is_refused_with_both() {
-        let text = "version = 7\nkernel = \"k\"\nmodules = \"m\"\ntools = \"t\"\n";
+        let text =
+            "version = 7\nkernel = \"k\"\nmodules = \"m\"\ntools = \"t\"\nemulator = \"e\"\n";
         let error = read_manifest(Path::new("manifest.toml"), text).unwrap_err().to_string();
-        assert!(error.contains("version 7") && error.contains("reads 1"), "{error}");
+        assert!(error.contains("version 7") && error.contains("reads 2"), "{error}");
     }
 }

@@ -80,6 +80,7 @@ impl Testbed for Lab {
             ("lab_ram", Some(profile.ram.to_string())),
             ("lab_ram_available", profile.available.map(|left| left.to_string())),
             ("lab_ram_with_tools", Some(self.machine().ram.to_string())),
+            ("lab_processors", Some(self.machine().processors.to_string())),
             ("lab_instruction_ns", Some(profile.instruction_ns.to_string())),
             ("lab_disk", Some(profile.disk.model.clone())),
             ("lab_disk_write_cache", Some(on_off(profile.disk.write_cache))),
@@ -91,7 +92,7 @@ impl Testbed for Lab {
             ("lab_controller", profile.controller.as_ref().map(|own| own.model.clone())),
             ("lab_data_scale", profile.data_scale.map(|scale| scale.to_string())),
             ("lab_kernel", kernel),
-            ("lab_emulator", Some(self.qemu_version().to_owned())),
+            ("lab_emulator", Some(self.emulator_version().to_owned())),
         ];
         for (key, value) in own {
             if let Some(value) = value {

@@ -108,15 +108,6 @@ fn resolve(root: &Path, path: &Path, depth: u32) -> Option<PathBuf> {
     }
 }
 
-/// The library directories of a tree, for a program run from it on the host.
-pub(crate) fn library_path(root: &Path) -> String {
-    LIBRARY_DIRECTORIES
-        .iter()
-        .map(|directory| root.join(directory).display().to_string())
-        .collect::<Vec<_>>()
-        .join(":")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

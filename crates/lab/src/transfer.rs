@@ -10,12 +10,12 @@ use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished};
 use crate::contents::tree_digest;
 use crate::error::LabError;
 use crate::names::check_name;
-use crate::software::{MANIFEST, Manifest, Software};
+use crate::software::{MANIFEST, MANIFEST_VERSION, Manifest, Software};
 
 /// Name of the file that holds the digest, first in an exported lab.
 const DIGEST: &str = "digest";
 
-/// Writes a lab to `file`. Software that the machine provides (its own QEMU) is not included.
+/// Writes a lab to `file`, with its emulator.
 ///
 /// # Errors
 /// When the lab uses the user's own files, which are not copied, or there is no room.
@@ -89,7 +89,7 @@ fn unpack(file: &Path, work: &Path) -> Result<(PathBuf, String), LabError> {
     let text = std::fs::read_to_string(directory.join(MANIFEST))
         .map_err(|_| not_ours("it has no manifest"))?;
     let manifest: Manifest = toml::from_str(&text).map_err(|error| not_ours(&error.to_string()))?;
-    if manifest.version != 1 {
+    if manifest.version != MANIFEST_VERSION {
         return Err(not_ours(&format!("manifest version {}", manifest.version)));
     }
     if let Some(outside) = manifest.outside() {
@@ -115,11 +115,11 @@ mod tests {
         std::fs::write(work.join("modules/ublk_drv.ko"), "module").unwrap();
         std::os::unix::fs::symlink("mke2fs", work.join("tools/sbin/mkfs.ext4")).unwrap();
         let manifest = Manifest {
-            version: 1,
+            version: MANIFEST_VERSION,
             kernel: "kernel".into(),
             modules: "modules".into(),
             tools: "tools".into(),
-            qemu: None,
+            emulator: "emulator".into(),
             own_kernel: None,
             with: Default::default(),
             own: Default::default(),
@@ -158,7 +158,7 @@ mod tests {
             ("kernel = \"kernel\"", "kernel = \"/etc/shadow\""),
             ("modules = \"modules\"", "modules = \"../../..\""),
             ("tools = \"tools\"", "tools = \"tools/../../x\""),
-            ("modules = \"modules\"", "modules = \"modules\"\nqemu = \"/tmp/q\""),
+            ("emulator = \"emulator\"", "emulator = \"/tmp/q\""),
             ("modules = \"modules\"", "modules = \"modules\"\nwith = [\"../x\"]"),
         ] {
             let mut software = lab(here.path());

@@ -17,10 +17,8 @@ use serde_json::{Value, json};
 
 pub(crate) use self::happenings::Happening;
 use self::kernel_log::records_of;
-use crate::emulator::flush_clock;
 use crate::error::LabError;
-use crate::machine::{Inherited, Machine, Price, Qemu, Use};
-use crate::one_core::OneCore;
+use crate::machine::{Emulator, Inherited, Machine, Use};
 use crate::qmp::Monitor;
 
 /// How long loading a checkpoint may take; normally it takes milliseconds.
@@ -56,20 +54,15 @@ pub(crate) struct Vm {
     replies: Vec<Result<Value, String>>,
     /// Commands whose reply was no longer waited for.
     unanswered: usize,
-    price: Price,
+    machine: Machine,
     /// Whether somebody else ended it with a signal.
     killed: bool,
-    /// The processor of its threads, if they are all bound to one.
-    core: Option<OneCore>,
 }
 
 /// Where a machine's software lies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Software<'a> {
-    /// Runs trials.
-    pub(crate) qemu: &'a Qemu,
-    /// Boots guests: one whose clock counts whole nanoseconds.
-    pub(crate) boots: &'a Qemu,
+    pub(crate) emulator: &'a Emulator,
     pub(crate) kernel: &'a Path,
     pub(crate) initramfs: &'a Path,
 }
@@ -93,26 +86,23 @@ impl Vm {
             region.map_err(|error| no_start(format!("room for the simulated disks: {error}")))?;
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_start(error.to_string()))?;
         let theirs = OwnedFd::from(theirs);
-        let library = flush_clock::library()
-            .map_err(|error| no_start(format!("memory for a library: {error}")))?;
         let inherited = Inherited {
             ram: ram.as_raw_fd(),
             region: region.file().as_raw_fd(),
             monitor: theirs.as_raw_fd(),
             devices: devices.map_or(-1, AsRawFd::as_raw_fd),
-            flush_clock: library.as_raw_fd(),
         };
         let mut command = machine.command(
-            software.qemu,
+            software.emulator,
             software.kernel,
             software.initramfs,
             inherited,
             purpose,
-        )?;
+        );
         pass_on(&mut command, inherited);
-        let mut child = command
-            .spawn()
-            .map_err(|error| no_start(format!("{}: {error}", software.qemu.program().display())))?;
+        let mut child = command.spawn().map_err(|error| {
+            no_start(format!("{}: {error}", software.emulator.program().display()))
+        })?;
         drop(theirs);
         let output = child.stdout.take().ok_or_else(|| no_start("no output".to_owned()))?;
         let mut vm = Vm {
@@ -124,20 +114,10 @@ impl Vm {
             happened: Vec::new(),
             replies: Vec::new(),
             unanswered: 0,
-            price: machine.price,
+            machine: *machine,
             killed: false,
-            core: None,
         };
         vm.command("qmp_capabilities", Value::Null)?;
-        // Now there are all its threads.
-        vm.core = (purpose != Use::RealTime).then(|| OneCore::of(vm.child.id())).flatten();
-        if purpose != Use::RealTime && !flush_clock::is_loaded(vm.child.id()) {
-            let program = software.qemu.program().display();
-            let said = vm.said_text();
-            return Err(no_start(format!(
-                "{program} did not load the library that keeps the host's clock out of it; it said: {said}"
-            )));
-        }
         Ok(vm)
     }
 
@@ -146,9 +126,9 @@ impl Vm {
         &self.region
     }
 
-    /// The virtual time of an instruction.
-    pub(crate) fn price(&self) -> Price {
-        self.price
+    /// The emulated machine.
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     /// Whether a user or the host's kernel killed the emulator.
@@ -245,8 +225,7 @@ impl Vm {
     }
 
     /// Writes the state of the stopped guest's processor and devices to a file. Its RAM is in
-    /// the file it was started with. (QEMU's own migration cannot save a machine that runs
-    /// under the replay lock.)
+    /// the file it was started with.
     ///
     /// # Errors
     /// QEMU's reason; the file may hold a part then.
@@ -312,8 +291,8 @@ fn pass_on(command: &mut Command, inherited: Inherited) {
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            let Inherited { ram, region, monitor, devices, flush_clock } = inherited;
-            for file in [ram, region, monitor, devices, flush_clock] {
+            let Inherited { ram, region, monitor, devices } = inherited;
+            for file in [ram, region, monitor, devices] {
                 if file >= 0 && libc::fcntl(file, libc::F_SETFD, 0) < 0 {
                     return Err(io::Error::last_os_error());
                 }

@@ -52,8 +52,7 @@ impl Task {
         if testbed.lab_id() != self.order.lab_id {
             let name = |id: &Option<String>| id.clone().unwrap_or_else(|| "none".to_owned());
             let reason = format!(
-                "this node's lab is {}, the run's is {}: its emulator is another version; build the \
-                 lab with --unpack-qemu, so that it brings its own",
+                "this node's lab is {}, the run's is {}: its program is another version",
                 name(&testbed.lab_id()),
                 name(&self.order.lab_id)
             );

@@ -22,7 +22,7 @@ pub(crate) struct LabArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabAction {
-    /// Fetch and unpack kernel, tools and emulator into the cache; no root needed
+    /// Fetch kernel and tools into the cache and compile the emulator; no root needed
     Build(LabBuild),
     /// Show what the lab is made of
     Show,
@@ -58,8 +58,6 @@ pub(crate) enum LabAction {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Boot a guest under KVM to find out whether KVM really works here
-    Kvm,
 }
 
 #[derive(Debug, Args)]
@@ -249,10 +247,6 @@ pub(crate) struct LabBuild {
     /// A directory tree with tools of your own
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Option<PathBuf>,
-
-    /// Unpack QEMU even if the host has one
-    #[arg(long)]
-    pub(crate) unpack_qemu: bool,
 
     /// Rebuild a lab that exists already; it keeps its optional parts
     #[arg(long)]

@@ -9,15 +9,11 @@ mod processor;
 mod twin;
 mod verify;
 
-use std::collections::BTreeMap;
-
-use lab::{BuildOptions, KernelSource, Kvm, Qemu, SourceTree};
-use testbed::Stop;
-use trial::InputFiles;
+use lab::{BuildOptions, KernelSource, SourceTree};
 
 use crate::arguments::{LabAction, LabArguments, LabBuild};
 use crate::exit::{Ended, Exit, Failure};
-use crate::labs::{DEFAULT_PROFILE, cache, named, open, software, tell};
+use crate::labs::{cache, named, open, software, tell};
 use crate::output::{print, say};
 
 /// Builds or describes.
@@ -44,7 +40,6 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
             say!("the lab `{}` is now {}", named(name), read.directory.display());
             Ok(Exit::Done)
         }
-        LabAction::Kvm => kvm(name),
     }
 }
 
@@ -64,7 +59,6 @@ fn build(name: Option<&str>, arguments: LabBuild) -> Ended {
         modules: arguments.modules,
         kernel_source,
         tools: arguments.tools,
-        unpack_qemu: arguments.unpack_qemu,
         refresh: arguments.refresh,
         with: arguments.with,
     };
@@ -90,11 +84,7 @@ fn show(name: Option<&str>) -> Ended {
     }
     lines.push(format!("modules    {}", parts.modules.display()));
     lines.push(format!("tools      {}", parts.tools.display()));
-    let emulator = match &parts.qemu {
-        Qemu::Host { path } => format!("{} (this machine's own)", path.display()),
-        Qemu::Unpacked { program, .. } => format!("{} (unpacked)", program.display()),
-    };
-    lines.push(format!("emulator   {emulator}"));
+    lines.push(format!("emulator   {}", parts.emulator.program().display()));
     for part in lab::OPTIONAL_PARTS {
         let part = part.describe();
         let built = match software.manifest.with.contains(part.name) {
@@ -107,18 +97,5 @@ fn show(name: Option<&str>) -> Ended {
         lines.push(format!("package    {} {}", package.name, package.version));
     }
     print(&(lines.join("\n") + "\n"))?;
-    Ok(Exit::Done)
-}
-
-/// Reports whether KVM, and with it real time, is available. Emulation in real time is never a
-/// measurement.
-fn kvm(name: Option<&str>) -> Ended {
-    let lab = open(name, DEFAULT_PROFILE, None, &BTreeMap::new(), &InputFiles::default())?;
-    match lab.probe_kvm(&Stop::new()).map_err(Failure::from(Exit::Refused))? {
-        Kvm::Works { boot } => {
-            print(&format!("KVM works: a guest booted in {:.1} s\n", boot.as_secs_f64()))?
-        }
-        Kvm::Unusable { reason } => print(&format!("KVM does not work here: {reason}\n"))?,
-    }
     Ok(Exit::Done)
 }

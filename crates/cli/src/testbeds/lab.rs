@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use runner::TestbedRequest;
 use serde::{Deserialize, Serialize};
 use study::Study;
@@ -33,14 +33,10 @@ static DESCRIPTION: Description = Description {
             in_vain: "--request-log belongs to --testbed lab: only simulated disks keep one",
         },
         OwnOptions {
-            ids: &["disk", "changes"],
+            ids: &["disk", "processors", "changes"],
             places: true,
-            in_vain: "--disk and --set belong to --testbed lab: only its disks are simulated",
-        },
-        OwnOptions {
-            ids: &["clock"],
-            places: false,
-            in_vain: "--clock belongs to --testbed lab: elsewhere time is that of the machine",
+            in_vain: "--disk, --processors and --set belong to --testbed lab: only its machines are \
+                      simulated",
         },
         OwnOptions {
             ids: &["lab", "profile"],
@@ -76,9 +72,9 @@ struct LabOptions {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = HEADING, hide_short_help = true)]
     changes: Vec<(String, String)>,
 
-    /// The guest's clock; real needs KVM that really works
-    #[arg(long, value_enum, default_value_t = Clock::Virtual, help_heading = HEADING, hide_short_help = true)]
-    clock: Clock,
+    /// The machine's processors [default: the profile's]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    processors: Option<u8>,
 
     /// Write every request of every simulated disk into this directory, a CSV file
     /// for each disk of each trial
@@ -86,19 +82,19 @@ struct LabOptions {
     request_log: Option<PathBuf>,
 }
 
+impl LabOptions {
+    /// Values that differ from the profile's.
+    fn changes(&self) -> BTreeMap<String, String> {
+        let processors = self.processors.map(|count| ("processors".to_owned(), count.to_string()));
+        self.changes.iter().cloned().chain(processors).collect()
+    }
+}
+
 #[derive(Args)]
 struct LabStudyOptions {
     /// With lab: which one, a name from `lab list` [default: default]
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
-enum Clock {
-    /// Counts instructions and jumps over idle time; the same on every machine
-    Virtual,
-    /// The host's own, under KVM
-    Real,
 }
 
 /// What the store keeps.
@@ -155,14 +151,12 @@ impl TestbedKind for Lab {
     fn asked(&self, given: &Given) -> Result<TestbedRequest, Failure> {
         let options: LabOptions = given.read()?;
         let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
-        if options.clock == Clock::Real {
-            return Err(labs::refuse_real_time(options.lab.as_deref(), profile));
-        }
+        let changes = options.changes();
         let settings = Settings {
             name: options.lab,
             disk: options.disk,
             request_log: options.request_log,
-            ..Settings::of(profile, options.changes.into_iter().collect())
+            ..Settings::of(profile, changes)
         };
         settings.request()
     }
@@ -195,7 +189,7 @@ impl TestbedKind for Lab {
             true => (None, BTreeMap::new()),
             false => (ran.disk, ran.changes),
         };
-        changes.extend(options.changes);
+        changes.extend(options.changes());
         let settings = Settings {
             name: options.lab.or(ran.name),
             profile: options.profile.unwrap_or(ran.profile),

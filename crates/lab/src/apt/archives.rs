@@ -15,12 +15,18 @@ pub struct Archives {
     pub backports: &'static [&'static str],
     /// Security suites of older releases: `bullseye-security`.
     pub security: &'static [&'static str],
+    /// A release whose source packages are listed: `bookworm`.
+    pub source: Option<&'static str>,
 }
 
 impl Archives {
+    /// None beyond those.
+    pub const OWN: Archives =
+        Archives { components: &[], backports: &[], security: &[], source: None };
+
     /// Whether the machine's own sources are enough.
     pub(super) fn is_own(&self) -> bool {
-        *self == Archives::default()
+        *self == Archives::OWN
     }
 }
 
@@ -53,6 +59,12 @@ impl Apt {
         let list = sources.iter().map(|(place, suite, components)| {
             format!("deb [arch=amd64{signed}] {place} {suite} {components}\n")
         });
+        let options =
+            if signed.is_empty() { String::new() } else { format!(" [{}]", signed.trim()) };
+        let source = source_suites(&listed, archives.source);
+        let list = list.chain(
+            source.iter().map(|(place, suite)| format!("deb-src{options} {place} {suite} main\n")),
+        );
         let preferred = archives.backports.iter().map(|name| {
             format!("Package: src:{name}\nPin: release n=*-backports\nPin-Priority: 990\n\n")
         });
@@ -93,6 +105,24 @@ fn sources(listed: &[Vec<&str>], archives: &Archives) -> Vec<(String, String, St
     sources.into_iter().map(joined).collect()
 }
 
+/// Place and suite of the archives that have this release's sources.
+fn source_suites(listed: &[Vec<&str>], release: Option<&str>) -> Vec<(String, String)> {
+    let mut suites = Vec::new();
+    for line in listed {
+        let ([place, suite, _, "Debian"], Some(release)) = (&line[..], release) else { continue };
+        let suite = match suite.split_once('-') {
+            None => release.to_owned(),
+            Some((_, "security")) => format!("{release}-security"),
+            Some(_) => continue,
+        };
+        let found = ((*place).to_owned(), suite);
+        if !suites.contains(&found) {
+            suites.push(found);
+        }
+    }
+    suites
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +140,16 @@ mod tests {
             components: &["contrib"],
             backports: &["zfs-linux"],
             security: &["bullseye-security"],
+            source: None,
         };
+        assert_eq!(
+            source_suites(&listed, Some("trixie")),
+            [
+                ("http://a/security/".to_owned(), "trixie-security".to_owned()),
+                ("http://a/debian/".to_owned(), "trixie".to_owned()),
+            ]
+        );
+        assert!(source_suites(&listed, archives.source).is_empty());
         let found: Vec<String> = sources(&listed, &archives)
             .into_iter()
             .map(|(place, suite, components)| format!("{place} {suite} {components}"))

@@ -24,7 +24,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &[],
     programs: &[],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[], security: &[] },
+    archives: Archives::OWN,
 };
 
 /// The packages of the system; all they depend on is added.

@@ -15,7 +15,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &["fio"],
     programs: &["fio"],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[], security: &[] },
+    archives: Archives::OWN,
 };
 
 impl OptionalPart for Fio {

@@ -20,7 +20,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &["npm", "nodejs"],
     programs: &["node", "npm"],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[], security: &[] },
+    archives: Archives::OWN,
 };
 
 /// Where Debian puts modules.

@@ -16,7 +16,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &["bonnie++", "postmark", "fsmark", "dbench"],
     programs: &["bonnie++", "postmark", "fs_mark", "dbench"],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[], security: &[] },
+    archives: Archives::OWN,
 };
 
 /// Where dbench looks for its load.

@@ -28,7 +28,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     ],
     programs: &["postgres", "initdb", "pgbench", "pg_amcheck"],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[], security: &[] },
+    archives: Archives::OWN,
 };
 
 /// Where Debian puts them.

@@ -14,7 +14,7 @@ static DESCRIPTION: PartDescription = PartDescription {
     packages: &["sqlite3", "git", "rsync", "dash"],
     programs: &["sqlite3", "git", "rsync", "dash"],
     memory: Bytes::ZERO,
-    archives: Archives { components: &[], backports: &[], security: &[] },
+    archives: Archives::OWN,
 };
 
 impl OptionalPart for Programs {

@@ -48,9 +48,6 @@ impl Vm {
             if Instant::now() >= until {
                 return Ok(Happening::Nothing);
             }
-            if let Some(core) = &mut self.core {
-                core.look();
-            }
             let look_until = until.min(Instant::now() + LOOK_EVERY);
             if let Err(error) = self.look(look_until) {
                 return Ok(Happening::Gone(error.to_string()));

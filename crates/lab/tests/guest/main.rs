@@ -1,11 +1,12 @@
 //! The lab as a whole, with real guests: builds it from packages, runs trials, makes guests
 //! fail.
 //!
-//! Needs apt-get with a source that has a 6.12 kernel, and QEMU; says which is missing and is
+//! Needs apt-get with a source that has a 6.12 kernel, and a compiler; says which is missing and is
 //! ignored where it cannot run, unless `FSTRIAL_TEST_LAB=required`.
 
 #[path = "../harness/mod.rs"]
 mod harness;
+mod processors;
 mod stock_kernel;
 
 use std::collections::BTreeMap;
@@ -25,13 +26,13 @@ use crate::harness::Test;
 fn main() {
     let tests: [Test<Lab>; 13] = [
         ("one specification gives one result", repeats_are_identical),
-        ("a quicker copy of the emulator counts the same", the_quick_copy_counts_the_same),
         ("what memory the host has left changes nothing", the_hosts_memory_is_not_felt),
         ("a processor of today repeats", a_fine_clock_repeats),
         (
             "a stock kernel answers many requests at once over nbd",
             stock_kernel::nbd_answers_many_at_once,
         ),
+        ("four processors repeat, and do the work of several", processors::repeat),
         ("another seed gives another", seeds_differ),
         ("a small memory limits what is written first", a_small_memory_limits_writing),
         ("a panic is an outcome with its log", a_panic_is_an_outcome),
@@ -115,30 +116,6 @@ fn the_hosts_memory_is_not_felt(lab: &Lab, _: &Path) {
     assert_eq!(told(None, Backing::File), free, "contents of disks in a file");
 }
 
-fn the_quick_copy_counts_the_same(lab: &Lab, cache: &Path) {
-    let told = |lab: &Lab| {
-        let extras = Extras { keep_requests: true, ..Extras::default() };
-        let mut phases = Vec::new();
-        let carried = lab
-            .carry_out(&spec(1), &extras, &Stop::new(), &mut |event| {
-                if let Event::Phase(PhaseEvent::Finished(result)) = event {
-                    phases.push((result.wall, result.cpu.user, result.cpu.sys, result.machine_cpu));
-                }
-            })
-            .expect("a guest starts");
-        assert!(!phases.is_empty(), "it worked");
-        (phases, carried.log_digest)
-    };
-    let mut installed = open(cache).expect("as before");
-    if !installed.counts_quickly() {
-        println!("not compared: how this QEMU counts instructions is not known");
-        return;
-    }
-    assert!(lab.counts_quickly());
-    installed.emulate_as_installed();
-    assert_eq!(told(lab), told(&installed));
-}
-
 /// With a clock in quarters of a nanosecond: what ends a budget of instructions early, at a
 /// moment that depends on the host, must not move a timer.
 fn a_fine_clock_repeats(slow: &Lab, cache: &Path) {
@@ -147,8 +124,7 @@ fn a_fine_clock_repeats(slow: &Lab, cache: &Path) {
         .expect("it is built");
     let profile = MachineProfile::find("server-ssd").expect("it is shipped");
     assert_eq!(profile.instruction_ns, 0.25);
-    let lab =
-        Lab::open(parts, cache, profile, &InputFiles::default()).expect("its places are known");
+    let lab = Lab::open(parts, cache, profile, &InputFiles::default()).expect("it opens");
     let tree = workload::find("tree").expect("it is in the catalogue").describe();
     let parameters = Parameters::resolve(tree, &BTreeMap::new(), 0.002).expect("it is allowed");
     let workloads = vec![WorkloadChoice { name: "tree".to_owned(), parameters }];

@@ -23,8 +23,8 @@ pub use reasons::Reason;
 pub(crate) use reasons::{idle, not_comparable};
 pub use space::SpaceLeft;
 pub use standing::{Behind, Decision, Relation, Standing};
-pub(crate) use warnings::simulated_machine;
 pub use warnings::simulated_memory;
+pub(crate) use warnings::{simulated_machine, simulated_processors};
 
 use store::StoredRun;
 use trial::Outcome;

@@ -58,11 +58,17 @@ pub(super) fn of_run(
 /// The limits of a simulated machine.
 fn of_lab(run: &StoredRun) -> Option<String> {
     let machine = simulated_machine(run)?;
+    let (processors, threads) = match simulated_processors(run) {
+        1 => ("one processor".to_owned(), "the figures say nothing about several threads"),
+        several => (
+            format!("{several} processors"),
+            "cache lines that move between processors, NUMA and changing frequencies cost nothing",
+        ),
+    };
     Some(format!(
-        "Measured in the lab, on {machine}. It has one processor and a fixed time per \
-         instruction, and a disk model is not a drive's firmware: the figures say nothing about \
-         several threads, and where the processor is the limit they are right in rough proportion \
-         only."
+        "Measured in the lab, on {machine}. It has {processors} and a fixed time per instruction, \
+         and a disk model is not a drive's firmware: {threads}, and where the processor is the \
+         limit they are right in rough proportion only."
     ))
 }
 
@@ -179,6 +185,12 @@ pub fn simulated_memory(environment: &Environment) -> Option<String> {
         Some(available) => format!("{memory} with {available} available"),
         None => memory,
     })
+}
+
+/// The processors of a simulated machine; earlier runs had one and did not say so.
+pub(crate) fn simulated_processors(run: &StoredRun) -> u64 {
+    let processors = run.header.environment.0.get("lab_processors");
+    processors.and_then(|count| count.parse().ok()).unwrap_or(1)
 }
 
 /// The machine that was simulated, in words: profile, memory, disk. `None` outside the lab.

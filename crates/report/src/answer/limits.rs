@@ -6,6 +6,7 @@ use workload::InputKind;
 use super::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH, Step, WorkloadAnswer, untouched};
 use crate::analysis::{
     Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
+    simulated_processors,
 };
 use crate::numbers::{counted, number};
 use crate::testbeds;
@@ -67,10 +68,15 @@ pub(super) fn of_run(
         ));
     }
     if run.header.is_simulated() {
-        limits.push(
-            "Simulated: one processor, a fixed time per instruction; says nothing about several threads."
+        limits.push(match simulated_processors(run) {
+            1 => "Simulated: one processor, a fixed time per instruction; says nothing about \
+                  several threads."
                 .to_owned(),
-        );
+            several => format!(
+                "Simulated: {several} processors, a fixed time per instruction; cache lines that \
+                 move between processors, NUMA and changing frequencies cost nothing."
+            ),
+        });
     }
     limits
 }

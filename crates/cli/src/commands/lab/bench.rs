@@ -32,7 +32,7 @@ fn describe(bench: &Bench) -> (String, bool) {
             .to_owned(),
         String::new(),
     ];
-    let parts = [starts(bench), work(bench), disk_bound(bench), as_installed(bench)];
+    let parts = [starts(bench), work(bench), disk_bound(bench)];
     let met = parts.iter().all(|(_, met)| *met);
     lines.extend(parts.into_iter().flat_map(|(lines, _)| lines));
     (lines.join("\n") + "\n", met)
@@ -117,21 +117,6 @@ fn disk_bound(bench: &Bench) -> Part {
         bench.instructions_a_second() / 1e6
     ));
     (lines, met)
-}
-
-/// Compared with the emulator as it is installed.
-fn as_installed(bench: &Bench) -> Part {
-    let Some((ratio, same)) = bench.installed() else {
-        let line = "not compared with QEMU as installed: it cannot keep this profile's time, or the \
-                    lab did not find how it counts instructions";
-        return (vec![line.to_owned()], true);
-    };
-    let line = format!(
-        "QEMU as installed takes {ratio:.2} times the processor time for the same work; same \
-         figures: {}",
-        yes(same)
-    );
-    (vec![line], same)
 }
 
 fn yes(met: bool) -> &'static str {

@@ -1,0 +1,61 @@
+//! Machines with several processors.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lab::{Extras, Lab, MachineProfile};
+use stack::Contender;
+use testbed::Stop;
+use trial::{Event, InputFiles, TrialSpec, WorkloadChoice};
+use units::{Bytes, Nanos};
+use workload::{Parameters, PhaseEvent};
+
+/// The workload `scale` with this number of threads.
+fn scale(threads: &str) -> TrialSpec {
+    let scale = workload::find("scale").expect("it is in the catalogue").describe();
+    let given = [("threads", threads), ("entries", "500")];
+    let given: BTreeMap<_, _> =
+        given.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let parameters = Parameters::resolve(scale, &given, 1.0).expect("they are allowed");
+    TrialSpec {
+        contender: Contender::parse_list("tmpfs").expect("it is in the catalogue").remove(0),
+        workloads: vec![WorkloadChoice { name: "scale".to_owned(), parameters }],
+        size: Some(Bytes::from_gib(1)),
+        ..crate::spec(1)
+    }
+}
+
+/// The time of each phase.
+fn phases(lab: &Lab, spec: &TrialSpec) -> Vec<(String, Nanos, u64)> {
+    let mut phases = Vec::new();
+    let carried = lab.carry_out(spec, &Extras::default(), &Stop::new(), &mut |event| {
+        if let Event::Phase(PhaseEvent::Finished(result)) = event {
+            phases.push((result.phase.clone(), result.wall, result.ops));
+        }
+    });
+    carried.expect("a guest starts");
+    phases
+}
+
+pub(crate) fn repeat(_: &Lab, cache: &Path) {
+    let software = lab::find(cache, lab::DEFAULT_LAB).expect("it is built");
+    let parts = software.parts().expect("they are there");
+    let mut profile = MachineProfile::find("server-ssd").expect("it is shipped");
+    profile.processors = 4;
+    let lab = Lab::open(parts, cache, profile, &InputFiles::default()).expect("it opens");
+    let journalled = TrialSpec {
+        contender: Contender::parse_list("ext4").expect("it is in the catalogue").remove(0),
+        ..scale("4")
+    };
+    let result = lab::verify(&lab, &journalled, 4, &Stop::new(), &|_, _| {});
+    assert_eq!(result.expect("guests start").first_difference(), None);
+    // Of files in directories of their own, four threads stat nearly four times as many.
+    let rate = |threads: &str| {
+        let phases = phases(&lab, &scale(threads));
+        let (_, wall, ops) =
+            phases.iter().find(|(name, ..)| name == "stat-own").expect("it stats").clone();
+        ops as f64 / wall.0 as f64
+    };
+    let factor = rate("4") / rate("1");
+    assert!((3.0..4.2).contains(&factor), "four threads on four processors: {factor}");
+}
