@@ -29,6 +29,9 @@ pub struct BuildOptions {
     pub kernel_source: Option<KernelSource>,
     /// A tree of tools instead of Debian's.
     pub tools: Option<PathBuf>,
+    /// The directory of an emulator that a lab was built with, instead of compiling one: `emulator`
+    /// in another lab's directory.
+    pub emulator: Option<PathBuf>,
     /// Rebuilds even if there is a lab.
     pub refresh: bool,
     /// The lab's name; [`DEFAULT_LAB`] where `None`.
@@ -57,7 +60,7 @@ pub fn build(
     sweep_unfinished(cache);
     sweep_unfinished(&cache.join("built"));
     let own_kernel = options.kernel.is_some() || plan.is_some();
-    let own = own_kernel || options.tools.is_some();
+    let own = own_kernel || options.tools.is_some() || options.emulator.is_some();
     let name = options.name.as_deref().unwrap_or(DEFAULT_LAB);
     let present = names::find(cache, name).ok().filter(|software| software.parts().is_ok());
     let asked = options.with.iter().cloned();
@@ -242,7 +245,15 @@ fn build_in(
         None => source.tools(&optional::packages())?,
     };
     let mut packages = source.packages;
-    packages.extend(emulator::build(cache, work, progress)?);
+    let mut own = BTreeMap::new();
+    let emulator = match &options.emulator {
+        Some(emulator) => absolute(emulator)?,
+        None => {
+            packages.extend(emulator::build(cache, work, progress)?);
+            own.insert(emulator::PLACE.to_owned(), emulator::recipe());
+            emulator::PLACE.into()
+        }
+    };
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     packages.dedup();
     Ok(Manifest {
@@ -250,10 +261,10 @@ fn build_in(
         kernel,
         modules,
         tools,
-        emulator: emulator::PLACE.into(),
+        emulator,
         own_kernel,
         with: BTreeSet::new(),
-        own: BTreeMap::from([(emulator::PLACE.to_owned(), emulator::recipe())]),
+        own,
         packages,
     })
 }

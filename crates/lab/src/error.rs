@@ -39,7 +39,8 @@ pub enum LabError {
         "this machine has no {missing}, which gets the lab's kernel and tools from Debian; give \
          your own: --kernel FILE (a bzImage of the modules' release), --modules DIR \
          (lib/modules/RELEASE), --tools DIR (a tree with sbin/mke2fs and the libraries it needs) \
-         and `fstrial lab import` for a lab that was exported elsewhere"
+         and --emulator DIR (that of another lab), or `fstrial lab import` a lab that was exported \
+         on another machine"
     )]
     NotDebian {
         /// The program that is missing.

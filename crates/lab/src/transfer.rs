@@ -21,7 +21,7 @@ const DIGEST: &str = "digest";
 /// When the lab uses the user's own files, which are not copied, or there is no room.
 pub fn export(software: &Software, file: &Path) -> Result<(), LabError> {
     let manifest = &software.manifest;
-    for path in [&manifest.kernel, &manifest.modules, &manifest.tools] {
+    for path in [&manifest.kernel, &manifest.modules, &manifest.tools, &manifest.emulator] {
         if path.is_absolute() {
             let problem = "files of your own are not exported; build a lab from packages only";
             return Err(LabError::value(path.display().to_string(), problem));

@@ -248,6 +248,11 @@ pub(crate) struct LabBuild {
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Option<PathBuf>,
 
+    /// The emulator that another lab was built with, its directory `emulator`, instead of compiling
+    /// one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) emulator: Option<PathBuf>,
+
     /// Rebuild a lab that exists already; it keeps its optional parts
     #[arg(long)]
     pub(crate) refresh: bool,

@@ -59,6 +59,7 @@ fn build(name: Option<&str>, arguments: LabBuild) -> Ended {
         modules: arguments.modules,
         kernel_source,
         tools: arguments.tools,
+        emulator: arguments.emulator,
         refresh: arguments.refresh,
         with: arguments.with,
     };

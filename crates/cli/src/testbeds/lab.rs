@@ -216,7 +216,8 @@ impl TestbedKind for Lab {
                 return vec![Finding::new("testbed lab", true, next)];
             }
             Ok(_) => {
-                let next = "no apt-get here: give `lab build` --kernel, --modules and --tools";
+                let next = "no apt-get here: give `lab build` --kernel, --modules, --tools and \
+                            --emulator";
                 return vec![Finding::new("testbed lab", false, next)];
             }
             Err(error) => return vec![Finding::new("testbed lab", false, error.to_string())],

@@ -130,7 +130,9 @@ pub(crate) fn program(sandbox: &Sandbox, name: &str, script: &str) {
 
 /// fstrial with the archive for its packages and the sandbox's programs before others.
 pub(crate) fn command(sandbox: &Sandbox, words: &str) -> Command {
-    let mut command = sandbox.command(words);
+    // No emulator is compiled of this archive's packages.
+    let words = words.replacen("lab build", "lab build --emulator bin", 1);
+    let mut command = sandbox.command(&words);
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("APT_CONFIG", sandbox.path("apt.conf"));
     command.env("PATH", format!("{}:{path}", sandbox.path("bin").display()));

@@ -29,7 +29,7 @@ pub(crate) fn a_command_line_that_asks_for_what_does_not_exist() {
         ("run null --profile server-sdd", &["server-sdd", "server-ssd"]),
         ("run null --loop-dir .", &["--testbed device"]),
         ("run null --fs ext4 --drop-caches", &["--testbed dir", "mounts anew"]),
-        ("run null --dir . --clock virtual", &["--testbed lab"]),
+        ("run null --dir . --processors 2", &["--testbed lab"]),
         ("study run boot-2005 --loop-dir .", &["--loop-dir", "another testbed"]),
         ("study run boot-2005 --device /dev/null --lab mine", &["--lab", "another testbed"]),
         ("run null --dir . --disk ideal", &["--testbed lab"]),
