@@ -65,13 +65,8 @@ pub(crate) struct Room {
 impl Room {
     /// Measures it now; `cache` is the lab's cache directory.
     pub(crate) fn now(cache: &Path) -> Room {
-        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let available = available(&meminfo).unwrap_or(Bytes::ZERO);
-        let limit = control_group_room().unwrap_or(Bytes(u64::MAX));
-        Room {
-            memory: Bytes(available.0.min(limit.0).saturating_sub(RESERVE.0)),
-            disk: disk_room(cache),
-        }
+        let memory = measure::memory_left().unwrap_or(Bytes::ZERO);
+        Room { memory: Bytes(memory.0.saturating_sub(RESERVE.0)), disk: disk_room(cache) }
     }
 }
 
@@ -206,30 +201,12 @@ impl Peak {
     }
 }
 
-fn available(meminfo: &str) -> Option<Bytes> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(Bytes::from_kib(line.split_whitespace().next()?.parse().ok()?))
-}
-
-/// Memory that the control group of this process has left (version 2 only).
-fn control_group_room() -> Option<Bytes> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let directory = std::path::Path::new("/sys/fs/cgroup").join(path);
-    let number = |name: &str| -> Option<u64> {
-        std::fs::read_to_string(directory.join(name)).ok()?.trim().parse().ok()
-    };
-    Some(Bytes(number("memory.max")?.saturating_sub(number("memory.current")?)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_available_is_read() {
-        let text = "MemTotal:       24682784 kB\nMemFree:  1 kB\nMemAvailable:   24261632 kB\n";
-        assert_eq!(available(text), Some(Bytes(24_261_632 << 10)));
+    fn there_is_room_on_the_host() {
         let room = Room::now(Path::new("/"));
         assert!(room.memory > Bytes::ZERO && room.disk > Bytes::ZERO);
     }

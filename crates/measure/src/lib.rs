@@ -1,4 +1,4 @@
-//! Measuring instruments: the clock, latency histograms, CPU accounting and block device
+//! Measuring instruments: the clock, latency histograms, CPU accounting, memory and block device
 //! counters. Nothing here prints or decides; see `workload` for what is measured with them.
 
 mod clock;
@@ -6,10 +6,12 @@ mod compact;
 mod cpu;
 mod device;
 mod latencies;
+mod memory;
 mod tally;
 
 pub use clock::{exclude_since, now, time_outside};
 pub use cpu::{CpuTime, MachineCpu, ProcessCpu, ProgramCpu, leave_out, spent_by_this_thread};
 pub use device::{DeviceCounters, DeviceUse};
 pub use latencies::{DecodeLatenciesError, Latencies, Percentiles};
+pub use memory::{MemoryLimit, machine_memory, memory_left, usable_memory};
 pub use tally::Tally;
