@@ -235,8 +235,16 @@ impl Filesystem for Btrfs {
             grow_mounted: resize("max"),
             shrink_mounted: resize(&request.size.0.to_string()),
             snapshot: Some(Snapshot::below(take, request.snapshot, remove).freed_by(freed)),
-            repair: Repair::by(64 << 10, 4 << 10, recover),
+            repair: Repair::by(64 << 10, 4 << 10, recover)
+                .map(|repair| repair.where_there_is(has_second_superblock)),
             ..Upkeep::default()
         }
     }
+}
+
+/// Whether the filesystem reaches beyond 64 MiB, where the copy of its superblock lies.
+fn has_second_superblock(superblock: &[u8]) -> bool {
+    const COPY_ENDS: u64 = (64 << 20) + (4 << 10);
+    let total = superblock.get(112..120).and_then(|bytes| bytes.try_into().ok());
+    total.is_some_and(|total| u64::from_le_bytes(total) >= COPY_ENDS)
 }

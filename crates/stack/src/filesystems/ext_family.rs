@@ -265,7 +265,40 @@ pub(super) fn upkeep_of(request: &UpkeepRequest<'_>) -> Upkeep {
         shrink_mounted: resize,
         snapshot: None,
         // It finds a copy by itself, and ends with 1 when it has repaired something.
-        repair: Repair::by_check(request.plan, (1024, 1024), &[("-fn", &["-fy"])], &[0, 1]),
+        repair: Repair::by_check(request.plan, (1024, 1024), &[("-fn", &["-fy"])], &[0, 1])
+            .map(|repair| repair.where_there_is(has_second_group)),
+    }
+}
+
+/// Whether there is a second block group, which begins with a copy of the superblock.
+fn has_second_group(superblock: &[u8]) -> bool {
+    let field = |at: usize| {
+        let bytes = superblock.get(at..at + 4)?.try_into().ok()?;
+        Some(u32::from_le_bytes(bytes))
+    };
+    let (Some(blocks), Some(first), Some(in_group)) = (field(4), field(20), field(32)) else {
+        return false;
+    };
+    blocks > first.saturating_add(in_group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_superblock_says_whether_there_is_a_second_group() {
+        let superblock = |blocks: u32, first: u32, in_group: u32| {
+            let mut bytes = vec![0; 1024];
+            for (at, field) in [(4, blocks), (20, first), (32, in_group)] {
+                bytes[at..at + 4].copy_from_slice(&field.to_le_bytes());
+            }
+            has_second_group(&bytes)
+        };
+        // 64 MiB in blocks of 4 KiB; 8 MiB and a block in blocks of 1 KiB.
+        assert!(!superblock(16_384, 0, 32_768) && !superblock(32_768, 0, 32_768));
+        assert!(superblock(40_000, 0, 32_768) && superblock(8194, 1, 8192));
+        assert!(!superblock(8193, 1, 8192) && !has_second_group(&[]));
     }
 }
 

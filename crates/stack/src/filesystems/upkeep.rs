@@ -39,9 +39,10 @@ pub struct Upkeep {
     pub repair: Option<Repair>,
 }
 
-/// How to restore a filesystem whose first superblock is lost. Every format keeps a copy of the
-/// superblock, so repairs of different filesystems can be compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How to restore a filesystem whose first superblock is lost. Formats keep copies of the
+/// superblock, so repairs of different filesystems can be compared; a small filesystem may have
+/// none.
+#[derive(Debug, Clone)]
 pub struct Repair {
     /// The superblock's first byte on the device.
     pub offset: u64,
@@ -49,6 +50,8 @@ pub struct Repair {
     pub length: u64,
     /// The commands that restore it, unmounted and without asking a question.
     pub commands: Vec<Command>,
+    /// Whether the filesystem with these bytes at `offset` has a copy of them elsewhere.
+    pub has_copy: fn(&[u8]) -> bool,
 }
 
 /// One step.
@@ -100,9 +103,16 @@ impl Snapshot {
 }
 
 impl Repair {
-    /// By one command, for a superblock of this length in bytes at this byte.
+    /// By one command, for a superblock of this length in bytes at this byte, of which there is
+    /// always a copy.
     pub(super) fn by(offset: u64, length: u64, command: Command) -> Option<Repair> {
-        Some(Repair { offset, length, commands: vec![command.destructive()] })
+        let commands = vec![command.destructive()];
+        Some(Repair { offset, length, commands, has_copy: |_| true })
+    }
+
+    /// The same, for a format that has a copy only where its geometry has room for one.
+    pub(super) fn where_there_is(self, has_copy: fn(&[u8]) -> bool) -> Repair {
+        Repair { has_copy, ..self }
     }
 
     /// The plan's own check, with other arguments in place of those that keep it from writing; it

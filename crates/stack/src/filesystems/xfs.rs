@@ -215,7 +215,8 @@ impl Filesystem for Xfs {
         Upkeep {
             grow_mounted: upkeep::run("xfs_growfs", &["-d", request.mount_point]),
             shrink_mounted: upkeep::run("xfs_growfs", &["-D", &blocks, request.mount_point]),
-            repair: Repair::by_check(request.plan, (0, 512), &[("-n", &[])], &[0]),
+            repair: Repair::by_check(request.plan, (0, 512), &[("-n", &[])], &[0])
+                .map(|repair| repair.where_there_is(has_second_group)),
             ..Upkeep::default()
         }
     }
@@ -223,4 +224,10 @@ impl Filesystem for Xfs {
     fn upkeep_programs(&self) -> &'static [&'static str] {
         &["xfs_growfs"]
     }
+}
+
+/// Whether there is a second allocation group, which begins with a copy of the superblock.
+fn has_second_group(superblock: &[u8]) -> bool {
+    let groups = superblock.get(88..92).and_then(|bytes| bytes.try_into().ok());
+    groups.is_some_and(|groups| u32::from_be_bytes(groups) > 1)
 }

@@ -154,6 +154,16 @@ impl Keeper<'_, '_> {
             ))
         })?;
         let (offset, length) = (repair.offset, repair.length);
+        let mut superblock = vec![0; usize::try_from(length).unwrap_or_default()];
+        File::open(self.device)
+            .and_then(|file| file.read_exact_at(&mut superblock, offset))
+            .map_err(failed)?;
+        if !(repair.has_copy)(&superblock) {
+            let name = self.stand.filesystem.describe().name;
+            return Err(Uncared::Missing(format!(
+                "{name} of this size has one superblock and no copy of it"
+            )));
+        }
         let device = self.device.display();
         // The command that a person would type for it; the guard is asked about that command.
         let typed = [
