@@ -91,8 +91,7 @@ fn values(kind: Kind) -> String {
     match kind {
         Kind::Count { min, max: u64::MAX } => format!("{min} or more"),
         Kind::Count { min, max } => format!("{min} to {max}"),
-        Kind::Size => "a size: 4K, 2G".to_owned(),
-        Kind::Time => "a time: 500ms, 60s".to_owned(),
+        Kind::Size(_) | Kind::Time(_) => workload::range(kind).unwrap_or_default(),
         Kind::Fraction => "0 to 1".to_owned(),
         Kind::Switch => "on, off".to_owned(),
         Kind::Choice(words) => meanings(words),

@@ -10,6 +10,16 @@ const VAGUE: [&str; 7] = ["util", "utils", "common", "helpers", "helper", "manag
 /// Words that mark holes, and pauses that hide races.
 const HOLES: [&str; 5] = ["todo!(", "unimplemented!(", "FIXME", "#[ignore", "thread::sleep"];
 
+/// Where names, links and contents are bytes from end to end: a conversion that replaces what is no
+/// UTF-8 would make other names of them. What a message shows comes from `text::name`.
+const BYTES: [&str; 3] = [
+    "crates/workload/src/corpora/",
+    "crates/workload/src/engine/",
+    "crates/workload/src/workloads/tree/",
+];
+/// The ends of the names of such conversions.
+const LOSSY: &str = "_lossy(";
+
 /// What breaks a rule, in words.
 pub(crate) fn check(crates: &[Crate]) -> Result<Vec<String>> {
     Ok(crates.iter().flat_map(|one| &one.files).flat_map(broken).collect())
@@ -32,6 +42,13 @@ fn broken(file: &SourceFile) -> Vec<String> {
         let holes = HOLES.iter().filter(|hole| text.contains(**hole));
         problems.extend(holes.map(|hole| format!("{shown}: contains {hole}")));
     }
+    let (code, tests) = (text.split("#[cfg(test)]\nmod ").next(), shown.ends_with("tests.rs"));
+    if !tests
+        && BYTES.iter().any(|place| shown.starts_with(place))
+        && code.is_some_and(|code| code.contains(LOSSY))
+    {
+        problems.push(format!("{shown}: names are bytes here; messages use text::name"));
+    }
     problems
 }
 
@@ -47,6 +64,9 @@ mod tests {
         assert_eq!(check("a/src/b.rs", "//! Words.\n"), [] as [String; 0]);
         assert_eq!(check("a/tests/b.rs", "fn f() {}\n"), [] as [String; 0]);
         assert!(check("a/src/b.rs", "fn f() {}\n")[0].contains("does not say"));
+        let lossy = "//! Words.\nfn f() { g.to_string_lossy() }\n";
+        assert!(check("crates/workload/src/corpora/own.rs", lossy)[0].contains("names are bytes"));
+        assert_eq!(check("crates/cli/src/own.rs", lossy), [] as [String; 0]);
         assert!(check("a/src/utils.rs", "//! Words.\n")[0].contains("says nothing"));
         assert!(check("a/tests/b.rs", "fn f() { todo!() }\n")[0].contains("contains todo!("));
     }

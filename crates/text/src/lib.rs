@@ -16,6 +16,21 @@ pub fn lines(text: &str) -> String {
     text.chars().map(|c| if steers(c) && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
 }
 
+/// A name that need not be UTF-8, for a message; of a long one its beginning, its end and its
+/// length.
+pub fn name(bytes: &[u8]) -> String {
+    const LONG: usize = 120;
+    let shown: Vec<char> = line(&String::from_utf8_lossy(bytes)).chars().collect();
+    match shown.len() > LONG {
+        false => shown.into_iter().collect(),
+        true => {
+            let (first, last) = (&shown[..LONG / 2], &shown[shown.len() - LONG / 4..]);
+            let part = |part: &[char]| part.iter().collect::<String>();
+            format!("{}…{} ({} bytes)", part(first), part(last), bytes.len())
+        }
+    }
+}
+
 /// A word as one types it in a shell: quoted where the shell would see more than letters. A
 /// placeholder in braces is none to a shell as long as there is no comma in it.
 pub fn shell_word(word: &str) -> String {

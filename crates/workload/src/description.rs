@@ -111,9 +111,9 @@ pub enum Kind {
         max: u64,
     },
     /// A size such as `4K` or `2G`.
-    Size,
+    Size(Limits),
     /// A time such as `60s`.
-    Time,
+    Time(Limits),
     /// A number from 0 to 1.
     Fraction,
     /// `on` or `off`.
@@ -128,6 +128,38 @@ pub enum Kind {
     Document(&'static [(&'static str, &'static str)]),
     /// Free text (a path, a list).
     Text,
+}
+
+/// Which sizes, in bytes, or times, in nanoseconds, a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Smallest accepted.
+    pub min: u64,
+    /// Largest accepted.
+    pub max: u64,
+    /// It is a multiple of this.
+    pub step: u64,
+    /// Whether 0 is accepted, too.
+    pub zero: bool,
+}
+
+impl Limits {
+    /// Whether this value is accepted.
+    pub(crate) fn take(self, value: u64) -> bool {
+        let within = (self.min..=self.max).contains(&value) && value.is_multiple_of(self.step);
+        within || self.zero && value == 0
+    }
+
+    /// An accepted value times `scale`, as an accepted value. What is not 0 never becomes 0, which
+    /// often means that something is left out.
+    pub(crate) fn scaled(self, value: u64, scale: f64) -> u64 {
+        if value == 0 || scale == 1.0 {
+            return value;
+        }
+        let scaled = (value as f64 * scale).round() as u64;
+        let whole = scaled / self.step * self.step;
+        whole.clamp(self.min.max(self.step), self.max)
+    }
 }
 
 /// A timed part of a workload.

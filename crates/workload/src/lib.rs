@@ -30,8 +30,8 @@ mod workloads;
 
 pub use context::Context;
 pub use description::{
-    Description, Headline, InputKind, Kind, OpDescription, Parameter, PhaseDescription, Preset,
-    Program,
+    Description, Headline, InputKind, Kind, Limits, OpDescription, Parameter, PhaseDescription,
+    Preset, Program,
 };
 pub use failure::{Failure, OpError};
 pub use host::{Care, Host, Uncared};
@@ -40,7 +40,7 @@ pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, NotComparable, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
-pub use shown::shown;
+pub use shown::{range, shown};
 pub use workload::{OwnFigure, Space, Workload};
 pub use workloads::{
     Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, PROGRAMS, UnknownWorkload,

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, ParseQuantityError};
 
+use crate::shown::range;
 use crate::typed::{Typed, Value};
-use crate::{Description, Kind, Parameter, Preset};
+use crate::{Description, Kind, Limits, Parameter, Preset};
 
 /// Every parameter of one workload with its value, defaults filled in and scale applied.
 /// Stored with each trial.
@@ -138,13 +139,13 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
             let least = min.max(u64::from(count > 0));
             Ok(scaled(count).clamp(least, max).to_string())
         }
-        Kind::Size => {
+        Kind::Size(limits) => {
             let size: Bytes = value.parse().map_err(quantity)?;
-            Ok(scaled(size.0).to_string())
+            limited(limits, size.0, scale, parameter.kind)
         }
-        Kind::Time => {
+        Kind::Time(limits) => {
             let time: Nanos = value.parse().map_err(quantity)?;
-            Ok(scaled(time.0).to_string())
+            limited(limits, time.0, scale, parameter.kind)
         }
         Kind::Fraction => match value.parse::<f64>() {
             Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction.to_string()),
@@ -178,16 +179,32 @@ fn canonical(parameter: &Parameter, value: &str, scale: f64) -> Result<String, S
     }
 }
 
+fn limited(limits: Limits, value: u64, scale: f64, kind: Kind) -> Result<String, String> {
+    match limits.take(value) {
+        true => Ok(limits.scaled(value, scale).to_string()),
+        false => Err(format!("{} is expected", range(kind).unwrap_or_default())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, WordsParameter};
+    use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, WordsParameter, choice};
 
     const OPS: CountParameter = CountParameter::new("ops", "", 10, 1_000_000, "10_000").scaled();
     const DIRS: CountParameter = CountParameter::new("dirs", "", 0, 10, "3").scaled();
-    const BLOCK: SizeParameter = SizeParameter::new("block", "", "4K");
-    const FSYNC: ChoiceParameter =
-        ChoiceParameter::new("fsync", "", &[("none", ""), ("file", "")], "none");
+    const BLOCK: SizeParameter =
+        SizeParameter::new("block", "", Bytes(512), Bytes::from_kib(64), "4K").in_steps_of(512);
+    const ROOM: SizeParameter =
+        SizeParameter::new("room", "", Bytes(100), Bytes(1000), "0").or_zero().scaled();
+    choice! {
+        /// What is synced.
+        enum Fsync {
+            None = "none": "nothing",
+            File = "file": "the file",
+        }
+    }
+    const FSYNC: ChoiceParameter<Fsync> = ChoiceParameter::of("fsync", "", "none");
     const PARTS: WordsParameter =
         WordsParameter::new("parts", "", &[("one", ""), ("two", "")], "all");
 
@@ -203,7 +220,7 @@ mod tests {
         },
         presets: &[],
         inputs: &[],
-        parameters: &[OPS.row, DIRS.row, BLOCK.row, FSYNC.row, PARTS.row],
+        parameters: &[OPS.row, DIRS.row, BLOCK.row, ROOM.row, FSYNC.row, PARTS.row],
         phases: &[],
     };
 
@@ -217,10 +234,70 @@ mod tests {
         let values = resolve(&[], 0.1).unwrap();
         assert_eq!(values.get(&OPS), 1000);
         assert_eq!(values.get(&BLOCK), Bytes(4096));
-        assert_eq!(values.get(&FSYNC), "none");
+        assert_eq!(values.get(&FSYNC), Fsync::None);
         assert_eq!(resolve(&[], 1e-9).unwrap().get(&OPS), 10, "never below the minimum");
         assert_eq!(resolve(&[], 1e-9).unwrap().get(&DIRS), 1, "nor to what means none");
         assert_eq!(resolve(&[("dirs", "0")], 2.0).unwrap().get(&DIRS), 0);
+    }
+
+    #[test]
+    fn sizes_stay_within_their_limits_scaled_or_not() {
+        let room = |given, scale| resolve(&[("room", given)], scale).unwrap().get(&ROOM).0;
+        assert_eq!([room("0", 5.0), room("200", 0.1), room("200", 3.0)], [0, 100, 600]);
+        assert_eq!(room("1000", 7.0), 1000);
+        let message = |given| resolve(&[given], 1.0).unwrap_err().to_string();
+        let expected = "a size from 100 to 1000, or 0 is expected";
+        assert_eq!(message(("room", "99")), format!("sample: room=99: {expected}"));
+        let expected = "a size from 512 to 64K, a multiple of 512 is expected";
+        for wrong in ["0", "700", "65K"] {
+            assert_eq!(message(("block", wrong)), format!("sample: block={wrong}: {expected}"));
+        }
+        assert!(message(("block", "-512")).starts_with("sample: block=-512: "));
+    }
+
+    /// Whatever parameters may be, nothing overflows or panics before a trial.
+    #[test]
+    fn the_smallest_and_the_largest_values_are_checked_and_have_a_size() {
+        let ends = |kind: Kind| match kind {
+            Kind::Count { min, max } => [min.to_string(), max.to_string()],
+            Kind::Size(limits) => [limits.min, limits.max].map(|size| size.to_string()),
+            Kind::Time(limits) => [limits.min, limits.max].map(|time| format!("{time}ns")),
+            Kind::Fraction => ["0", "1"].map(str::to_owned),
+            Kind::Switch => ["off", "on"].map(str::to_owned),
+            _ => Default::default(),
+        };
+        for workload in crate::catalogue() {
+            let description = workload.describe();
+            let look = |given: &BTreeMap<String, String>| {
+                let Ok(parameters) = Parameters::resolve(description, given, 1.0) else {
+                    assert_eq!(description.name, "program", "{given:?}");
+                    return;
+                };
+                let _ = workload.check(&parameters);
+                let facts = crate::InputFacts {
+                    mean_mail: Bytes::from_mib(64),
+                    source_tree: Some(crate::corpora::TreeFacts {
+                        entries: u64::MAX >> 20,
+                        files: u64::MAX >> 20,
+                        bytes: u64::MAX,
+                    }),
+                };
+                let _ = workload.space(&parameters, &facts);
+                let _ = workload.figures(&parameters);
+            };
+            let all = |end: usize| -> BTreeMap<String, String> {
+                let limited = description.parameters.iter();
+                let ends =
+                    limited.map(|known| (known.name.to_owned(), ends(known.kind)[end].clone()));
+                ends.filter(|(_, value)| !value.is_empty()).collect()
+            };
+            for end in [0, 1] {
+                look(&all(end));
+                for (name, value) in all(end) {
+                    look(&BTreeMap::from([(name, value)]));
+                }
+            }
+        }
     }
 
     #[test]

@@ -9,16 +9,12 @@ pub fn shown(workload: &str, parameter: &str, value: &str) -> String {
     let known = crate::find(workload).and_then(|workload| {
         workload.describe().parameters.iter().find(|known| known.name == parameter)
     });
-    let whole = |units: &[(u64, &str)]| -> Option<String> {
-        let number: u64 = value.parse().ok().filter(|number| *number > 0)?;
-        let (unit, suffix) = units.iter().find(|(unit, _)| number.is_multiple_of(*unit))?;
-        Some(format!("{}{suffix}", number / unit))
-    };
+    let number: Option<u64> = value.parse().ok();
     match known.map(|parameter| parameter.kind) {
-        Some(Kind::Size) => whole(SIZES),
+        Some(Kind::Size(_)) => number.and_then(|number| whole(number, SIZES)),
         // A time has a unit, even if it is 0.
-        Some(Kind::Time) if value == "0" => Some("0s".to_owned()),
-        Some(Kind::Time) => whole(TIMES),
+        Some(Kind::Time(_)) if value == "0" => Some("0s".to_owned()),
+        Some(Kind::Time(_)) => number.and_then(|number| whole(number, TIMES)),
         _ => file(value),
     }
     .unwrap_or_else(|| value.to_owned())
@@ -34,6 +30,35 @@ const TIMES: &[(u64, &str)] = &[
     (1000, "us"),
     (1, "ns"),
 ];
+
+/// Which values a size or a time may have, as one would type them.
+pub fn range(kind: Kind) -> Option<String> {
+    let (of, units, limits) = match kind {
+        Kind::Size(limits) => ("a size", SIZES, limits),
+        Kind::Time(limits) => ("a time", TIMES, limits),
+        _ => return None,
+    };
+    let shown = |number: u64| match whole(number, units) {
+        Some(text) => text,
+        None if matches!(kind, Kind::Time(_)) => "0s".to_owned(),
+        None => number.to_string(),
+    };
+    let mut text = format!("{of} from {} to {}", shown(limits.min), shown(limits.max));
+    if limits.step > 1 {
+        text.push_str(&format!(", a multiple of {}", shown(limits.step)));
+    }
+    if limits.zero {
+        text.push_str(", or 0");
+    }
+    Some(text)
+}
+
+/// A number in the largest unit of which it is a multiple; `None` for 0.
+fn whole(number: u64, units: &[(u64, &str)]) -> Option<String> {
+    let mut fitting = units.iter().filter(|_| number > 0);
+    let (unit, suffix) = fitting.find(|(unit, _)| number.is_multiple_of(*unit))?;
+    Some(format!("{}{suffix}", number / unit))
+}
 
 /// The first meaningful line of a file's text, shortened.
 fn file(text: &str) -> Option<String> {

@@ -18,8 +18,19 @@ pub trait Workload: Sync {
         Ok(())
     }
 
+    /// Why it cannot run after its own `earlier` runs in a sequence, if so: it works on what one of
+    /// them leaves.
+    fn lacks(&self, _parameters: &Parameters, _earlier: &[&Parameters]) -> Option<String> {
+        None
+    }
+
     /// Room it needs on the filesystem under test, before the filesystem's own overhead.
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space;
+
+    /// The largest filesystem that it means to fill, if it fills a share of all of it.
+    fn largest_filesystem(&self, _parameters: &Parameters) -> Option<Bytes> {
+        None
+    }
 
     /// Whether, in a sequence, it works on the files that an earlier run of it has left, so that
     /// all of them need the room of the largest.

@@ -62,7 +62,7 @@ pub(crate) struct Run {
     pub(crate) mail: Option<String>,
 
     /// Source tree for the workload `tree`: synthetic, linux-6.1, linux-6.1:share=X,
-    /// own:PATH.tar[.gz|.xz]; --scale takes a share of it [default: synthetic]
+    /// own:PATH of a tar, also compressed; --scale takes a share of it [default: synthetic]
     #[arg(long, value_name = "TREE", help_heading = WORK, hide_short_help = true)]
     pub(crate) source_tree: Option<String>,
 

@@ -52,6 +52,9 @@ pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
     }
     let mails = MailCorpus::open(&path).map_err(Failure::from(Exit::Input))?;
     check_once(&path, &mails)?;
+    if matches!(choice, CorpusChoice::Own(_)) {
+        say!("note: {}", mails.label());
+    }
     Ok((path, mails))
 }
 

@@ -92,8 +92,8 @@ fn values(kind: Kind) -> String {
     };
     match kind {
         Kind::Count { .. } => "N".to_owned(),
-        Kind::Size => "SIZE".to_owned(),
-        Kind::Time => "TIME".to_owned(),
+        Kind::Size(_) => "SIZE".to_owned(),
+        Kind::Time(_) => "TIME".to_owned(),
         Kind::Fraction => "0..1".to_owned(),
         Kind::Switch => "on|off".to_owned(),
         Kind::Choice(known) => words(known).join("|"),

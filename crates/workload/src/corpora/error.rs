@@ -58,12 +58,26 @@ pub enum CorpusError {
     #[error("cannot fetch the SpamAssassin mails: {0}")]
     Fetch(String),
     /// An archive from which no source tree can be made.
-    #[error("{} cannot be unpacked here: {why}", path.display())]
+    #[error("{} cannot be unpacked: {why}", path.display())]
     NotATree {
         /// The archive.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// A compressed file, and no program that unpacks it.
+    #[error(
+        "{} is compressed, and there is no {name} to unpack it; install it (Debian: apt-get \
+         install {package})",
+        path.display()
+    )]
+    NoProgram {
+        /// The file.
+        path: PathBuf,
+        /// The program.
+        name: &'static str,
+        /// The Debian package it comes in.
+        package: &'static str,
     },
     /// A `--source-tree` argument that names no tree.
     #[error("`{text}` names no source tree: {problem}")]

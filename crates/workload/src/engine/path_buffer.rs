@@ -79,7 +79,7 @@ impl PathBuffer {
 
 impl fmt::Display for PathBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(self.as_bytes()))
+        f.write_str(&text::name(self.as_bytes()))
     }
 }
 

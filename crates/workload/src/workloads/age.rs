@@ -9,7 +9,9 @@ use units::Bytes;
 use crate::engine::contents::{COMPRESSIBLE, Contents, DUPLICATE, Filling};
 use crate::engine::file_io::{open_target, write_all};
 use crate::engine::path_buffer::PathBuffer;
-use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SizeParameter};
+use crate::typed::{
+    ChoiceParameter, CountParameter, FILE_MAX, FractionParameter, SizeParameter, choice,
+};
 use crate::{
     Context, Description, Draw, Failure, Headline, InputFacts, Op, OpDescription, OpError,
     Parameters, PhaseDescription, PhaseResult, Recorder,
@@ -48,19 +50,27 @@ const OVERWRITES: CountParameter = CountParameter::new(
     10_000,
     "5",
 );
-const PROFILE: ChoiceParameter = ChoiceParameter::new(
-    "profile",
-    "Which sizes files have.",
-    &[("agrawal", "desktops of 2004"), ("meyer", "desktops of 2009"), ("mail", "one mail a file")],
-    "agrawal",
-);
-const LARGEST: SizeParameter = SizeParameter::new("largest", "Largest size of a file.", "64M");
+choice! {
+    /// Which sizes files have.
+    enum Profile {
+        Agrawal = "agrawal": "desktops of 2004",
+        Meyer = "meyer": "desktops of 2009",
+        Mail = "mail": "one mail a file",
+    }
+}
+const PROFILE: ChoiceParameter<Profile> =
+    ChoiceParameter::of("profile", "Which sizes files have.", "agrawal");
+const LARGEST: SizeParameter =
+    SizeParameter::new("largest", "Largest size of a file.", Bytes(1), FILE_MAX, "64M");
 const CAPACITY: SizeParameter = SizeParameter::new(
     "capacity",
     "Fill this much instead of the whole filesystem; 0 fills the whole filesystem, which must be \
                    less than half full beforehand.",
+    Bytes::from_kib(4),
+    FILE_MAX,
     "0",
-);
+)
+.or_zero();
 
 static DESCRIPTION: Description = Description {
     name: "age",
@@ -131,11 +141,11 @@ struct Law {
     sigma: f64,
 }
 
-fn law(profile: &str) -> Law {
+fn law(profile: Profile) -> Law {
     match profile {
-        "meyer" => Law { mu: 8.294, sigma: 2.958 },
-        "mail" => Law { mu: 7.901, sigma: 1.4 },
-        _ => Law { mu: 9.48, sigma: 2.457 },
+        Profile::Agrawal => Law { mu: 9.48, sigma: 2.457 },
+        Profile::Meyer => Law { mu: 8.294, sigma: 2.958 },
+        Profile::Mail => Law { mu: 7.901, sigma: 1.4 },
     }
 }
 

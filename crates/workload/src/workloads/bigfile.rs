@@ -48,9 +48,6 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
     let (zeros, size) = (parameters.get(&DD_SIZE).0, parameters.get(&SIZE).0);
     let block = parameters.get(&BLOCK).0;
-    if !(512..=256 << 20).contains(&block) {
-        return Err(Failure::Input(format!("block={block} is not between 512 bytes and 256 MiB")));
-    }
     let (fsync, keep) = (parameters.get(&FSYNC), parameters.get(&KEEP));
     if zeros == 0 {
         context.skip(&DD, "not asked for");

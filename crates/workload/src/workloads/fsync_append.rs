@@ -11,13 +11,15 @@ use rustix::io::Errno;
 use units::Bytes;
 
 use self::description::{
-    APPEND, DESCRIPTION, PREPARE, RECORD, RECORDS, ROOM, SEGMENT_PARAMETER, SYNC, WRITERS,
+    APPEND, DESCRIPTION, PREPARE, RECORD, RECORDS, ROOM, Room, SEGMENT_PARAMETER, SYNC, Sync,
+    WRITERS,
 };
 use crate::engine::contents::Filling;
 use crate::engine::file_io::{holds, open_target, write_all};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::{ThreadGroup, phase_with_threads};
 use crate::engine::walk;
+use crate::typed::buffers;
 use crate::{
     Context, Description, Failure, InputFacts, Op, OpError, Parameters, PhaseResult, Recorder, Seed,
 };
@@ -37,12 +39,19 @@ impl Workload for FsyncAppend {
         &DESCRIPTION
     }
 
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        let (record, segment) = (parameters.get(&RECORD), parameters.get(&SEGMENT_PARAMETER));
+        match segment.0.is_multiple_of(record.0) {
+            true => buffers(parameters.get(&WRITERS), record),
+            false => Err(format!("segment={segment} is not a multiple of record={record}")),
+        }
+    }
+
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let (segment, writers) =
-            (parameters.get(&SEGMENT_PARAMETER).0.max(1), parameters.get(&WRITERS));
-        let bytes = parameters.get(&RECORDS) * parameters.get(&RECORD).0;
+        let (segment, writers) = (parameters.get(&SEGMENT_PARAMETER).0, parameters.get(&WRITERS));
+        let bytes = (parameters.get(&RECORD) * parameters.get(&RECORDS)).0;
         let segments = bytes.div_ceil(segment);
-        Space { bytes: Bytes(segments * segment) * writers, inodes: (segments + 1) * writers + 1 }
+        Space { bytes: Bytes(segment) * segments * writers, inodes: (segments + 1) * writers + 1 }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -50,21 +59,6 @@ impl Workload for FsyncAppend {
         in_own_directory(context, &target)
             .inspect_err(|_| context.skip_rest("a phase before it failed"))
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
-    Fsync,
-    Fdatasync,
-    Dsync,
-    None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
-    None,
-    Fallocate,
-    Zeros,
 }
 
 /// What all writers have in common.
@@ -79,30 +73,16 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn of(parameters: &Parameters, target: &'a OwnedFd) -> Result<Job<'a>, Failure> {
+    fn of(parameters: &Parameters, target: &'a OwnedFd) -> Job<'a> {
         let (record, segment) = (parameters.get(&RECORD).0, parameters.get(&SEGMENT_PARAMETER).0);
-        if record == 0 || record > 64 << 20 || segment == 0 || !segment.is_multiple_of(record) {
-            return Err(Failure::Input(format!(
-                "segment={segment} is not a multiple of record={record} (up to 64 MiB)"
-            )));
-        }
-        Ok(Job {
+        Job {
             target: rustix::fd::AsFd::as_fd(target),
             records: parameters.get(&RECORDS),
             record,
             segment,
-            sync: match parameters.get(&SYNC) {
-                "fsync" => Sync::Fsync,
-                "fdatasync" => Sync::Fdatasync,
-                "dsync" => Sync::Dsync,
-                _ => Sync::None,
-            },
-            room: match parameters.get(&ROOM) {
-                "fallocate" => Room::Fallocate,
-                "zeros" => Room::Zeros,
-                _ => Room::None,
-            },
-        })
+            sync: parameters.get(&SYNC),
+            room: parameters.get(&ROOM),
+        }
     }
 
     fn segments(&self) -> u64 {
@@ -121,7 +101,7 @@ impl<'a> Job<'a> {
 /// Makes the directory, runs in it and removes it: only what it made, since what another left under
 /// that name is not ours.
 fn in_own_directory(context: &mut Context<'_>, target: &OwnedFd) -> Result<(), Failure> {
-    let job = Job::of(context.parameters(), target)?;
+    let job = Job::of(context.parameters(), target);
     let mut path = PathBuffer::new();
     path.text(DIRECTORY);
     rustix::fs::mkdirat(job.target, path.c_str(), DIRECTORY_MODE)

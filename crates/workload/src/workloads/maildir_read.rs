@@ -6,10 +6,10 @@ use crate::engine::file_io::open_target;
 use crate::engine::maildir::deliver::{Courier, Manner, Source};
 use crate::engine::maildir::inventory::Inventory;
 use crate::engine::maildir::names::{Names, Tree};
-use crate::engine::maildir::parameters::{self as p, Pool, tree};
+use crate::engine::maildir::parameters::{self as p, Pool, Relist, tree};
 use crate::engine::maildir::plan::{Plan, Terms};
 use crate::engine::maildir::retrieve::{Reader, Stored};
-use crate::engine::maildir::run::{self, Kinds, Ops, Relist};
+use crate::engine::maildir::run::{self, Kinds, Ops};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, Parameters,
     PhaseDescription, Preset,
@@ -95,7 +95,7 @@ impl Workload for MaildirRead {
     }
 
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
-        let pool = Pool::of(parameters).sources(parameters);
+        let pool = parameters.get(&p::POOL).sources(parameters);
         let files = pool.map_or_else(|| parameters.get(&p::POPULATE), |pool| u64::from(pool.count));
         run::room(files, inputs.mean_mail, run::directories(tree(parameters)) + 1)
     }
@@ -109,7 +109,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters().clone();
     let parameters = &parameters;
     let corpus = context.mail()?;
-    let (tree, pool) = (tree(parameters), Pool::of(parameters));
+    let (tree, pool) = (tree(parameters), parameters.get(&p::POOL));
     let flat = pool.sources(parameters);
     let mark_seen = parameters.get(&p::MARK_SEEN);
 
@@ -149,7 +149,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         stored: Stored { tree, names, found: &found, deliveries: &plan.deliveries },
         copied: None,
         pool: flat,
-        relist: Relist::of(parameters),
+        relist: parameters.get(&p::RELIST),
         mark_seen,
         kinds: KINDS,
     };

@@ -10,7 +10,7 @@ use crate::engine::maildir::names::{Names, Tree};
 use crate::engine::maildir::parameters::{self as p, Pool, tree, write_sources};
 use crate::engine::maildir::plan::{Plan, Terms};
 use crate::engine::maildir::retrieve::{Reader, Stored};
-use crate::engine::maildir::run::{self, Kinds, Ops, Relist};
+use crate::engine::maildir::run::{self, Kinds, Ops};
 use crate::engine::maildir::sources::Sources;
 use crate::engine::maildir::verify::verify;
 use crate::engine::path_buffer::PathBuffer;
@@ -115,14 +115,14 @@ With `pool=maildirs`, a read drawn before anything was delivered becomes a deliv
 fn wanted(parameters: &Parameters) -> Vec<Sources> {
     let copied = copied(parameters);
     let pool = (parameters.get(&p::WRITE_SHARE) < 1.0)
-        .then(|| Pool::of(parameters).sources(parameters))
+        .then(|| parameters.get(&p::POOL).sources(parameters))
         .flatten()
         .filter(|pool| Some(*pool) != copied);
     copied.into_iter().chain(pool).collect()
 }
 
 fn copied(parameters: &Parameters) -> Option<Sources> {
-    (parameters.get(&p::COPY_FROM) == "write_src").then(|| write_sources(parameters))
+    (parameters.get(&p::COPY_FROM) == p::CopyFrom::WriteSrc).then(|| write_sources(parameters))
 }
 
 impl Workload for MaildirWrite {
@@ -147,7 +147,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters().clone();
     let parameters = &parameters;
     let corpus = context.mail()?;
-    let (tree, pool) = (tree(parameters), Pool::of(parameters));
+    let (tree, pool) = (tree(parameters), parameters.get(&p::POOL));
     let mark_seen = parameters.get(&p::MARK_SEEN);
 
     let opened = open_target(context.target())?;
@@ -190,7 +190,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         stored,
         copied,
         pool: pool.sources(parameters).filter(|_| parameters.get(&p::WRITE_SHARE) < 1.0),
-        relist: Relist::of(parameters),
+        relist: parameters.get(&p::RELIST),
         mark_seen,
         kinds: KINDS,
     };

@@ -12,7 +12,7 @@ use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::phase_with_threads;
 use crate::engine::walk;
-use crate::typed::{CountParameter, SizeParameter};
+use crate::typed::{CountParameter, SizeParameter, buffers};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
     PhaseDescription, Recorder, Seed,
@@ -76,8 +76,13 @@ const ENTRIES: CountParameter = CountParameter::new(
     "10_000",
 )
 .scaled();
-const BYTES: SizeParameter =
-    SizeParameter::new("bytes", "Size of a file; 0 leaves files empty.", "0");
+const BYTES: SizeParameter = SizeParameter::new(
+    "bytes",
+    "Size of a file; 0 leaves files empty.",
+    Bytes(0),
+    Bytes::from_mib(64),
+    "0",
+);
 const NEIGHBOUR: CountParameter = CountParameter::new(
     "neighbour",
     "Distance to the thread whose entries are statted, read and removed; 0 for a thread's own.",
@@ -125,11 +130,7 @@ impl Workload for Scale {
     }
 
     fn check(&self, parameters: &Parameters) -> Result<(), String> {
-        let bytes = parameters.get(&BYTES).0;
-        match bytes > 64 << 20 {
-            true => Err(format!("bytes={bytes} is above 64 MiB")),
-            false => Ok(()),
-        }
+        buffers(parameters.get(&THREADS), parameters.get(&BYTES))
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {

@@ -10,6 +10,7 @@ use skippable::{Ending, needs_program};
 use workload::{Context, Inputs, Parameters, PhaseEvent, PhaseResult, PhaseStatus, Seed, find};
 
 use crate::support::{FakeHost, corpus, program, run, scratch};
+use crate::watching::refused;
 
 const SMALL: &str = "size=4M files=1 seeks=500";
 
@@ -208,22 +209,19 @@ pub(crate) fn small_files_are_links_of_the_kind_that_is_asked_for() {
 }
 
 pub(crate) fn chunks_and_sizes_that_it_cannot_have_are_refused() {
-    let target = scratch();
-    let ended = |settings: &str| {
-        let settings = format!("size=0 files=0 {settings}");
-        let ran = run("bonnie", target.path(), &Inputs::default(), 1, &settings);
-        ran.ended.map_err(|failure| failure.to_string())
-    };
-    for chunk in [128, 3000, 2_097_152] {
-        let reason = format!("chunk={chunk} is not a power of two from 256 bytes to 1 MiB");
-        assert_eq!(ended(&format!("chunk={chunk}")), Err(reason));
+    let refused = |settings: &str| refused("bonnie", settings);
+    for chunk in [128, 2_097_152] {
+        let reason = "a size from 256 to 1M is expected";
+        let said = format!("bonnie: chunk={chunk}: {reason}");
+        assert_eq!(refused(&format!("chunk={chunk}")), Some(said));
     }
-    for settings in ["min_size=2 max_size=1", "max_size=1073741825"] {
-        let reason = "min_size is above max_size, or that above 1 GiB";
-        assert_eq!(ended(settings), Err(reason.to_owned()), "{settings}");
-    }
-    for settings in ["chunk=256", "chunk=1048576", "min_size=5 max_size=1073741824"] {
-        assert_eq!(ended(settings), Ok(()), "{settings}");
+    assert_eq!(refused("chunk=3000").as_deref(), Some("chunk=2.9 KiB is no power of two"));
+    let said = "min_size=2 B is above max_size=1 B";
+    assert_eq!(refused("min_size=2 max_size=1").as_deref(), Some(said));
+    let said = "size=4 KiB is below chunk=8 KiB; 0 leaves the large file out";
+    assert_eq!(refused("size=4K").as_deref(), Some(said));
+    for settings in ["chunk=256", "chunk=1048576", "min_size=5 max_size=1073741824", "size=0"] {
+        assert_eq!(refused(settings), None, "{settings}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use workload::{InputFacts, Inputs, PhaseEvent, PhaseResult, PhaseStatus};
 
 use crate::support::{corpus, run, scratch};
-use crate::watching::{opens, planned, room, watched};
+use crate::watching::{opens, planned, refused, room, watched};
 
 pub(crate) fn every_record_is_there_however_it_was_made_durable() {
     for sync in ["fsync", "fdatasync", "dsync", "none"] {
@@ -110,19 +110,16 @@ pub(crate) fn a_log_holds_each_record_once_and_in_order() {
 }
 
 pub(crate) fn a_record_has_at_most_64_mib_and_a_segment_at_least_one_record() {
-    let message = |settings: &str| {
-        let target = scratch();
-        // In the way of settings that are taken, before anything is written.
-        fs::write(target.path().join("fsync-append"), "").unwrap();
-        let ran = run("fsync-append", target.path(), &Inputs::default(), 1, settings);
-        ran.ended.unwrap_err().to_string()
+    let refused = |settings: &str| refused("fsync-append", settings);
+    let said = |what: &str, range: &str| {
+        Some(format!("fsync-append: {what}: a size from {range} is expected"))
     };
-    for settings in ["record=65M segment=130M", "record=500 segment=0", "record=0 segment=500"] {
-        let message = message(settings);
-        assert!(message.contains("is not a multiple of record="), "{settings}: {message}");
-    }
-    let message = message("record=64M segment=128M");
-    assert!(message.contains("mkdir fsync-append: File exists"), "{message}");
+    assert_eq!(refused("record=65M segment=130M"), said("record=65M", "1 to 64M"));
+    assert_eq!(refused("record=500 segment=0"), said("segment=0", "1 to 1T"));
+    assert_eq!(refused("record=0 segment=500"), said("record=0", "1 to 64M"));
+    let segment = refused("record=500 segment=1K").unwrap();
+    assert_eq!(segment, "segment=1 KiB is not a multiple of record=500 B");
+    assert_eq!(refused("record=64M segment=128M"), None);
 }
 
 pub(crate) fn what_another_left_under_the_name_of_its_directory_stays() {

@@ -2,6 +2,7 @@
 //! traced.
 
 mod age;
+mod archives;
 mod bigfile;
 mod bonnie;
 mod custom;
@@ -35,6 +36,11 @@ const TESTS: &[skippable::Test] = skippable::tests![
     age::a_phase_ends_with_a_sync_and_plans_its_ops_by_the_mean_size,
     age::a_filesystem_that_is_half_full_is_filled_as_far_as_asked_for,
     age::a_filesystem_that_is_more_than_half_full_is_not_touched,
+    archives::what_gnu_tar_packs_is_unpacked_as_by_gnu_tar,
+    archives::what_was_appended_replaces_what_was_there,
+    archives::compressed_archives_are_read_for_what_they_are,
+    archives::what_bsdtar_packs_is_unpacked_as_by_gnu_tar,
+    archives::a_share_keeps_names_links_and_times_as_they_are,
     bigfile::every_stream_moves_every_byte,
     bigfile::parts_can_be_left_out_and_the_file_of_zeros_kept,
     bigfile::the_file_of_zeros_is_waited_for_where_that_is_asked_for,

@@ -5,7 +5,7 @@ use std::fs;
 use workload::{Inputs, PhaseEvent, PhaseStatus};
 
 use crate::support::{run, scratch};
-use crate::watching::watched;
+use crate::watching::{refused, watched};
 
 pub(crate) fn counts_bytes_and_figures_of_a_run() {
     for (switches, buffered) in
@@ -45,21 +45,22 @@ pub(crate) fn a_pool_that_empties_says_so() {
     let settings = "number=10 transactions=100 bias_create=0";
     let ran = run("postmark", target.path(), &Inputs::default(), 1, settings);
     let message = ran.ended.as_ref().unwrap_err().to_string();
-    assert!(message.contains("no file was left after 10 transactions"), "{message}");
+    assert!(message.contains("no file is left after 10 transactions"), "{message}");
     assert!(matches!(ran.phase("transactions").status, PhaseStatus::Failed { .. }));
     assert!(matches!(ran.phase("delete").status, PhaseStatus::Skipped { .. }));
 }
 
 pub(crate) fn sizes_that_make_no_sense_are_refused() {
-    let target = tempfile::tempdir().unwrap();
-    let message = |settings: &str| {
-        run("postmark", target.path(), &Inputs::default(), 1, settings)
-            .ended
-            .unwrap_err()
-            .to_string()
-    };
-    assert_eq!(message("size_low=10K size_high=9K"), "size_low is above size_high");
-    assert!(message("size_low=0").contains("size_low=0 B is not between"));
+    for name in ["postmark", "original-postmark"] {
+        let message = |settings: &str| refused(name, settings).unwrap();
+        let said = "size_low=10 KiB is above size_high=9 KiB";
+        assert_eq!(message("size_low=10K size_high=9K"), said);
+        assert!(message("size_low=0").contains("size_low=0: a size from 1 to 1073741823"));
+        // Found by drawing all transactions before anything is made.
+        let said = message("number=1");
+        assert!(said.starts_with("no file is left after "), "{said}");
+        assert_eq!(refused(name, "number=500"), None);
+    }
 }
 
 pub(crate) fn files_may_all_be_of_one_size() {

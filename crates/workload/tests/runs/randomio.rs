@@ -64,19 +64,19 @@ pub(crate) fn the_file_is_cold_where_that_is_asked_for() {
 }
 
 pub(crate) fn a_file_without_room_for_two_ios_is_refused() {
-    let target = tempfile::tempdir().unwrap();
-    let message = |settings: &str| {
-        let ran = run("randomio", target.path(), &Inputs::default(), 1, settings);
-        ran.ended.unwrap_err().to_string()
-    };
-    assert!(message("size=2K io_size=2K").contains("no room for two"));
+    let said = "size=3072 has no room for two I/Os of io_size=2048";
+    assert_eq!(refused("randomio", "size=3K io_size=2K").as_deref(), Some(said));
+    assert_eq!(refused("randomio", "size=4K io_size=2K"), None);
 }
 
 pub(crate) fn an_io_is_of_whole_sectors_up_to_64_mib() {
-    assert_eq!(refused("randomio", "io_size=64M"), None);
+    assert_eq!(refused("randomio", "io_size=64M threads=8"), None);
+    let said = refused("randomio", "io_size=64M threads=9").unwrap();
+    assert!(said.starts_with("18 buffers of 64 MiB take 1.1"), "{said}");
     // 64 MiB and 512 bytes.
     for size in ["0", "1000", "67109376"] {
-        let said = format!("io_size={size} is no multiple of 512 up to 64 MiB");
+        let expected = "a size from 512 to 64M, a multiple of 512 is expected";
+        let said = format!("randomio: io_size={size}: {expected}");
         assert_eq!(refused("randomio", &format!("io_size={size}")), Some(said));
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn each_phase_announces_the_entries_of_all_threads() {
 
 pub(crate) fn a_file_has_at_most_64_mib() {
     assert_eq!(refused("scale", "bytes=64M"), None);
-    let said = "bytes=67108865 is above 64 MiB";
+    let said = "scale: bytes=67108865: a size from 0 to 64M is expected";
     assert_eq!(refused("scale", "bytes=67108865").as_deref(), Some(said));
 }
 

@@ -9,6 +9,7 @@ use skippable::{Ending, needs_program};
 use workload::{Inputs, PhaseStatus};
 
 use crate::support::{run, scratch};
+use crate::watching::refused;
 
 pub(crate) fn every_phase_moves_the_bytes_it_should() {
     let target = scratch();
@@ -66,8 +67,10 @@ pub(crate) fn without_the_real_tool_nothing_is_emulated_in_its_name() {
 }
 
 pub(crate) fn a_recording_has_a_mebibyte_at_least() {
+    let said = "video: size=1K: a size from 1M to 64T is expected";
+    assert_eq!(refused("video", "size=1K").as_deref(), Some(said));
     let target = scratch();
-    let ran = run("video", target.path(), &Inputs::default(), 1, "size=1K");
+    let ran = run("video", target.path(), &Inputs::default(), 1, "size=1M");
     assert!(ran.ended.is_ok(), "{:?}", ran.ended);
     let (copy, sum) = (ran.phase("copy"), ran.phase("md5"));
     // In blocks of 32 KiB.

@@ -7,23 +7,32 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use workload::{Context, Failure, InputFacts, Inputs, Parameters, PhaseEvent, Seed, find};
+use workload::{
+    Context, Failure, InputFacts, Inputs, ParameterError, Parameters, PhaseEvent, Seed, find,
+};
 
 use crate::support::{FakeHost, corpus, program, scratch};
 
 fn parameters(name: &str, settings: &str) -> Parameters {
+    resolved(name, settings).unwrap()
+}
+
+fn resolved(name: &str, settings: &str) -> Result<Parameters, ParameterError> {
     let given: BTreeMap<String, String> = settings
         .split_whitespace()
         .map(|setting| setting.split_once('=').expect("NAME=VALUE"))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     let workload = find(name).expect("a workload of this name");
-    Parameters::resolve(workload.describe(), &given, 1.0).unwrap()
+    Parameters::resolve(workload.describe(), &given, 1.0)
 }
 
 /// Why these settings are refused before anything is run, if they are.
 pub(crate) fn refused(name: &str, settings: &str) -> Option<String> {
-    find(name).expect("a workload of this name").check(&parameters(name, settings)).err()
+    match resolved(name, settings) {
+        Ok(parameters) => find(name).expect("a workload of this name").check(&parameters).err(),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Runs a workload in `target`, with or without verification, and calls `look` at each event.

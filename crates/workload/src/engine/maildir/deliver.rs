@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::names::{Names, Tree};
-use super::parameters;
+use super::parameters::{self, Delivery, Durable, Flush};
 use super::sources::Sources;
 use crate::corpora::MailCorpus;
 use crate::engine::file_io::{read, write_all};
@@ -29,14 +29,6 @@ pub(crate) enum Source<'a> {
     Memory(&'a MailCorpus),
 }
 
-/// How a mail gets into `new`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Delivery {
-    Simple,
-    Classic,
-    Rename,
-}
-
 /// How a mail is delivered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
@@ -48,16 +40,12 @@ pub(crate) struct Manner {
 
 impl Manner {
     pub(crate) fn of(parameters: &Parameters) -> Manner {
-        let fsync = parameters.get(&parameters::FSYNC);
+        let durable = parameters.get(&parameters::FSYNC);
         Manner {
-            delivery: match parameters.get(&parameters::DELIVERY) {
-                "classic" => Delivery::Classic,
-                "rename" => Delivery::Rename,
-                _ => Delivery::Simple,
-            },
-            per_line: parameters.get(&parameters::FLUSH) == "per-line",
-            fsync_file: fsync != "none",
-            fsync_dir: fsync == "file+dir",
+            delivery: parameters.get(&parameters::DELIVERY),
+            per_line: parameters.get(&parameters::FLUSH) == Flush::PerLine,
+            fsync_file: durable != Durable::Nothing,
+            fsync_dir: durable == Durable::FileAndDirectory,
         }
     }
 

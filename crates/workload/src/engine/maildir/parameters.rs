@@ -3,7 +3,7 @@
 use super::names::Tree;
 use super::sources::Sources;
 use crate::Parameters;
-use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SwitchParameter};
+use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SwitchParameter, choice};
 
 pub(crate) const MAILS: CountParameter = CountParameter::new(
     "mails",
@@ -37,66 +37,75 @@ pub(crate) const WRITE_SHARE: FractionParameter = FractionParameter::new(
     "Probability that an op is a delivery; each op is drawn independently.",
     "0.8",
 );
-pub(crate) const FLUSH: ChoiceParameter = ChoiceParameter::new(
+choice! {
+    /// How a delivery writes.
+    pub(crate) enum Flush {
+        PerLine = "per-line": "one write(2) for each line",
+        Buffered = "buffered": "writes of 4096 bytes, the buffer of the Perl of that time",
+    }
+}
+pub(crate) const FLUSH: ChoiceParameter<Flush> = ChoiceParameter::of(
     "flush",
     "How a delivery writes. The single-disk study of 2004 flushed, the RAID study did not.",
-    &[
-        ("per-line", "one write(2) for each line"),
-        ("buffered", "writes of 4096 bytes, the buffer of the Perl of that time"),
-    ],
     "per-line",
 );
-pub(crate) const RELIST: ChoiceParameter = ChoiceParameter::new(
+choice! {
+    /// When a directory is listed.
+    pub(crate) enum Relist {
+        PerOp = "per-op": "before each op",
+        Once = "once": "before the first op",
+    }
+}
+pub(crate) const RELIST: ChoiceParameter<Relist> = ChoiceParameter::of(
     "relist",
     "When the directory that an op draws from is listed. The original's CPU time shows that it \
            listed all 77,133 names for each op.",
-    &[("per-op", "before each op"), ("once", "before the first op")],
     "per-op",
 );
-pub(crate) const RELIST_ONCE: ChoiceParameter = RELIST.with_default("once").with_help(
+pub(crate) const RELIST_ONCE: ChoiceParameter<Relist> = RELIST.with_default("once").with_help(
     "When the directory that an op draws from is listed. The original's CPU time in its read test \
            shows that it listed the directory once.",
 );
-pub(crate) const DELIVERY: ChoiceParameter = ChoiceParameter::new(
-    "delivery",
-    "How a mail gets into `new`.",
-    &[
-        ("simple", "create in tmp without a stat, write, rename: as the original seems to do"),
-        ("classic", "the Maildir specification: stat, create exclusively, write, link, unlink"),
-        ("rename", "as today's servers: stat, create exclusively, write, rename"),
-    ],
-    "simple",
-);
-pub(crate) const FSYNC: ChoiceParameter = ChoiceParameter::new(
-    "fsync",
-    "What is made durable before a delivery counts as done.",
-    &[
-        ("none", "nothing; the original shows no sign of fsync"),
-        ("file", "the mail, before it is closed"),
-        ("file+dir", "the mail, and the directory `new` after the mail was moved there"),
-    ],
-    "none",
-);
-pub(crate) const COPY_FROM: ChoiceParameter = ChoiceParameter::new(
-    "copy_from",
-    "Where a delivery gets its mail.",
-    &[
-        ("write_src", "from a file on the filesystem under test, as in the original"),
-        ("memory", "from memory, as a mail server gets it from the network"),
-    ],
-    "write_src",
-);
-pub(crate) const POOL: ChoiceParameter = ChoiceParameter::new(
-    "pool",
-    "Where reads go.",
-    &[
-        ("write_src", "the large flat directory"),
-        ("read_src", "the small flat directory"),
-        ("maildirs", "mails delivered earlier, in the maildirs"),
-    ],
-    "read_src",
-);
-pub(crate) const POOL_WRITE_SRC: ChoiceParameter = POOL.with_default("write_src").with_help(
+choice! {
+    /// How a mail gets into `new`.
+    pub(crate) enum Delivery {
+        Simple = "simple": "create in tmp without a stat, write, rename: as the original seems to do",
+        Classic = "classic": "the Maildir specification: stat, create exclusively, write, link, unlink",
+        Rename = "rename": "as today's servers: stat, create exclusively, write, rename",
+    }
+}
+pub(crate) const DELIVERY: ChoiceParameter<Delivery> =
+    ChoiceParameter::of("delivery", "How a mail gets into `new`.", "simple");
+choice! {
+    /// What is made durable before a delivery counts as done.
+    pub(crate) enum Durable {
+        Nothing = "none": "nothing; the original shows no sign of fsync",
+        File = "file": "the mail, before it is closed",
+        FileAndDirectory = "file+dir": "the mail, and the directory `new` after the mail was moved there",
+    }
+}
+pub(crate) const FSYNC: ChoiceParameter<Durable> =
+    ChoiceParameter::of("fsync", "What is made durable before a delivery counts as done.", "none");
+choice! {
+    /// Where a delivery gets its mail.
+    pub(crate) enum CopyFrom {
+        WriteSrc = "write_src": "from a file on the filesystem under test, as in the original",
+        Memory = "memory": "from memory, as a mail server gets it from the network",
+    }
+}
+pub(crate) const COPY_FROM: ChoiceParameter<CopyFrom> =
+    ChoiceParameter::of("copy_from", "Where a delivery gets its mail.", "write_src");
+choice! {
+    /// Where reads go.
+    pub(crate) enum Pool {
+        WriteSrc = "write_src": "the large flat directory",
+        ReadSrc = "read_src": "the small flat directory",
+        Maildirs = "maildirs": "mails delivered earlier, in the maildirs",
+    }
+}
+pub(crate) const POOL: ChoiceParameter<Pool> =
+    ChoiceParameter::of("pool", "Where reads go.", "read_src");
+pub(crate) const POOL_WRITE_SRC: ChoiceParameter<Pool> = POOL.with_default("write_src").with_help(
     "Where reads go. The original's times rule out the small directory, which fits into any cache.",
 );
 pub(crate) const MARK_SEEN: SwitchParameter = SwitchParameter::new(
@@ -120,23 +129,7 @@ pub(crate) const SETTLE: SwitchParameter = SwitchParameter::new(
     "on",
 );
 
-/// Where reads go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pool {
-    WriteSrc,
-    ReadSrc,
-    Maildirs,
-}
-
 impl Pool {
-    pub(crate) fn of(parameters: &Parameters) -> Pool {
-        match parameters.get(&POOL) {
-            "write_src" => Pool::WriteSrc,
-            "maildirs" => Pool::Maildirs,
-            _ => Pool::ReadSrc,
-        }
-    }
-
     /// The flat directory of this pool.
     pub(crate) fn sources(self, parameters: &Parameters) -> Option<Sources> {
         match self {

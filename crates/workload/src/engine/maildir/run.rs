@@ -9,7 +9,7 @@ use units::Bytes;
 
 use super::deliver::Courier;
 use super::names::Tree;
-use super::parameters;
+use super::parameters::Relist;
 use super::plan::{Plan, Planned};
 use super::retrieve::{Reader, Stored};
 use super::setup;
@@ -17,7 +17,7 @@ use super::sources::Sources;
 use crate::Space;
 use crate::engine::file_io::list;
 use crate::engine::path_buffer::PathBuffer;
-use crate::{Context, Failure, Op, OpDescription, OpError, Parameters, PhaseDescription, Recorder};
+use crate::{Context, Failure, Op, OpDescription, OpError, PhaseDescription, Recorder};
 
 pub(crate) static UNPACK: PhaseDescription = PhaseDescription {
     name: "unpack",
@@ -122,19 +122,6 @@ pub(crate) struct Kinds {
     pub(crate) read: Op,
     pub(crate) list: Op,
     pub(crate) mark: Op,
-}
-
-/// How often the directory of a pool is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Relist {
-    PerOp,
-    Once,
-}
-
-impl Relist {
-    pub(crate) fn of(parameters: &Parameters) -> Relist {
-        if parameters.get(&parameters::RELIST) == "per-op" { Relist::PerOp } else { Relist::Once }
-    }
 }
 
 /// Everything the op loop needs, prepared before its clock starts.

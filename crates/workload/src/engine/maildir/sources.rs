@@ -166,7 +166,8 @@ impl TarEntries for Sources {
     fn path(&self, number: u64, path: &mut String) {
         let mut buffer = PathBuffer::new();
         self.entry(number as u32, &mut buffer);
-        path.push_str(&String::from_utf8_lossy(buffer.as_bytes()));
+        // Letters, digits and marks of ASCII.
+        path.push_str(std::str::from_utf8(buffer.as_bytes()).unwrap_or_default());
     }
 
     fn mtime(&self, number: u64) -> u64 {

@@ -10,19 +10,21 @@ use crate::{Cache, Seed};
 
 #[test]
 fn sizes_follow_the_law() {
-    for (profile, median, mean) in
-        [("agrawal", 13_095, 268_000), ("meyer", 4000, 318_000), ("mail", 2700, 7194)]
-    {
+    for (profile, median, mean) in [
+        (Profile::Agrawal, 13_095, 268_000),
+        (Profile::Meyer, 4000, 318_000),
+        (Profile::Mail, 2700, 7194),
+    ] {
         let law = law(profile);
-        assert!((law.mean() / f64::from(mean) - 1.0).abs() < 0.01, "{profile} {}", law.mean());
+        assert!((law.mean() / f64::from(mean) - 1.0).abs() < 0.01, "{profile:?} {}", law.mean());
         let mut draw = Seed(1).stream("x");
         let mut sizes: Vec<u64> = (0..20_001).map(|_| law.draw(&mut draw, 1 << 40)).collect();
         sizes.sort_unstable();
         let found = sizes[10_000] as f64 / f64::from(median);
-        assert!((0.94..1.06).contains(&found), "{profile}: {found}");
+        assert!((0.94..1.06).contains(&found), "{profile:?}: {found}");
     }
     let mut draw = Seed(1).stream("x");
-    assert!((0..1000).all(|_| law("meyer").draw(&mut draw, 5000) <= 5000));
+    assert!((0..1000).all(|_| law(Profile::Meyer).draw(&mut draw, 5000) <= 5000));
 }
 
 pub(super) fn parameters(given: &[(&str, &str)]) -> Parameters {

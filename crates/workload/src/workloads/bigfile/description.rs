@@ -1,7 +1,9 @@
 //! The description of `bigfile`, its phases and parameters.
 
+use units::Bytes;
+
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
-use crate::typed::{SizeParameter, SwitchParameter};
+use crate::typed::{FILE_MAX, SizeParameter, SwitchParameter};
 use crate::{Description, Headline, OpDescription, PhaseDescription};
 
 const READ_OP: OpDescription = OpDescription { name: "read", span: "one read of a block" };
@@ -48,19 +50,36 @@ pub(super) static DELETE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
-pub(super) const DD_SIZE: SizeParameter =
-    SizeParameter::new("dd_size", "Size of the file of zeros; 0 leaves the phase out.", "4G")
-        .scaled();
+pub(super) const DD_SIZE: SizeParameter = SizeParameter::new(
+    "dd_size",
+    "Size of the file of zeros; 0 leaves the phase out.",
+    Bytes(1),
+    FILE_MAX,
+    "4G",
+)
+.or_zero()
+.scaled();
 pub(super) const DD_FSYNC: SwitchParameter = SwitchParameter::new(
     "dd_fsync",
     "As dd's conv=fsync: whether writing the file of zeros ends with fsync.",
     "off",
 );
-pub(super) const SIZE: SizeParameter =
-    SizeParameter::new("size", "Size of the other files; 0 leaves their phases out.", "2G")
-        .scaled();
-pub(super) const BLOCK: SizeParameter =
-    SizeParameter::new("block", "Bytes of a read or write of the other files.", "1M");
+pub(super) const SIZE: SizeParameter = SizeParameter::new(
+    "size",
+    "Size of the other files; 0 leaves their phases out.",
+    Bytes(1),
+    FILE_MAX,
+    "2G",
+)
+.or_zero()
+.scaled();
+pub(super) const BLOCK: SizeParameter = SizeParameter::new(
+    "block",
+    "Bytes of a read or write of the other files.",
+    Bytes(512),
+    Bytes::from_mib(256),
+    "1M",
+);
 pub(super) const FSYNC: SwitchParameter =
     SwitchParameter::new("fsync", "Whether writing the other files ends with fsync.", "on");
 pub(super) const KEEP: SwitchParameter = SwitchParameter::new(

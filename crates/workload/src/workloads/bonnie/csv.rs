@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use units::Nanos;
 
-use super::description::{LARGE_PHASES, LINKS, SEEKS_PARAMETER, SIZE, SMALL_PHASES};
+use super::description::{LARGE_PHASES, LINKS, Links, SEEKS_PARAMETER, SIZE, SMALL_PHASES};
 use super::{parameters, seekers};
 use crate::{Parameters, PhaseResult, PhaseStatus};
 
@@ -54,10 +54,10 @@ pub fn bonnie_csv(
         (parameters.get(&parameters::MIN_SIZE).0, parameters.get(&parameters::MAX_SIZE).0);
     let directories = parameters.get(&parameters::DIRECTORIES);
     let max = match parameters.get(&LINKS) {
-        "hard" => "-1".to_owned(),
-        "symbolic" => "-2".to_owned(),
-        _ if max == 0 => String::new(),
-        _ => max.to_string(),
+        Links::Hard => "-1".to_owned(),
+        Links::Symbolic => "-2".to_owned(),
+        Links::None if max == 0 => String::new(),
+        Links::None => max.to_string(),
     };
     let min = if max.is_empty() || max.starts_with('-') { String::new() } else { min.to_string() };
     let directories = if directories > 1 { directories.to_string() } else { String::new() };

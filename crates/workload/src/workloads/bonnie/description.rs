@@ -1,8 +1,12 @@
 //! Bonnie's description, phases, and the parameters that are its own.
 
 use super::parameters;
+use units::Bytes;
+
 use crate::engine::cold_cache::COLD;
-use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, SwitchParameter};
+use crate::typed::{
+    ChoiceParameter, CountParameter, FILE_MAX, SizeParameter, SwitchParameter, choice,
+};
 use crate::{Description, Headline, OpDescription, PhaseDescription};
 
 const FSYNC_OP: OpDescription =
@@ -148,27 +152,34 @@ pub(super) static SMALL_PHASES: &[&PhaseDescription] = &[
     &DELETE_RANDOM,
 ];
 
-pub(super) const MANNER: ChoiceParameter = ChoiceParameter::new(
-    "manner",
-    "Which version's behaviour to follow.",
-    &[
-        ("1.03a", "buffered bytes, no fsync, three seekers"),
-        ("2.00a", "a system call for each byte, fsync, sync, five seekers"),
-    ],
-    "2.00a",
-);
+choice! {
+    /// Which version is followed.
+    pub(in crate::workloads) enum Manner {
+        V103a = "1.03a": "buffered bytes, no fsync, three seekers",
+        V200a = "2.00a": "a system call for each byte, fsync, sync, five seekers",
+    }
+}
+pub(super) const MANNER: ChoiceParameter<Manner> =
+    ChoiceParameter::of("manner", "Which version's behaviour to follow.", "2.00a");
 pub(super) const SIZE: SizeParameter = SizeParameter::new(
     "size",
     "Size of the large file, at least twice the memory; 0 leaves its phases out.",
+    Bytes::from_kib(1),
+    FILE_MAX,
     "2G",
 )
+.or_zero()
 .scaled();
-pub(super) const LINKS: ChoiceParameter = ChoiceParameter::new(
-    "links",
-    "Whether small files after the first are links to it.",
-    &[("none", "files of their own"), ("hard", "hard links"), ("symbolic", "symbolic links")],
-    "none",
-);
+choice! {
+    /// What small files after the first are.
+    pub(in crate::workloads) enum Links {
+        None = "none": "files of their own",
+        Hard = "hard": "hard links",
+        Symbolic = "symbolic": "symbolic links",
+    }
+}
+pub(super) const LINKS: ChoiceParameter<Links> =
+    ChoiceParameter::of("links", "Whether small files after the first are links to it.", "none");
 pub(super) const FSYNC: SwitchParameter = SwitchParameter::new(
     "fsync",
     "As `-b`: fsync at each close, rewritten seek, created and deleted file.",

@@ -14,11 +14,11 @@ use units::Bytes;
 
 pub use self::csv::{BonnieCsv, bonnie_csv};
 use self::description::{
-    DESCRIPTION, FSYNC, LARGE_PHASES, LINKS, MANNER, READ_BLOCK, READ_CHAR, REWRITE, SEEKERS,
-    SEEKS, SEEKS_PARAMETER, SIZE, SMALL_PHASES, WRITE_BLOCK, WRITE_CHAR,
+    DESCRIPTION, FSYNC, LARGE_PHASES, LINKS, MANNER, Manner, READ_BLOCK, READ_CHAR, REWRITE,
+    SEEKERS, SEEKS, SEEKS_PARAMETER, SIZE, SMALL_PHASES, WRITE_BLOCK, WRITE_CHAR,
 };
 use self::large::{Large, Seeks};
-use self::small::{Links, Small};
+use self::small::Small;
 use crate::engine::cold_cache::COLD;
 use crate::engine::file_io::open_target;
 use crate::engine::keep_going::{KeepGoing, after_failure, not_comparable};
@@ -31,13 +31,6 @@ use crate::{
 use crate::{Space, Workload};
 
 pub(super) struct Bonnie;
-
-/// Which version is followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
-    V103a,
-    V200a,
-}
 
 /// Name of the large file.
 const FILE: &str = "Bonnie.1";
@@ -57,17 +50,37 @@ impl Workload for Bonnie {
         }
     }
 
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        let (size, chunk) = (parameters.get(&SIZE), parameters.get(&parameters::CHUNK));
+        if size > Bytes::ZERO && size < chunk {
+            return Err(format!("size={size} is below chunk={chunk}; 0 leaves the large file out"));
+        }
+        check(parameters)
+    }
+
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         run(context).inspect_err(|_| context.skip_rest("a phase before it failed"))
     }
 }
 
-fn manner(parameters: &Parameters) -> Manner {
-    if parameters.get(&MANNER) == "1.03a" { Manner::V103a } else { Manner::V200a }
+/// Whether the sizes fit each other.
+///
+/// # Errors
+/// With a sentence that names the size that does not.
+pub(super) fn check(parameters: &Parameters) -> Result<(), String> {
+    let chunk = parameters.get(&parameters::CHUNK);
+    if !chunk.0.is_power_of_two() {
+        return Err(format!("chunk={chunk} is no power of two"));
+    }
+    let (min, max) = (parameters.get(&parameters::MIN_SIZE), parameters.get(&parameters::MAX_SIZE));
+    match min > max {
+        true => Err(format!("min_size={min} is above max_size={max}")),
+        false => Ok(()),
+    }
 }
 
 fn seekers(parameters: &Parameters) -> u64 {
-    match (parameters.get(&SEEKERS), manner(parameters)) {
+    match (parameters.get(&SEEKERS), parameters.get(&MANNER)) {
         (0, Manner::V103a) => 3,
         (0, Manner::V200a) => 5,
         (given, _) => given,
@@ -77,19 +90,11 @@ fn seekers(parameters: &Parameters) -> u64 {
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
     let chunk = parameters.get(&parameters::CHUNK).0;
-    if !(256..=1 << 20).contains(&chunk) || !chunk.is_power_of_two() {
-        return Err(Failure::Input(format!(
-            "chunk={chunk} is not a power of two from 256 bytes to 1 MiB"
-        )));
-    }
     let (min, max) =
         (parameters.get(&parameters::MIN_SIZE).0, parameters.get(&parameters::MAX_SIZE).0);
-    if min > max || max > 1 << 30 {
-        return Err(Failure::Input("min_size is above max_size, or that above 1 GiB".to_owned()));
-    }
     let size = parameters.get(&SIZE).0 / chunk * chunk;
     let large = Large {
-        manner: manner(parameters),
+        manner: parameters.get(&MANNER),
         size,
         chunk: chunk as usize,
         fsync: parameters.get(&FSYNC),
@@ -102,11 +107,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         max: max as u32,
         directories: parameters.get(&parameters::DIRECTORIES) as u32,
         chunk: large.chunk,
-        links: match parameters.get(&LINKS) {
-            "hard" => Links::Hard,
-            "symbolic" => Links::Symbolic,
-            _ => Links::None,
-        },
+        links: parameters.get(&LINKS),
         fsync: large.fsync,
     };
     let mut sequence = KeepGoing::default();
@@ -137,15 +138,10 @@ pub(super) fn figures(result: &mut PhaseResult, name: &str, count: f64) {
     result.figures.insert("cpu_percent".to_owned(), cpu);
 }
 
-/// Twice the machine's memory, in bytes; `None` where the kernel does not report it.
+/// Twice the memory that files can be cached in, in bytes; `None` where the kernel does not report
+/// it.
 fn twice_the_memory() -> Option<u64> {
-    twice_the_total(&std::fs::read_to_string("/proc/meminfo").ok()?)
-}
-
-/// Twice the `MemTotal` of a text like `/proc/meminfo`, which tells it in KiB, in bytes.
-fn twice_the_total(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 2048)
+    Some(measure::usable_memory()?.0.saturating_mul(2))
 }
 
 /// Whether the file is smaller than `twice` the memory, where that is known, and no phase begins

@@ -14,9 +14,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-pub(super) use self::links::Links;
 use self::names::File;
-use super::Manner;
+use super::description::{Links, Manner};
 use crate::engine::file_io::{list, read, write_all};
 use crate::engine::path_buffer::PathBuffer;
 use crate::{Op, OpError, Recorder};

@@ -23,7 +23,7 @@ use units::{Bytes, Nanos};
 use self::install::{Installed, install};
 use self::variant::Variant;
 use self::watch::Seen;
-use crate::typed::{ChoiceParameter, SizeParameter, TimeParameter};
+use crate::typed::{ChoiceParameter, SizeParameter, TIME_MAX, TimeParameter, choice};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Op, OpDescription, OpError,
     Parameters, PhaseDescription,
@@ -54,24 +54,29 @@ static BOOT: PhaseDescription = PhaseDescription {
 const LOGIN: Op = Op(0);
 const WINDOW: Op = Op(1);
 
-pub(super) const VARIANT: ChoiceParameter = ChoiceParameter::new(
+choice! {
+    /// What a boot starts and reads ahead.
+    pub(super) enum Started {
+        Default = "default": "all services, with the preload list of the boot until login",
+        Trimmed = "trimmed": "without ssh, avahi and the clipboard manager; preload as default",
+        ExtraPreload = "extra-preload": "trimmed, with the preload list of the desktop after the first one",
+        NoPreload = "no-preload": "trimmed, and nothing is read ahead",
+    }
+}
+pub(super) const VARIANT: ChoiceParameter<Started> = ChoiceParameter::of(
     "variant",
     "What is started, and what is read ahead, in the steps of the boot study of 2005. A preload \
                    list names the files that a first boot of the same tree opened, sorted by their \
                    place on the disk. As in the study, the list up to the login is read ahead \
                    before anything else starts, at I/O priority best-effort 2; the list of the \
                    desktop is read ahead while the desktop starts, at best-effort 6.",
-    &[
-        ("default", "all services, with the preload list of the boot until login"),
-        ("trimmed", "without ssh, avahi and the clipboard manager; preload as default"),
-        ("extra-preload", "trimmed, with the preload list of the desktop after the first one"),
-        ("no-preload", "trimmed, and nothing is read ahead"),
-    ],
     "default",
 );
 pub(super) const LIMIT: TimeParameter = TimeParameter::new(
     "limit",
     "Time limit: a boot that is not ready by then has failed.",
+    Nanos::from_secs(1),
+    TIME_MAX,
     "30min",
 );
 
@@ -81,6 +86,8 @@ const INSTALLED: SizeParameter = SizeParameter::new(
                    installed between those of the system, so that both have about this size; 0 \
                    or less than the system's own size: the system alone. In a sequence that of \
                    the first boot counts.",
+    Bytes(0),
+    Bytes::from_gib(1024),
     "0",
 )
 .scaled();

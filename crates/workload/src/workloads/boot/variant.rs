@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::preload;
+use super::{Started, preload};
 use crate::Parameters;
 
 /// A program of the desktop.
@@ -68,10 +68,10 @@ impl Variant {
     /// As the parameters say.
     pub(super) fn of(parameters: &Parameters) -> Variant {
         let (trimmed, login_list, desktop_list) = match parameters.get(&super::VARIANT) {
-            "trimmed" => (true, true, false),
-            "extra-preload" => (true, true, true),
-            "no-preload" => (true, false, false),
-            _ => (false, true, false),
+            Started::Default => (false, true, false),
+            Started::Trimmed => (true, true, false),
+            Started::ExtraPreload => (true, true, true),
+            Started::NoPreload => (true, false, false),
         };
         Variant { trimmed, login_list, desktop_list }
     }

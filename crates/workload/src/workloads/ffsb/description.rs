@@ -1,10 +1,12 @@
 //! FFSB's description, parameters and phases.
 
+use units::{Bytes, Nanos};
+
 use crate::engine::cold_cache::COLD;
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
 use crate::typed::{
-    ChoiceParameter, CountParameter, DocumentParameter, FractionParameter, SizeParameter,
-    SwitchParameter, TextParameter, TimeParameter,
+    ChoiceParameter, CountParameter, DocumentParameter, FILE_MAX, FractionParameter, OPS_MAX,
+    SizeParameter, SwitchParameter, TIME_MAX, TextParameter, TimeParameter, choice,
 };
 use crate::{Description, Headline, OpDescription, PhaseDescription};
 
@@ -61,20 +63,32 @@ pub(super) const WEIGHTS: TextParameter = TextParameter::new(
                    read, readall, write, create, append, delete, meta.",
     "",
 );
-pub(super) const OP_SIZE: SizeParameter =
-    SizeParameter::new("op_size", "Bytes of a read, write or append; 0 for the profile's.", "0");
-pub(super) const BLOCK: SizeParameter =
-    SizeParameter::new("block", "Bytes of one call; 0 for the profile's.", "0");
-pub(super) const PLACES: ChoiceParameter = ChoiceParameter::new(
-    "places",
-    "At which offsets the blocks of an op lie.",
-    &[
-        ("profile", "as the profile says"),
-        ("random", "each at its own random offset"),
-        ("sequential", "one after the other from a random start"),
-    ],
-    "profile",
-);
+pub(super) const OP_SIZE: SizeParameter = SizeParameter::new(
+    "op_size",
+    "Bytes of a read, write or append; 0 for the profile's.",
+    Bytes(1),
+    Bytes::from_gib(1),
+    "0",
+)
+.or_zero();
+pub(super) const BLOCK: SizeParameter = SizeParameter::new(
+    "block",
+    "Bytes of one call; 0 for the profile's.",
+    Bytes(1),
+    Bytes::from_mib(64),
+    "0",
+)
+.or_zero();
+choice! {
+    /// At which offsets the blocks of an op lie.
+    pub(super) enum Places {
+        Profile = "profile": "as the profile says",
+        Random = "random": "each at its own random offset",
+        Sequential = "sequential": "one after the other from a random start",
+    }
+}
+pub(super) const PLACES: ChoiceParameter<Places> =
+    ChoiceParameter::of("places", "At which offsets the blocks of an op lie.", "profile");
 pub(super) const FILES: CountParameter =
     CountParameter::new("files", "Files at the beginning.", 1, 10_000_000, "100").scaled();
 pub(super) const DIRECTORIES: CountParameter = CountParameter::new(
@@ -85,11 +99,16 @@ pub(super) const DIRECTORIES: CountParameter = CountParameter::new(
     "10",
 );
 pub(super) const MIN_SIZE: SizeParameter =
-    SizeParameter::new("min_size", "Smallest size of a new file.", "40M");
+    SizeParameter::new("min_size", "Smallest size of a new file.", Bytes(1), FILE_MAX, "40M");
 pub(super) const MAX_SIZE: SizeParameter =
-    SizeParameter::new("max_size", "Largest size of a new file.", "40M");
-pub(super) const CREATE_BLOCK: SizeParameter =
-    SizeParameter::new("create_block", "Bytes of a write when the set of files is made.", "4096");
+    SizeParameter::new("max_size", "Largest size of a new file.", Bytes(1), FILE_MAX, "40M");
+pub(super) const CREATE_BLOCK: SizeParameter = SizeParameter::new(
+    "create_block",
+    "Bytes of a write when the set of files is made.",
+    Bytes(1),
+    Bytes::from_mib(64),
+    "4096",
+);
 pub(super) const THREADS: CountParameter = CountParameter::new(
     "threads",
     "Threads of each group; 0 for the profile's, which is 32 in those shipped.",
@@ -97,13 +116,19 @@ pub(super) const THREADS: CountParameter = CountParameter::new(
     1024,
     "0",
 );
-pub(super) const TIME: TimeParameter =
-    TimeParameter::new("time", "How long threads keep starting new ops.", "300s").scaled();
+pub(super) const TIME: TimeParameter = TimeParameter::new(
+    "time",
+    "How long threads keep starting new ops.",
+    Nanos::from_millis(1),
+    TIME_MAX,
+    "300s",
+)
+.scaled();
 pub(super) const OPS: CountParameter = CountParameter::new(
     "ops",
     "End after this many ops of each thread instead; 0 for the time.",
     0,
-    u64::MAX,
+    OPS_MAX,
     "0",
 );
 pub(super) const DIRECT: SwitchParameter =
@@ -118,8 +143,14 @@ pub(super) const FSYNC: SwitchParameter = SwitchParameter::new(
     "Whether fsync follows each write, even where the profile does not ask for it.",
     "off",
 );
-pub(super) const DELAY: TimeParameter =
-    TimeParameter::new("delay", "How long a thread waits after an op; 0 for the profile's.", "0s");
+pub(super) const DELAY: TimeParameter = TimeParameter::new(
+    "delay",
+    "How long a thread waits after an op; 0 for the profile's.",
+    Nanos(1),
+    Nanos::from_secs(3600),
+    "0s",
+)
+.or_zero();
 pub(super) const AGE_PARAMETER: FractionParameter = FractionParameter::new(
     "age",
     "How full the filesystem is made before the ops; 0 leaves it as it is.",

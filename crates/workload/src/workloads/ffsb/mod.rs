@@ -64,8 +64,8 @@ fn checked(parameters: &Parameters) -> Result<Profile, String> {
     let profile = Profile::of(parameters)?;
     let (min, max) =
         (parameters.get(&description::MIN_SIZE).0, parameters.get(&description::MAX_SIZE).0);
-    if min > max || min == 0 {
-        return Err("min_size is 0 or above max_size".to_owned());
+    if min > max {
+        return Err(format!("min_size={} is above max_size={}", Bytes(min), Bytes(max)));
     }
     let whole = profile.groups.iter().all(|group| group.block.is_multiple_of(512));
     if parameters.get(&description::DIRECT) && (!whole || !min.is_multiple_of(4096) || min != max) {

@@ -185,9 +185,9 @@ impl WrittenGroup {
             size: op_size,
             block: block as usize,
             random: match parameters.get(&description::PLACES) {
-                "random" => true,
-                "sequential" => false,
-                _ => self.places == Places::Random,
+                description::Places::Random => true,
+                description::Places::Sequential => false,
+                description::Places::Profile => self.places == Places::Random,
             },
             fsync: self.fsync || parameters.get(&description::FSYNC),
             delay: delay.into(),

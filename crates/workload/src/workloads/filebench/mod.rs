@@ -6,8 +6,12 @@ pub(super) mod personalities;
 mod run;
 mod set;
 
+use units::{Bytes, Nanos};
+
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
-use crate::typed::{CountParameter, FractionParameter, SizeParameter, TimeParameter};
+use crate::typed::{
+    CountParameter, FractionParameter, OPS_MAX, SizeParameter, TIME_MAX, TimeParameter,
+};
 use crate::{OpDescription, Parameter, PhaseDescription};
 
 /// One entry of a personality's list.
@@ -79,25 +83,43 @@ const DIRECTORY_WIDTH: CountParameter = CountParameter::new(
 const MEAN_SIZE: SizeParameter = SizeParameter::new(
     "mean_size",
     "Mean size of a file; sizes follow a gamma distribution of shape 1.5.",
+    Bytes(1),
+    Bytes::from_gib(1024),
     "16K",
 );
-const APPEND_SIZE: SizeParameter =
-    SizeParameter::new("append_size", "Appends are of 1 byte to this size.", "16K");
-const IO_SIZE: SizeParameter =
-    SizeParameter::new("io_size", "Bytes of a read or write of a whole file.", "1M");
+const APPEND_SIZE: SizeParameter = SizeParameter::new(
+    "append_size",
+    "Appends are of 1 byte to this size.",
+    Bytes(1),
+    Bytes::from_mib(64),
+    "16K",
+);
+const IO_SIZE: SizeParameter = SizeParameter::new(
+    "io_size",
+    "Bytes of a read or write of a whole file.",
+    Bytes(1),
+    Bytes::from_mib(64),
+    "1M",
+);
 const PREALLOCATED: FractionParameter = FractionParameter::new(
     "preallocated",
     "Share of the slots that hold a file at the beginning.",
     "1",
 );
 const THREADS: CountParameter = CountParameter::new("threads", "Threads.", 1, 1024, "16");
-const TIME: TimeParameter =
-    TimeParameter::new("time", "How long threads keep starting new rounds.", "60s").scaled();
+const TIME: TimeParameter = TimeParameter::new(
+    "time",
+    "How long threads keep starting new rounds.",
+    Nanos::from_millis(1),
+    TIME_MAX,
+    "60s",
+)
+.scaled();
 const LOOPS: CountParameter = CountParameter::new(
     "loops",
     "End after this many rounds of each thread instead; 0 for the time.",
     0,
-    u64::MAX,
+    OPS_MAX,
     "0",
 );
 

@@ -14,10 +14,8 @@ use crate::engine::file_io::{open_target, write_all};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::thread_group::phase_with_threads;
 use crate::engine::walk;
+use crate::typed::buffers;
 use crate::{Context, Failure, Op, OpError, Parameters, PhaseResult};
-
-/// A read or write of a whole file goes through one buffer of at most this many bytes.
-const IO_MAX: u64 = 64 << 20;
 
 /// Room for a personality's set.
 pub(super) fn space(parameters: &Parameters) -> Space {
@@ -36,14 +34,11 @@ pub(super) fn space(parameters: &Parameters) -> Space {
 /// # Errors
 /// With a sentence that names the size that does not.
 pub(super) fn check(parameters: &Parameters) -> Result<(), String> {
-    let (io, append) = (parameters.get(&super::IO_SIZE).0, parameters.get(&super::APPEND_SIZE).0);
-    if io == 0 || io > IO_MAX {
-        return Err(format!("io_size={io} is not from 1 byte to 64 MiB"));
-    }
+    let (io, append) = (parameters.get(&super::IO_SIZE), parameters.get(&super::APPEND_SIZE));
     if append > io {
         return Err(format!("append_size={append} is above io_size={io}"));
     }
-    Ok(())
+    buffers(parameters.get(&super::THREADS), io)
 }
 
 /// Makes the set, goes through `list`, removes everything.
@@ -66,9 +61,8 @@ fn phases(
 ) -> Result<(), Failure> {
     let parameters = context.parameters();
     let seed = context.seed();
-    check(parameters).map_err(Failure::Input)?;
     let io = parameters.get(&super::IO_SIZE).0 as usize;
-    let append = parameters.get(&super::APPEND_SIZE).0.max(1);
+    let append = parameters.get(&super::APPEND_SIZE).0;
     let (threads, loops) = (parameters.get(&super::THREADS), parameters.get(&super::LOOPS));
     let time = parameters.get(&super::TIME);
     let set = draw_set(context, target, root)?;

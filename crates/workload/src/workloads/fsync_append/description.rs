@@ -1,7 +1,9 @@
 //! The description of `fsync-append`, its phases and parameters.
 
+use units::Bytes;
+
 use crate::engine::contents::COMPRESSIBLE;
-use crate::typed::{ChoiceParameter, CountParameter, SizeParameter};
+use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, choice};
 use crate::{Description, Headline, OpDescription, PhaseDescription, Preset};
 
 pub(super) static PREPARE: PhaseDescription = PhaseDescription {
@@ -28,31 +30,34 @@ pub(super) static APPEND: PhaseDescription = PhaseDescription {
 };
 pub(super) const RECORDS: CountParameter =
     CountParameter::new("records", "Records of each writer.", 1, 1_000_000_000, "10_000").scaled();
-pub(super) const RECORD: SizeParameter = SizeParameter::new("record", "Bytes of a record.", "8K");
-pub(super) const SYNC: ChoiceParameter = ChoiceParameter::new(
-    "sync",
-    "What makes a record durable.",
-    &[
-        ("fsync", "fsync"),
-        ("fdatasync", "fdatasync, which may leave out timestamps"),
-        ("dsync", "the file is open with O_DSYNC"),
-        ("none", "nothing: for comparison"),
-    ],
-    "fsync",
-);
-pub(super) const ROOM: ChoiceParameter = ChoiceParameter::new(
-    "room",
-    "State of a segment before records are written to it.",
-    &[
-        ("none", "it does not exist"),
-        ("fallocate", "reserved blocks"),
-        ("zeros", "blocks of zeros, so that no append changes metadata"),
-    ],
-    "none",
-);
+pub(super) const RECORD: SizeParameter =
+    SizeParameter::new("record", "Bytes of a record.", Bytes(1), Bytes::from_mib(64), "8K");
+choice! {
+    /// What makes a record durable.
+    pub(super) enum Sync {
+        Fsync = "fsync": "fsync",
+        Fdatasync = "fdatasync": "fdatasync, which may leave out timestamps",
+        Dsync = "dsync": "the file is open with O_DSYNC",
+        None = "none": "nothing: for comparison",
+    }
+}
+pub(super) const SYNC: ChoiceParameter<Sync> =
+    ChoiceParameter::of("sync", "What makes a record durable.", "fsync");
+choice! {
+    /// State of a segment before records are written to it.
+    pub(super) enum Room {
+        None = "none": "it does not exist",
+        Fallocate = "fallocate": "reserved blocks",
+        Zeros = "zeros": "blocks of zeros, so that no append changes metadata",
+    }
+}
+pub(super) const ROOM: ChoiceParameter<Room> =
+    ChoiceParameter::of("room", "State of a segment before records are written to it.", "none");
 pub(super) const SEGMENT_PARAMETER: SizeParameter = SizeParameter::new(
     "segment",
     "Size at which a new file is begun, a multiple of the record.",
+    Bytes(1),
+    Bytes::from_gib(1024),
     "16M",
 );
 pub(super) const WRITERS: CountParameter =

@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use units::{Bytes, Nanos};
 
 use self::line::Line;
-use super::super::bonnie::{figures, parameters};
+use super::super::bonnie::{check, figures, parameters};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
-use crate::typed::{SizeParameter, SwitchParameter};
+use crate::typed::{FILE_MAX, SizeParameter, SwitchParameter};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
     Program,
@@ -58,8 +58,11 @@ phase!(DELETE_RANDOM, "delete-random", "shuffles, then deletes in another random
 const SIZE: SizeParameter = SizeParameter::new(
     "size",
     "Size of the large file, rounded down to MiB; 0 leaves its phases out.",
+    Bytes::from_mib(1),
+    FILE_MAX,
     "2G",
 )
+.or_zero()
 .scaled();
 const FSYNC: SwitchParameter = SwitchParameter::new(
     "fsync",
@@ -130,6 +133,11 @@ impl Workload for OriginalBonnie {
         let small = Bytes(each) * files + Bytes(4096) * directories;
         let bytes = parameters.get(&SIZE).max(small);
         Space { bytes, inodes: files + directories + 2 }
+    }
+
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        check(parameters)?;
+        Asked::of(parameters).map(drop)
     }
 
     fn counterpart(&self) -> Option<&'static str> {

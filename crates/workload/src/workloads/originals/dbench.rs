@@ -1,9 +1,9 @@
 //! The installed dbench.
 
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
-use crate::typed::{CountParameter, TimeParameter};
+use crate::typed::{CountParameter, TIME_MAX, TimeParameter};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
     PhaseResult, Program,
@@ -28,9 +28,15 @@ static RUN: PhaseDescription = PhaseDescription {
 
 const CLIENTS: CountParameter =
     CountParameter::new("clients", "Clients, a process each.", 1, 1024, "4");
-const DURATION: TimeParameter =
-    TimeParameter::new("duration", "Time measured, in whole seconds, after the warm-up.", "60s")
-        .scaled();
+const DURATION: TimeParameter = TimeParameter::new(
+    "duration",
+    "Time measured, in whole seconds, after the warm-up.",
+    Nanos::from_secs(1),
+    TIME_MAX,
+    "60s",
+)
+.in_steps_of(1_000_000_000)
+.scaled();
 
 static DESCRIPTION: Description = Description {
     name: "original-dbench",

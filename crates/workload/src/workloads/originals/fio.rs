@@ -4,7 +4,10 @@ use serde_json::Value;
 use units::Bytes;
 
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
-use crate::typed::{ChoiceParameter, CountParameter, SizeParameter, SwitchParameter};
+use crate::typed::{
+    Choice, ChoiceParameter, CountParameter, FILE_MAX, SizeParameter, SwitchParameter, buffers,
+    choice,
+};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
     PhaseResult, Program,
@@ -25,33 +28,35 @@ static RUN: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
-const RW: ChoiceParameter = ChoiceParameter::new(
-    "rw",
-    "What each job does.",
-    &[
-        ("read", "reads in order"),
-        ("write", "writes in order"),
-        ("randread", "reads at random"),
-        ("randwrite", "writes at random"),
-        ("randrw", "both at random, half each"),
-    ],
-    "randread",
-);
-const SIZE: SizeParameter = SizeParameter::new("size", "Size of each job's file.", "1G").scaled();
-const BLOCK: SizeParameter = SizeParameter::new("block", "Bytes of a read or write.", "4K");
+choice! {
+    /// What each job does.
+    enum Direction {
+        Read = "read": "reads in order",
+        Write = "write": "writes in order",
+        RandomRead = "randread": "reads at random",
+        RandomWrite = "randwrite": "writes at random",
+        RandomBoth = "randrw": "both at random, half each",
+    }
+}
+const RW: ChoiceParameter<Direction> = ChoiceParameter::of("rw", "What each job does.", "randread");
+const SIZE: SizeParameter =
+    SizeParameter::new("size", "Size of each job's file.", Bytes::from_kib(4), FILE_MAX, "1G")
+        .scaled();
+const BLOCK: SizeParameter =
+    SizeParameter::new("block", "Bytes of a read or write.", Bytes(512), Bytes::from_mib(64), "4K");
 const JOBS: CountParameter =
     CountParameter::new("jobs", "Jobs at the same time, a file each.", 1, 1024, "1");
-const ENGINE: ChoiceParameter = ChoiceParameter::new(
-    "engine",
-    "The I/O interface that it uses.",
-    &[
-        ("psync", "pread and pwrite"),
-        ("sync", "lseek, read and write"),
-        ("libaio", "Linux's older asynchronous calls"),
-        ("io_uring", "Linux's newer asynchronous calls"),
-    ],
-    "psync",
-);
+choice! {
+    /// An I/O interface.
+    enum Engine {
+        Psync = "psync": "pread and pwrite",
+        Sync = "sync": "lseek, read and write",
+        Libaio = "libaio": "Linux's older asynchronous calls",
+        IoUring = "io_uring": "Linux's newer asynchronous calls",
+    }
+}
+const ENGINE: ChoiceParameter<Engine> =
+    ChoiceParameter::of("engine", "The I/O interface that it uses.", "psync");
 const DEPTH: CountParameter = CountParameter::new(
     "depth",
     "Queue depth: requests in flight at once, for the asynchronous engines.",
@@ -93,6 +98,14 @@ impl Workload for OriginalFio {
         Space { bytes: parameters.get(&SIZE) * jobs, inodes: jobs + 1 }
     }
 
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        let (size, block) = (parameters.get(&SIZE), parameters.get(&BLOCK));
+        if size < block {
+            return Err(format!("size={size} is below block={block}"));
+        }
+        buffers(parameters.get(&JOBS) * parameters.get(&DEPTH), block)
+    }
+
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let parameters = context.parameters();
         let settings = [
@@ -101,11 +114,11 @@ impl Workload for OriginalFio {
             "--group_reporting".to_owned(),
             "--thread".to_owned(),
             format!("--directory={}", context.target().display()),
-            format!("--rw={}", parameters.get(&RW)),
+            format!("--rw={}", parameters.get(&RW).word()),
             format!("--size={}", parameters.get(&SIZE).0),
             format!("--bs={}", parameters.get(&BLOCK).0),
             format!("--numjobs={}", parameters.get(&JOBS)),
-            format!("--ioengine={}", parameters.get(&ENGINE)),
+            format!("--ioengine={}", parameters.get(&ENGINE).word()),
             format!("--iodepth={}", parameters.get(&DEPTH)),
             format!("--direct={}", u8::from(parameters.get(&DIRECT))),
             format!("--fsync={}", parameters.get(&FSYNC)),

@@ -3,10 +3,10 @@
 use units::Bytes;
 
 use super::running::{Invocation, Knowledge, Passed, Said, run, sweep};
-use crate::typed::{ChoiceParameter, CountParameter, SizeParameter};
+use crate::typed::{Choice, ChoiceParameter, CountParameter, SizeParameter, choice};
 use crate::{
-    Context, Description, Failure, Headline, InputFacts, InputKind, Kind, Parameters,
-    PhaseDescription, PhaseResult, Program,
+    Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
+    PhaseResult, Program,
 };
 use crate::{Space, Workload};
 
@@ -26,21 +26,22 @@ static RUN: PhaseDescription = PhaseDescription {
 
 const FILES: CountParameter =
     CountParameter::new("files", "Files of each thread and loop.", 1, 100_000_000, "1000").scaled();
-const FILE_SIZE: SizeParameter = SizeParameter::new("file_size", "Size of a file.", "51200");
-const SYNC: ChoiceParameter = ChoiceParameter::new(
-    "sync",
-    "Which syncs are issued, and when.",
-    &[
-        ("none", "no sync at all (-S 0)"),
-        ("file", "fsync before each close (-S 1)"),
-        ("late-sync", "sync, then fsync one file, after all (-S 2)"),
-        ("late-reverse", "fsync of each afterwards, in reverse (-S 3)"),
-        ("late-sync-reverse", "sync, then fsync of each in reverse (-S 4)"),
-        ("late", "fsync of each afterwards, in order (-S 5)"),
-        ("late-sync-order", "sync, then fsync of each in order (-S 6)"),
-    ],
-    "file",
-);
+const FILE_SIZE: SizeParameter =
+    SizeParameter::new("file_size", "Size of a file.", Bytes(0), Bytes::from_gib(1), "51200");
+choice! {
+    /// Which syncs are issued.
+    enum Method {
+        None = "none": "no sync at all (-S 0)",
+        File = "file": "fsync before each close (-S 1)",
+        LateSync = "late-sync": "sync, then fsync one file, after all (-S 2)",
+        LateReverse = "late-reverse": "fsync of each afterwards, in reverse (-S 3)",
+        LateSyncReverse = "late-sync-reverse": "sync, then fsync of each in reverse (-S 4)",
+        Late = "late": "fsync of each afterwards, in order (-S 5)",
+        LateSyncOrder = "late-sync-order": "sync, then fsync of each in order (-S 6)",
+    }
+}
+const SYNC: ChoiceParameter<Method> =
+    ChoiceParameter::of("sync", "Which syncs are issued, and when.", "file");
 const THREADS: CountParameter =
     CountParameter::new("threads", "Processes that do this at the same time.", 1, 1024, "1");
 const DIRECTORIES: CountParameter = CountParameter::new(
@@ -82,8 +83,6 @@ impl Workload for OriginalFsMark {
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let parameters = context.parameters();
-        let Kind::Choice(words) = DESCRIPTION.parameters[2].kind else { return Ok(()) };
-        let method = words.iter().position(|(word, _)| *word == parameters.get(&SYNC));
         // By its name alone, from the target: fs_mark takes no path of 40 bytes or more.
         let mut arguments = vec![
             "-d".to_owned(),
@@ -97,7 +96,8 @@ impl Workload for OriginalFsMark {
         };
         add("-n", parameters.get(&FILES));
         add("-s", parameters.get(&FILE_SIZE).0);
-        add("-S", method.unwrap_or(0) as u64);
+        // The number of a method is its place among them.
+        add("-S", parameters.get(&SYNC).place() as u64);
         add("-t", parameters.get(&THREADS));
         add("-L", parameters.get(&LOOPS));
         if parameters.get(&DIRECTORIES) > 0 {

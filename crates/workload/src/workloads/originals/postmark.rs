@@ -1,6 +1,8 @@
 //! The installed PostMark.
 
-use super::super::postmark::{Totals, space};
+use units::Bytes;
+
+use super::super::postmark::{LARGEST, Totals, check, space};
 use super::running::{Invocation, Knowledge, Meaning, Passed, Said, Sign, run};
 use crate::typed::{CountParameter, SizeParameter, SwitchParameter};
 use crate::{
@@ -55,13 +57,13 @@ const SUBDIRECTORIES: CountParameter = CountParameter::new(
     "0",
 );
 const SIZE_LOW: SizeParameter =
-    SizeParameter::new("size_low", "Smallest size of a new file.", "500");
+    SizeParameter::new("size_low", "Smallest size of a new file.", Bytes(1), LARGEST, "500");
 const SIZE_HIGH: SizeParameter =
-    SizeParameter::new("size_high", "Largest size of a file.", "10000");
+    SizeParameter::new("size_high", "Largest size of a file.", Bytes(1), LARGEST, "10000");
 const READ_BLOCK: SizeParameter =
-    SizeParameter::new("read_block", "Size of a read when unbuffered.", "512");
+    SizeParameter::new("read_block", "Size of a read when unbuffered.", Bytes(1), LARGEST, "512");
 const WRITE_BLOCK: SizeParameter =
-    SizeParameter::new("write_block", "Size of a write when unbuffered.", "512");
+    SizeParameter::new("write_block", "Size of a write when unbuffered.", Bytes(1), LARGEST, "512");
 const BIAS_READ: CountParameter =
     CountParameter::new("bias_read", "Tenths of the transactions that read.", 0, 10, "5");
 const BIAS_CREATE: CountParameter =
@@ -116,6 +118,10 @@ impl Workload for OriginalPostMark {
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         space(parameters)
+    }
+
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        check(parameters)
     }
 
     fn counterpart(&self) -> Option<&'static str> {

@@ -1,5 +1,7 @@
 //! PostMark's description, parameters and phases.
 
+use units::Bytes;
+
 use crate::typed::{CountParameter, SizeParameter, SwitchParameter};
 use crate::{Description, Headline, OpDescription, PhaseDescription};
 
@@ -35,6 +37,9 @@ pub(super) static DELETE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
+/// The largest size that PostMark's own arithmetic takes.
+pub(in crate::workloads) const LARGEST: Bytes = Bytes((1 << 30) - 1);
+
 pub(super) const NUMBER: CountParameter =
     CountParameter::new("number", "Files created at the beginning.", 1, 100_000_000, "500")
         .scaled();
@@ -49,13 +54,18 @@ pub(super) const SUBDIRECTORIES: CountParameter = CountParameter::new(
     "0",
 );
 pub(super) const SIZE_LOW: SizeParameter =
-    SizeParameter::new("size_low", "Smallest size of a new file.", "500");
-pub(super) const SIZE_HIGH: SizeParameter =
-    SizeParameter::new("size_high", "Largest size of a file; new ones stay below it.", "10000");
+    SizeParameter::new("size_low", "Smallest size of a new file.", Bytes(1), LARGEST, "500");
+pub(super) const SIZE_HIGH: SizeParameter = SizeParameter::new(
+    "size_high",
+    "Largest size of a file; new ones stay below it.",
+    Bytes(1),
+    LARGEST,
+    "10000",
+);
 pub(super) const READ_BLOCK: SizeParameter =
-    SizeParameter::new("read_block", "Size of a read when unbuffered.", "512");
+    SizeParameter::new("read_block", "Size of a read when unbuffered.", Bytes(1), LARGEST, "512");
 pub(super) const WRITE_BLOCK: SizeParameter =
-    SizeParameter::new("write_block", "Size of a write when unbuffered.", "512");
+    SizeParameter::new("write_block", "Size of a write when unbuffered.", Bytes(1), LARGEST, "512");
 pub(super) const BIAS_READ: CountParameter = CountParameter::new(
     "bias_read",
     "Tenths of the transactions that read; the others append.",

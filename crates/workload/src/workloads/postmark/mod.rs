@@ -17,6 +17,7 @@ use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 use units::Bytes;
 
+pub(super) use self::description::LARGEST;
 use self::description::{
     BIAS_CREATE, BIAS_READ, CREATE, DELETE, DESCRIPTION, NUMBER, PM_SEED, SIZE_HIGH, SIZE_LOW,
     SUBDIRECTORIES, TRANSACTIONS, TRANSACTIONS_PARAMETER,
@@ -27,7 +28,6 @@ use self::times::Times;
 pub(super) use self::totals::Totals;
 use crate::engine::file_io::{holds, open_target};
 use crate::engine::path_buffer::PathBuffer;
-use crate::typed::SizeParameter;
 use crate::{Context, Description, Failure, InputFacts, Op, OpError, Parameters};
 use crate::{Space, Workload};
 
@@ -43,6 +43,10 @@ impl Workload for PostMark {
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
         space(parameters)
+    }
+
+    fn check(&self, parameters: &Parameters) -> Result<(), String> {
+        check(parameters)
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -66,37 +70,57 @@ pub(super) fn space(parameters: &Parameters) -> Space {
     }
 }
 
-fn settings(context: &Context<'_>) -> Result<Settings, Failure> {
-    let parameters = context.parameters();
-    let size = |parameter: &SizeParameter| {
-        let (name, size) = (parameter.row.name, parameters.get(parameter));
-        u32::try_from(size.0)
-            .ok()
-            .filter(|bytes| (1..1 << 30).contains(bytes))
-            .ok_or_else(|| Failure::Input(format!("{name}={size} is not between 1 byte and 1 GiB")))
-    };
-    let (size_low, size_high) = (size(&SIZE_LOW)?, size(&SIZE_HIGH)?);
-    if size_low > size_high {
-        return Err(Failure::Input("size_low is above size_high".to_owned()));
+/// Whether the sizes fit each other, and files are left for every transaction.
+///
+/// # Errors
+/// With a sentence that names what does not.
+pub(super) fn check(parameters: &Parameters) -> Result<(), String> {
+    let (low, high) = (parameters.get(&SIZE_LOW), parameters.get(&SIZE_HIGH));
+    if low > high {
+        return Err(format!("size_low={low} is above size_high={high}"));
     }
-    let seed = match parameters.get(&PM_SEED) {
-        0 => context.seed().stream("postmark").bits() as u32,
-        seed => seed as u32,
-    };
-    Ok(Settings {
+    let transactions = parameters.get(&TRANSACTIONS_PARAMETER);
+    // Drawing more takes longer than a refusal later; a seed of the trial's own is not known yet.
+    let seed = parameters.get(&PM_SEED) as u32;
+    if transactions > FORESEEN_MAX || parameters.get(&NUMBER) > FORESEEN_MAX || seed == 0 {
+        return Ok(());
+    }
+    let done = u64::from(Plan::draw(settings(parameters, seed)).transactions_done);
+    match done < transactions {
+        true => Err(no_file_left(done)),
+        false => Ok(()),
+    }
+}
+
+/// Most files and transactions that are drawn before a run to see whether files are left.
+const FORESEEN_MAX: u64 = 1_000_000;
+
+fn no_file_left(transactions: u64) -> String {
+    format!(
+        "no file is left after {transactions} transactions; ask for more files (number) or fewer \
+         transactions"
+    )
+}
+
+fn settings(parameters: &Parameters, seed: u32) -> Settings {
+    Settings {
         seed,
         number: parameters.get(&NUMBER) as u32,
         transactions: parameters.get(&TRANSACTIONS_PARAMETER) as u32,
         subdirectories: parameters.get(&SUBDIRECTORIES) as u32,
-        size_low,
-        size_high,
+        size_low: parameters.get(&SIZE_LOW).0 as u32,
+        size_high: parameters.get(&SIZE_HIGH).0 as u32,
         bias_read: parameters.get(&BIAS_READ) as u32,
         bias_create: parameters.get(&BIAS_CREATE) as u32,
-    })
+    }
 }
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
-    let settings = settings(context)?;
+    let seed = match context.parameters().get(&PM_SEED) {
+        0 => context.seed().stream("postmark").bits() as u32,
+        seed => seed as u32,
+    };
+    let settings = settings(context.parameters(), seed);
     let plan = Plan::draw(settings);
     let root = open_target(context.target())?;
     rustix::fs::mkdirat(&root, DIRECTORY, Mode::RWXU)
@@ -123,11 +147,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         |recorder| {
             plan.transactions.iter().try_for_each(|step| runner.perform(*step, kinds, recorder))?;
             if plan.transactions_done < settings.transactions {
-                let reason = format!(
-                    "no file was left after {} transactions; ask for more files (number) or \
-                     fewer transactions",
-                    plan.transactions_done
-                );
+                let reason = no_file_left(plan.transactions_done.into());
                 return Err(OpError::new("go on in", DIRECTORY, std::io::Error::other(reason)));
             }
             Ok(())

@@ -68,7 +68,8 @@ const PACKAGES: CountParameter =
     CountParameter::new("packages", "Packages.", 1, 100_000, "100").scaled();
 const FILES: CountParameter =
     CountParameter::new("files", "Files of a package, beside its package.json.", 1, 10_000, "25");
-const SIZE: SizeParameter = SizeParameter::new("size", "Mean size of a file.", "3K");
+const SIZE: SizeParameter =
+    SizeParameter::new("size", "Mean size of a file.", Bytes(1), Bytes::from_gib(1), "3K");
 
 static DESCRIPTION: Description = Description {
     name: "npm-tree",

@@ -11,7 +11,7 @@ use units::{Bytes, Nanos};
 use super::memory::MemoryDirectory;
 use super::server::Server;
 use super::steps::{Behind, Steps, in_directory};
-use crate::typed::{ChoiceParameter, CountParameter};
+use crate::typed::{Choice, ChoiceParameter, CountParameter, choice};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, OpDescription, OpError,
     Parameters, PhaseDescription, PhaseResult, Preset, Program, Space, Workload,
@@ -98,15 +98,15 @@ const NUMBER: CountParameter = CountParameter::new(
 .scaled();
 const CLIENTS: CountParameter =
     CountParameter::new("clients", "Connections at a time.", 1, 90, "4");
-const COMMIT: ChoiceParameter = ChoiceParameter::new(
-    "synchronous_commit",
-    "PostgreSQL's setting of this name.",
-    &[
-        ("on", "every transaction is on the disk before its client is answered"),
-        ("off", "a power failure may lose the last transactions"),
-    ],
-    "on",
-);
+choice! {
+    /// PostgreSQL's `synchronous_commit`.
+    enum Commit {
+        On = "on": "every transaction is on the disk before its client is answered",
+        Off = "off": "a power failure may lose the last transactions",
+    }
+}
+const COMMIT: ChoiceParameter<Commit> =
+    ChoiceParameter::of("synchronous_commit", "PostgreSQL's setting of this name.", "on");
 
 static DESCRIPTION: Description = Description {
     name: "postgresql",
@@ -187,7 +187,7 @@ impl Cluster<'_> {
         let parameters = context.parameters();
         let (clients, scale) = (parameters.get(&CLIENTS), parameters.get(&SCALE_FACTOR));
         let each = (parameters.get(&NUMBER) / clients).max(1);
-        let commit = format!("synchronous_commit={}", parameters.get(&COMMIT));
+        let commit = format!("synchronous_commit={}", parameters.get(&COMMIT).word());
 
         let initdb = self.postgres.beside(INITDB)?;
         // Nobody else on this machine can connect: the user must be the same.

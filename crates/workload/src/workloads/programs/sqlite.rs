@@ -6,7 +6,7 @@ use units::Bytes;
 
 use super::steps::{Behind, Steps, in_directory};
 use super::text::words;
-use crate::typed::{ChoiceParameter, CountParameter};
+use crate::typed::{Choice, ChoiceParameter, CountParameter, choice};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, Parameters, PhaseDescription,
     Preset, Program, Space, Workload,
@@ -66,28 +66,28 @@ const TRANSACTIONS: CountParameter = CountParameter::new(
 .scaled();
 const PAYLOAD: CountParameter =
     CountParameter::new("payload", "Characters of a row's text.", 1, 1_000_000, "200");
-const JOURNAL: ChoiceParameter = ChoiceParameter::new(
-    "journal",
-    "SQLite's journal_mode.",
-    &[
-        ("wal", "a log beside the database"),
-        ("delete", "a rollback journal that each transaction creates and removes"),
-        ("truncate", "a rollback journal that each transaction truncates to zero length"),
-        ("persist", "a rollback journal whose header each transaction clears"),
-    ],
-    "wal",
-);
-const SYNCHRONOUS: ChoiceParameter = ChoiceParameter::new(
-    "synchronous",
-    "SQLite's setting of this name.",
-    &[
-        ("full", "every transaction is on the disk before the next"),
-        ("normal", "with journal=wal, only checkpoints wait for the disk"),
-        ("off", "nothing waits for the disk"),
-        ("extra", "as full, and the directory too when a journal is removed"),
-    ],
-    "full",
-);
+choice! {
+    /// SQLite's journal_mode.
+    enum Journal {
+        Wal = "wal": "a log beside the database",
+        Delete = "delete": "a rollback journal that each transaction creates and removes",
+        Truncate = "truncate": "a rollback journal that each transaction truncates to zero length",
+        Persist = "persist": "a rollback journal whose header each transaction clears",
+    }
+}
+const JOURNAL: ChoiceParameter<Journal> =
+    ChoiceParameter::of("journal", "SQLite's journal_mode.", "wal");
+choice! {
+    /// SQLite's `synchronous`.
+    enum Synchronous {
+        Full = "full": "every transaction is on the disk before the next",
+        Normal = "normal": "with journal=wal, only checkpoints wait for the disk",
+        Off = "off": "nothing waits for the disk",
+        Extra = "extra": "as full, and the directory too when a journal is removed",
+    }
+}
+const SYNCHRONOUS: ChoiceParameter<Synchronous> =
+    ChoiceParameter::of("synchronous", "SQLite's setting of this name.", "full");
 
 static DESCRIPTION: Description = Description {
     name: "sqlite",
@@ -138,8 +138,8 @@ fn transact(context: &mut Context<'_>, shell: &Steps<'_>) -> Result<(), Failure>
     let parameters = context.parameters();
     let (rows, transactions) = (parameters.get(&ROWS), parameters.get(&TRANSACTIONS));
     let length = usize::try_from(parameters.get(&PAYLOAD)).unwrap_or(usize::MAX);
-    let mode = parameters.get(&JOURNAL).to_owned();
-    let settings = format!("PRAGMA synchronous={};\n", parameters.get(&SYNCHRONOUS));
+    let mode = parameters.get(&JOURNAL).word();
+    let settings = format!("PRAGMA synchronous={};\n", parameters.get(&SYNCHRONOUS).word());
     // The database file remembers the mode only where it is `wal`.
     let settings = format!("PRAGMA journal_mode={mode};\n{settings}");
     let mut draw = context.seed().stream("sqlite");

@@ -1,10 +1,12 @@
 //! The description of randomio, its parameters and phases.
 
+use units::{Bytes, Nanos};
+
 use crate::engine::cold_cache::COLD;
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
 use crate::typed::{
-    ChoiceParameter, CountParameter, FractionParameter, SizeParameter, SwitchParameter,
-    TimeParameter,
+    ChoiceParameter, CountParameter, FILE_MAX, FractionParameter, OPS_MAX, SizeParameter,
+    SwitchParameter, TIME_MAX, TimeParameter, choice,
 };
 use crate::{Description, Headline, OpDescription, PhaseDescription, Preset};
 
@@ -32,6 +34,8 @@ pub(super) static RANDOM: PhaseDescription = PhaseDescription {
 pub(super) const SIZE: SizeParameter = SizeParameter::new(
     "size",
     "Size of the file, where an earlier workload has not left one.",
+    Bytes::from_kib(1),
+    FILE_MAX,
     "4G",
 )
 .scaled();
@@ -41,28 +45,35 @@ pub(super) const WRITE_SHARE: FractionParameter =
     FractionParameter::new("write_share", "Share of writes among the I/Os.", "0.25");
 pub(super) const FSYNC_SHARE: FractionParameter =
     FractionParameter::new("fsync_share", "Share of the writes that an fsync follows.", "0.01");
-pub(super) const IO_SIZE: SizeParameter =
-    SizeParameter::new("io_size", "Bytes of an I/O, a multiple of 512.", "2048");
+pub(super) const IO_SIZE: SizeParameter = SizeParameter::new(
+    "io_size",
+    "Bytes of an I/O, a multiple of 512.",
+    Bytes(512),
+    Bytes::from_mib(64),
+    "2048",
+)
+.in_steps_of(512);
 pub(super) const TIME: TimeParameter =
-    TimeParameter::new("time", "How long the threads run.", "60s").scaled();
+    TimeParameter::new("time", "How long the threads run.", Nanos::from_millis(1), TIME_MAX, "60s")
+        .scaled();
 pub(super) const OPS: CountParameter = CountParameter::new(
     "ops",
     "End after this many I/Os instead; 0 for the time.",
     0,
-    u64::MAX,
+    OPS_MAX,
     "0",
 );
 pub(super) const DIRECT: SwitchParameter =
     SwitchParameter::new("direct", "Whether I/Os bypass the page cache (O_DIRECT).", "on");
-pub(super) const DRAWS: ChoiceParameter = ChoiceParameter::new(
-    "draws",
-    "Where the sequence comes from.",
-    &[
-        ("original", "the unseeded generator: the same in every trial"),
-        ("seed", "the same generator, seeded from the trial's seed"),
-    ],
-    "original",
-);
+choice! {
+    /// Where the sequence comes from.
+    pub(super) enum Draws {
+        Original = "original": "the unseeded generator: the same in every trial",
+        Seed = "seed": "the same generator, seeded from the trial's seed",
+    }
+}
+pub(super) const DRAWS: ChoiceParameter<Draws> =
+    ChoiceParameter::of("draws", "Where the sequence comes from.", "original");
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "randomio",

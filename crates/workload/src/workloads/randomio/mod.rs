@@ -12,8 +12,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use self::description::{
-    DESCRIPTION, DIRECT, DRAWS, FSYNC_SHARE, IO_SIZE, OPS, PREPARE, RANDOM, SIZE, THREADS, TIME,
-    WRITE_SHARE,
+    DESCRIPTION, DIRECT, DRAWS, Draws, FSYNC_SHARE, IO_SIZE, OPS, PREPARE, RANDOM, SIZE, THREADS,
+    TIME, WRITE_SHARE,
 };
 use self::draws::{Drand48, Shared, Terms};
 use self::tally::figures;
@@ -25,6 +25,7 @@ use crate::engine::contents::{Contents, Filling};
 use crate::engine::direct_io::open_direct;
 use crate::engine::file_io::{open_target, write_all};
 use crate::engine::thread_group::phase_with_threads;
+use crate::typed::buffers;
 use crate::{Context, Description, Failure, InputFacts, Op, OpError, Parameters, Recorder};
 use crate::{Space, Workload};
 
@@ -39,11 +40,12 @@ impl Workload for RandomIo {
     }
 
     fn check(&self, parameters: &Parameters) -> Result<(), String> {
-        let io = parameters.get(&IO_SIZE).0;
-        match io == 0 || !io.is_multiple_of(512) || io > 64 << 20 {
-            true => Err(format!("io_size={io} is no multiple of 512 up to 64 MiB")),
-            false => Ok(()),
+        let (size, io) = (parameters.get(&SIZE), parameters.get(&IO_SIZE));
+        if size.0 < 2 * io.0 {
+            return Err(no_room("size", size.0, io.0));
         }
+        // Each thread has one to read into and one to write from.
+        buffers(2 * parameters.get(&THREADS), io)
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
@@ -68,6 +70,10 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     done
 }
 
+fn no_room(file: &str, size: u64, io: u64) -> String {
+    format!("{file}={size} has no room for two I/Os of io_size={io}")
+}
+
 fn remove(target: BorrowedFd<'_>) -> Result<(), Failure> {
     rustix::fs::unlinkat(target, OWN, AtFlags::empty())
         .map_err(|error| Failure::after(OpError::new("unlink", OWN, error)))
@@ -82,7 +88,7 @@ fn on_file(
     let parameters = context.parameters();
     let io = parameters.get(&IO_SIZE).0;
     if size < 2 * io {
-        return Err(Failure::Input(format!("{path} of {size} bytes has no room for two I/Os")));
+        return Err(Failure::Input(no_room(path, size, io)));
     }
     let terms = Terms {
         size,
@@ -92,8 +98,8 @@ fn on_file(
         ops: parameters.get(&OPS),
     };
     let generator = match parameters.get(&DRAWS) {
-        "original" => Drand48::default(),
-        _ => Drand48::from_state(context.seed().stream("drand48").bits()),
+        Draws::Original => Drand48::default(),
+        Draws::Seed => Drand48::from_state(context.seed().stream("drand48").bits()),
     };
     random(context, target, path, terms, generator)?;
     if context.verify() {

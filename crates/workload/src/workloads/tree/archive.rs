@@ -20,7 +20,7 @@ pub(super) struct Facts {
     pub(super) bytes: u64,
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
-    pub(super) mtime: u64,
+    pub(super) mtime: i64,
 }
 
 /// A tar file being written.
@@ -75,7 +75,11 @@ impl Archive {
         header.set_mode(facts.mode & 0o7777);
         header.set_uid(u64::from(facts.owner.0));
         header.set_gid(u64::from(facts.owner.1));
-        header.set_mtime(facts.mtime);
+        header.set_mtime(facts.mtime as u64);
+        if facts.mtime < 0 {
+            // As GNU tar does, in two's complement over the whole field.
+            header.as_old_mut().mtime[..4].fill(0xff);
+        }
         header.set_cksum();
         self.add(header.as_bytes())
     }

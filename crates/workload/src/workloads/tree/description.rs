@@ -1,7 +1,10 @@
 //! The description of `tree`, its phases and parameters.
 
+use units::Bytes;
+
 use crate::typed::{
-    ChoiceParameter, CountParameter, SizeParameter, SwitchParameter, WordsParameter,
+    ChoiceParameter, CountParameter, FILE_MAX, SizeParameter, SwitchParameter, WordsParameter,
+    choice,
 };
 use crate::{Description, Headline, InputKind, OpDescription, PhaseDescription};
 
@@ -65,20 +68,20 @@ pub(super) static REMOVE: PhaseDescription = PhaseDescription {
     disk_bound: false,
 };
 
-pub(super) const SOURCE: ChoiceParameter = ChoiceParameter::new(
-    "source",
-    "Where the tree comes from (`--source-tree` names it).",
-    &[
-        ("auto", "the trial's source tree, or a synthetic one if it has none"),
-        ("archive", "the trial's source tree"),
-        ("synthetic", "drawn from the seed"),
-    ],
-    "auto",
-);
+choice! {
+    /// Where a tree comes from.
+    pub(super) enum Source {
+        Auto = "auto": "the trial's source tree, or a synthetic one if it has none",
+        Archive = "archive": "the trial's source tree",
+        Synthetic = "synthetic": "drawn from the seed",
+    }
+}
+pub(super) const SOURCE: ChoiceParameter<Source> =
+    ChoiceParameter::of("source", "Where the tree comes from (`--source-tree` names it).", "auto");
 pub(super) const FILES: CountParameter =
     CountParameter::new("files", "Files of a synthetic tree.", 1, 10_000_000, "22_500").scaled();
 pub(super) const BYTES: SizeParameter =
-    SizeParameter::new("bytes", "Size of a synthetic tree.", "250M").scaled();
+    SizeParameter::new("bytes", "Size of a synthetic tree.", Bytes(0), FILE_MAX, "250M").scaled();
 pub(super) const COLD: SwitchParameter =
     SwitchParameter::new("cold", "Whether copy, tar and find begin with an empty cache.", "on");
 pub(super) const PHASES: WordsParameter = WordsParameter::new(

@@ -19,7 +19,7 @@ use units::Bytes;
 use self::archive::{Archive, Facts};
 use self::description::{
     BYTES, COLD, COPY, COPY_ARCHIVE, DESCRIPTION, FILES, FIND, PHASES, REMOVE, REMOVE_PARAMETER,
-    SOURCE, TAR, UNTAR,
+    SOURCE, Source, TAR, UNTAR,
 };
 use self::passes::Seen;
 use self::plan::Plan;
@@ -42,7 +42,7 @@ const COPIED: &str = "tree/copied";
 const PACKED: &str = "tree/packed.tar";
 
 /// Modification time of everything synthetic: the day 2.6.22 came out, 8 July 2007.
-const RELEASED: u64 = 1_183_852_800;
+const RELEASED: i64 = 1_183_852_800;
 
 impl Workload for Tree {
     fn describe(&self) -> &'static Description {
@@ -50,19 +50,34 @@ impl Workload for Tree {
     }
 
     fn space(&self, parameters: &Parameters, inputs: &InputFacts) -> Space {
-        let given = if parameters.get(&SOURCE) == "synthetic" { None } else { inputs.source_tree };
+        let given = match parameters.get(&SOURCE) {
+            Source::Synthetic => None,
+            Source::Auto | Source::Archive => inputs.source_tree,
+        };
         let tree = given.unwrap_or_else(|| statistics(parameters));
         let asked = |phase: &str| u64::from(parameters.get(&PHASES).have(phase));
         // Each file of a tree wastes half a block, and an archive has headers.
-        let a_tree = tree.bytes + 2048 * tree.files + 4096 * tree.entries;
-        let an_archive = tree.bytes + 768 * tree.entries;
+        let contents = Bytes(tree.bytes);
+        let a_tree = contents + Bytes(2048) * tree.files + Bytes(4096) * tree.entries;
+        let an_archive = contents + Bytes(768) * tree.entries;
         let (trees, archives) =
             (asked("untar") + asked("copy"), asked("copy-archive") + asked("tar"));
         Space {
-            bytes: Bytes(trees * a_tree + archives * an_archive),
+            bytes: a_tree * trees + an_archive * archives,
             // A directory for each tree, and that of them all.
             inodes: trees * (tree.entries + 1) + archives + 1,
         }
+    }
+
+    fn lacks(&self, parameters: &Parameters, earlier: &[&Parameters]) -> Option<String> {
+        let mut left = Left::default();
+        for parameters in earlier {
+            left.after(parameters);
+        }
+        left.after(parameters).map(|(phase, before)| {
+            let (phase, before) = (phase.name, before.name);
+            format!("phases: {phase} needs what {before} leaves; {BEFORE}")
+        })
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -77,17 +92,64 @@ impl Workload for Tree {
     }
 }
 
+/// What to do where a phase needs what an earlier one leaves.
+const BEFORE: &str = "put tree:phases=copy-archive+untar before it in a --sequence";
+
+/// What is there between two parts of a sequence.
+#[derive(Debug, Default)]
+struct Left {
+    archive: bool,
+    tree: bool,
+}
+
+impl Left {
+    /// Takes what a run leaves; the first of its phases that needs what is not there, and the phase
+    /// that leaves it.
+    fn after(
+        &mut self,
+        parameters: &Parameters,
+    ) -> Option<(&'static PhaseDescription, &'static PhaseDescription)> {
+        let asked = |phase: &PhaseDescription| parameters.get(&PHASES).have(phase.name);
+        self.archive |= asked(&COPY_ARCHIVE);
+        if asked(&UNTAR) && !self.archive {
+            return Some((&UNTAR, &COPY_ARCHIVE));
+        }
+        self.tree |= asked(&UNTAR);
+        if let Some(phase) = [&COPY, &TAR, &FIND].into_iter().find(|phase| asked(phase))
+            && !self.tree
+        {
+            return Some((phase, &UNTAR));
+        }
+        if removes(parameters) {
+            *self = Left::default();
+        }
+        None
+    }
+}
+
+/// Whether everything is removed at the end.
+fn removes(parameters: &Parameters) -> bool {
+    let asked = parameters.get(&PHASES);
+    asked.have(REMOVE.name) && (!asked.are_all() || parameters.get(&REMOVE_PARAMETER))
+}
+
 /// What a synthetic tree of these parameters holds.
 fn statistics(parameters: &Parameters) -> TreeFacts {
     let (files, bytes) = (parameters.get(&FILES), parameters.get(&BYTES).0);
     TreeFacts { entries: files + plan::directory_count(files), files, bytes }
 }
 
+/// FNV-1a of nothing.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
 /// FNV-1a, for digests of names and contents.
 fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-    })
+    fnv_on(EMPTY, bytes)
+}
+
+/// The digest of what has this `digest`, with `bytes` behind it.
+fn fnv_on(digest: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(digest, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
@@ -100,9 +162,7 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
         place(context, given)?;
     }
     let archive = root.join(ARCHIVE);
-    if asked(&UNTAR) {
-        untarred(context, &archive, tree.entries)?;
-    }
+    let links_left_out = asked(&UNTAR) && untarred(context, &archive, tree.entries)? > 0;
 
     let mut sequence = KeepGoing::default();
     let mut pass =
@@ -142,9 +202,15 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
             .filter_map(|(made, tree)| made.then_some(tree))
             .collect();
         let archives = [made.as_path()];
-        verify::verify(target.as_fd(), &archive, &trees, &archives[..packed.into()])?;
+        verify::verify(
+            target.as_fd(),
+            &archive,
+            &trees,
+            &archives[..packed.into()],
+            links_left_out,
+        )?;
     }
-    if asked(&REMOVE) && (!whole || parameters.get(&REMOVE_PARAMETER)) {
+    if removes(&parameters) {
         remove(context, &mut sequence, target.as_fd(), tree)?;
     } else if whole {
         context.skip(&REMOVE, "not asked for");
@@ -156,9 +222,9 @@ fn run(context: &mut Context<'_>) -> Result<(), Failure> {
 fn source<'h>(context: &Context<'h>) -> Result<(Option<&'h Path>, TreeFacts), Failure> {
     let parameters = context.parameters();
     let given = match parameters.get(&SOURCE) {
-        "synthetic" => None,
-        "archive" => Some(context.source_tree()?),
-        _ => context.source_tree().ok(),
+        Source::Synthetic => None,
+        Source::Archive => Some(context.source_tree()?),
+        Source::Auto => context.source_tree().ok(),
     };
     let tree = match given {
         None => statistics(parameters),
@@ -169,8 +235,8 @@ fn source<'h>(context: &Context<'h>) -> Result<(Option<&'h Path>, TreeFacts), Fa
     Ok((given, tree))
 }
 
-/// Phase `untar`.
-fn untarred(context: &mut Context<'_>, archive: &Path, entries: u64) -> Result<(), Failure> {
+/// Phase `untar`; how many links were left out.
+fn untarred(context: &mut Context<'_>, archive: &Path, entries: u64) -> Result<u64, Failure> {
     let target = open_target(context.target())?;
     needs(target.as_fd(), &UNTAR, ARCHIVE, "copy-archive")?;
     make_directory(target.as_fd(), UNTARRED)?;
@@ -180,8 +246,7 @@ fn untarred(context: &mut Context<'_>, archive: &Path, entries: u64) -> Result<(
         entries,
         |recorder| untar::untar(target.as_fd(), archive, UNTARRED, recorder, &kinds),
         |left_out, result| note_left_out(*left_out, result),
-    )?;
-    Ok(())
+    )
 }
 
 /// Checks that what an earlier part leaves is there.
@@ -194,8 +259,7 @@ fn needs(
     match rustix::fs::statat(target, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::Input(format!(
-            "{} needs {path}, which {part} leaves: {error}; put tree:phases=copy-archive+untar \
-             before it in a --sequence",
+            "{} needs {path}, which {part} leaves: {error}; {BEFORE}",
             phase.name
         ))),
     }

@@ -265,7 +265,7 @@ impl Packing<'_> {
             bytes: 0,
             mode: stat.st_mode,
             owner: (stat.st_uid, stat.st_gid),
-            mtime: stat.st_mtime as u64,
+            mtime: stat.st_mtime,
         };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => {

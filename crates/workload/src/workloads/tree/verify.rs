@@ -8,103 +8,146 @@ use std::path::Path;
 
 use rustix::fs::FileType;
 
-use super::fnv;
 use super::passes::open_to_read;
+use super::untar::pieces;
+use super::{EMPTY, fnv, fnv_on};
 use crate::Failure;
-use crate::corpora::source_tree::is_remark;
+use crate::corpora::archive::{ArchiveError, Kind, Member, PlainFile, Reader};
 use crate::engine::path_buffer::PathBuffer;
 use crate::engine::walk::{Step, Walker};
 
-/// Digest of each file and symbolic link by its path.
-type Contents = HashMap<Vec<u8>, u64>;
+/// Digest of each file and symbolic link by its path, as the kernel knows it.
+type Contents = HashMap<Vec<u8>, Found>;
+
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    digest: u64,
+    /// Whether a filesystem without links has none of it.
+    link: bool,
+}
 
 fn broken(what: &str) -> impl Fn(String) -> Failure + '_ {
     move |why| Failure::Verify(format!("{what}: {why}"))
 }
 
-fn of_archive(path: &Path) -> Result<Contents, Failure> {
-    let shown = path.display().to_string();
-    let fail = |error: std::io::Error| broken(&shown)(error.to_string());
-    let mut archive = tar::Archive::new(File::open(path).map_err(fail)?);
-    let mut contents = Contents::new();
-    let mut bytes = Vec::new();
-    for entry in archive.entries().map_err(fail)? {
-        let mut entry = entry.map_err(fail)?;
-        let kind = entry.header().entry_type();
-        if is_remark(kind) || kind == tar::EntryType::Directory {
-            continue;
-        }
-        let name = entry.path_bytes().into_owned();
-        let link = entry.link_name_bytes().unwrap_or_default().into_owned();
-        let digest = match kind {
-            tar::EntryType::Symlink => fnv(&link),
-            tar::EntryType::Link => *contents
-                .get(&link)
-                .ok_or_else(|| broken(&shown)("a hard link names no earlier file".to_owned()))?,
-            _ => {
-                bytes.clear();
-                entry.read_to_end(&mut bytes).map_err(fail)?;
-                fnv(&bytes)
+/// What an archive leaves when all of it is unpacked.
+fn of_archive(path: &Path) -> Result<Contents, ArchiveError> {
+    let mut reader = Reader::new(PlainFile::open(path)?);
+    let (mut member, mut contents) = (Member::default(), Contents::new());
+    while reader.next(&mut member)? {
+        let digest = match member.kind {
+            Kind::Directory => {
+                contents.remove(&member.path);
+                continue;
             }
+            Kind::Symlink => fnv(&member.link),
+            Kind::HardLink => match contents.get(&member.link) {
+                Some(found) => found.digest,
+                None => return Err(reader.refuse("a hard link names no earlier file")),
+            },
+            Kind::File => digest(&mut reader, &member)?,
         };
-        contents.insert(name, digest);
+        let link = member.kind != Kind::File;
+        contents.insert(member.path.clone(), Found { digest, link });
     }
     Ok(contents)
 }
 
+/// The digest of a file, the zeros in its holes among them.
+fn digest(reader: &mut Reader<PlainFile>, member: &Member) -> Result<u64, ArchiveError> {
+    let (mut digest, mut at) = (EMPTY, 0);
+    for (offset, length) in pieces(member) {
+        digest = of_zeros(digest, offset - at);
+        let mut left = length;
+        while left > 0 {
+            let piece = reader.piece()?;
+            let took = piece.len().min(usize::try_from(left).unwrap_or(piece.len()));
+            digest = fnv_on(digest, &piece[..took]);
+            reader.consume(took);
+            left -= took as u64;
+        }
+        at = offset + length;
+    }
+    Ok(of_zeros(digest, member.size - at))
+}
+
+fn of_zeros(mut digest: u64, mut count: u64) -> u64 {
+    let zeros = [0; 4096];
+    while count > 0 {
+        let now = count.min(zeros.len() as u64);
+        digest = fnv_on(digest, &zeros[..now as usize]);
+        count -= now;
+    }
+    digest
+}
+
 fn of_tree(target: BorrowedFd<'_>, root: &str) -> Result<Contents, Failure> {
     let mut contents = Contents::new();
+    let mut buffer = vec![0; 128 << 10];
     let mut start = PathBuffer::new();
     start.text(root);
     Walker::new()
         .walk(target, &mut start, &mut |step, path| {
             let Step::File(kind) = step else { return Ok(()) };
-            let digest = if kind == FileType::Symlink {
+            let link = kind == FileType::Symlink;
+            let digest = if link {
                 let link = rustix::fs::readlinkat(target, path.c_str(), Vec::new())
                     .map_err(path.failed("read the link"))?;
                 fnv(link.to_bytes())
             } else {
-                let opened = open_to_read(target, path)?;
-                let mut bytes = Vec::new();
-                File::from(opened).read_to_end(&mut bytes).map_err(path.failed("read"))?;
-                fnv(&bytes)
+                let mut file = File::from(open_to_read(target, path)?);
+                let mut digest = EMPTY;
+                loop {
+                    let got = file.read(&mut buffer).map_err(path.failed("read"))?;
+                    if got == 0 {
+                        break digest;
+                    }
+                    digest = fnv_on(digest, &buffer[..got]);
+                }
             };
-            contents.insert(path.as_bytes()[root.len() + 1..].to_owned(), digest);
+            let name = path.as_bytes()[root.len() + 1..].to_owned();
+            contents.insert(name, Found { digest, link });
             Ok(())
         })
         .map_err(|error| broken(root)(format!("{error}: {}", error.source)))?;
     Ok(contents)
 }
 
-/// Whether `trees` and `archives` hold what `source` holds, byte by byte.
+/// Whether `trees` and `archives` hold what `source` holds, byte by byte; but for links, where
+/// they were left out since the filesystem has none.
 pub(super) fn verify(
     target: BorrowedFd<'_>,
     source: &Path,
     trees: &[&str],
     archives: &[&Path],
+    links_left_out: bool,
 ) -> Result<(), Failure> {
-    let expected = of_archive(source)?;
-    let compare = |what: &str, found: Contents| {
-        for (path, digest) in &expected {
-            if found.get(path) != Some(digest) {
-                let path = String::from_utf8_lossy(path);
-                return Err(broken(what)(format!("{path} is missing or has other contents")));
+    let read = |path: &Path| {
+        of_archive(path).map_err(|error| broken(&path.display().to_string())(error.to_string()))
+    };
+    let expected = read(source)?;
+    let compare = |what: &str, mut found: Contents| {
+        let names = found.len();
+        for (path, wanted) in &expected {
+            match found.remove(path) {
+                Some(it) if it.digest == wanted.digest => {}
+                None if wanted.link && links_left_out => {}
+                _ => {
+                    let path = text::name(path);
+                    return Err(broken(what)(format!("{path} is missing or has other contents")));
+                }
             }
         }
-        if found.len() != expected.len() {
-            return Err(broken(what)(format!(
-                "{} files instead of {}",
-                found.len(),
-                expected.len()
-            )));
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(broken(what)(format!("{names} files instead of {}", expected.len()))),
         }
-        Ok(())
     };
     for tree in trees {
         compare(tree, of_tree(target, tree)?)?;
     }
     for archive in archives {
-        compare(&archive.display().to_string(), of_archive(archive)?)?;
+        compare(&archive.display().to_string(), read(archive)?)?;
     }
     Ok(())
 }

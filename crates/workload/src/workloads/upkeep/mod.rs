@@ -34,15 +34,12 @@ impl Workload for Upkeep {
         Space { bytes, inodes: bytes.0 / parameters.get(&MEAN).0.max(1) }
     }
 
-    fn needs_own_filesystem(&self) -> Option<&'static str> {
-        Some("it makes, unmounts and damages the filesystem that it measures")
+    fn largest_filesystem(&self, parameters: &Parameters) -> Option<Bytes> {
+        Some(parameters.get(&SIZE) * LARGER_MAX)
     }
 
-    fn check(&self, parameters: &Parameters) -> Result<(), String> {
-        match parameters.get(&MEAN) {
-            Bytes(0) => Err("file_size=0: a size of at least 1 is expected".to_owned()),
-            _ => Ok(()),
-        }
+    fn needs_own_filesystem(&self) -> Option<&'static str> {
+        Some("it makes, unmounts and damages the filesystem that it measures")
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
@@ -79,12 +76,15 @@ fn keep(context: &mut Context<'_>) -> Result<(), Failure> {
     }
 }
 
+/// How many times larger than was meant a filesystem may be.
+const LARGER_MAX: u64 = 4;
+
 /// Refuses a much larger filesystem: filling a large disk by mistake would take days.
 fn refuse_larger(context: &Context<'_>) -> Result<(), Failure> {
     let size = context.parameters().get(&SIZE).0;
     let target = open_target(context.target())?;
     let (found, _) = fill_state(target.as_fd()).map_err(outside)?;
-    match found > 4 * size {
+    match found > LARGER_MAX * size {
         false => Ok(()),
         true => Err(Failure::Input(format!(
             "the filesystem has {}, of which `full` is a part: size={} means to fill all of it",

@@ -1,7 +1,9 @@
 //! The timed phases of a filesystem's upkeep, and the parameters.
 
+use units::Bytes;
+
 use crate::engine::contents::{COMPRESSIBLE, DUPLICATE};
-use crate::typed::{CountParameter, FractionParameter, SizeParameter};
+use crate::typed::{CountParameter, FILE_MAX, FractionParameter, SizeParameter};
 use crate::{Description, Headline, Op, OpDescription, PhaseDescription, Preset};
 
 /// A phase that is one program or system call.
@@ -100,6 +102,8 @@ pub(super) const SIZE: SizeParameter = SizeParameter::new(
     "size",
     "Smallest size of the filesystem. A filesystem more than four times as large is refused, since \
 `full` is a share of the whole.",
+    Bytes::from_kib(64),
+    FILE_MAX,
     "1G",
 );
 pub(super) const FULL: FractionParameter =
@@ -107,6 +111,8 @@ pub(super) const FULL: FractionParameter =
 pub(super) const MEAN: SizeParameter = SizeParameter::new(
     "file_size",
     "Mean size of a file; sizes are from 1 byte to twice the mean.",
+    Bytes(1),
+    Bytes::from_gib(1),
     "64K",
 );
 pub(super) const CHANGES: CountParameter = CountParameter::new(
@@ -139,8 +145,9 @@ had accepted, including their write cache. On devices the filesystem itself is t
 without writing its log (FS_IOC_SHUTDOWN), which ext4, xfs and f2fs can do; elsewhere the phase is \
 missing. The file that was synced just before must be there afterwards; if it is not, a note says \
 so.\n\n\
-Repairs are compared for one kind of damage, an overwritten first superblock, since every format \
-keeps a copy of it. After the repair, the filesystem's own check must find no errors and all files \
+Repairs are compared for one kind of damage, an overwritten first superblock, of \
+which formats keep copies; a filesystem that is too small for one (ext4 below 128 MiB, btrfs below \
+64 MiB) is not damaged, and the phase is missing. After the repair, the filesystem's own check must find no errors and all files \
 must be there. Times of programs leave out what fstrial does around them to keep devices safe; on \
 devices, the reads that this causes are included in the counts.\n\n\
 Operations that a filesystem does not support are missing, with the reason.",

@@ -17,7 +17,9 @@ use crate::engine::contents::{COMPRESSIBLE, DUPLICATE, Filling};
 use crate::engine::file_io::{open_target, read};
 use crate::engine::keep_going::{after_failure, not_comparable};
 use crate::engine::walk;
-use crate::typed::{ChoiceParameter, CountParameter, FractionParameter, SizeParameter};
+use crate::typed::{
+    ChoiceParameter, CountParameter, FILE_MAX, FractionParameter, SizeParameter, choice,
+};
 use crate::{
     Context, Description, Failure, Headline, InputFacts, Op, OpDescription, OpError, Parameters,
     PhaseDescription, PhaseResult, Recorder,
@@ -81,18 +83,20 @@ static PHASES: &[&PhaseDescription] = &[&COPY, &MD5, &REMUX, &MD5_REMUXED, &CUT,
 pub(super) const SIZE: SizeParameter = SizeParameter::new(
     "size",
     "Size of the recording; with mode=real it is up to one clip larger.",
+    Bytes::from_mib(1),
+    FILE_MAX,
     "2G",
 )
 .scaled();
-const MODE: ChoiceParameter = ChoiceParameter::new(
-    "mode",
-    "What remuxes and cuts.",
-    &[
-        ("emulated", "fstrial itself, with the I/O of such tools"),
-        ("real", "ffmpeg, on media of its own; needs memory for the recording"),
-    ],
-    "emulated",
-);
+choice! {
+    /// What remuxes and cuts.
+    enum Tools {
+        Emulated = "emulated": "fstrial itself, with the I/O of such tools",
+        Real = "real": "ffmpeg, on media of its own; needs memory for the recording",
+    }
+}
+const MODE: ChoiceParameter<Tools> =
+    ChoiceParameter::of("mode", "What remuxes and cuts.", "emulated");
 pub(super) const KEEP: FractionParameter =
     FractionParameter::new("keep", "How much of the recording the cut keeps.", "0.75");
 const CUTS: CountParameter =
@@ -130,8 +134,6 @@ const REMUXED: &str = "video/remuxed.mkv";
 const CUTTED: &str = "video/cut.mkv";
 /// The read and write size of `cp` and `md5sum` of 2011.
 const BLOCK: usize = 32 << 10;
-/// Smaller ones have no room for a header and a few clusters.
-const SIZE_MIN: u64 = 1 << 20;
 
 impl Workload for Video {
     fn describe(&self) -> &'static Description {
@@ -139,7 +141,7 @@ impl Workload for Video {
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {
-        let size = parameters.get(&SIZE).max(Bytes(SIZE_MIN));
+        let size = parameters.get(&SIZE);
         // The last file is removed only after the others, and a clip may come on top.
         Space { bytes: size * 3 + Bytes::from_mib(32), inodes: 4 }
     }
@@ -168,11 +170,11 @@ type Sum = [u8; 16];
 
 fn run(context: &mut Context<'_>) -> Result<(), Failure> {
     let parameters = context.parameters();
-    let (size, keep) = (parameters.get(&SIZE).0.max(SIZE_MIN), parameters.get(&KEEP));
+    let (size, keep) = (parameters.get(&SIZE).0, parameters.get(&KEEP));
     let cuts = Cuts { keep, count: parameters.get(&CUTS) };
     let mut maker: Box<dyn Maker> = match parameters.get(&MODE) {
-        "real" => Box::new(Real::make(context.target(), size, cuts)?),
-        _ => {
+        Tools::Real => Box::new(Real::make(context.target(), size, cuts)?),
+        Tools::Emulated => {
             let filling = Filling::of(parameters);
             Box::new(Emulated::new(context.seed(), size, cuts, filling))
         }

@@ -15,8 +15,7 @@ fn there_is_room_for_three_files_and_a_clip() {
     };
     // Three times 1024 MiB and 32 more.
     assert_eq!(space("1G"), Space { bytes: Bytes::from_mib(3104), inodes: 4 });
-    // No recording is smaller than 1 MiB.
-    assert_eq!(space("1K"), Space { bytes: Bytes::from_mib(35), inodes: 4 });
+    assert_eq!(space("1M"), Space { bytes: Bytes::from_mib(35), inodes: 4 });
 }
 
 #[test]

@@ -8,16 +8,8 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Small;
+use super::{Links, Small};
 use crate::engine::unsupported::is_unsupported;
-
-/// What the files are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workloads::bonnie) enum Links {
-    None,
-    Hard,
-    Symbolic,
-}
 
 impl Small {
     /// Whether the filesystem supports the requested links; if not, why. A lack of room for one is

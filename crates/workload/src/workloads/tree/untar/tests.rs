@@ -119,13 +119,40 @@ fn links_that_the_filesystem_refuses_are_left_out_and_counted() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_file_is_a_failure() {
-    for kind in [EntryType::Link, EntryType::Symlink] {
-        let home = packed(&[file("f", 0o600, b"x"), link("f", kind, "f")]);
-        let failed = unpack(home.path(), &mut Recorder::new(&UNTAR)).unwrap_err();
-        assert_eq!((failed.op, failed.path.as_path()), ("link", Path::new("u/f")));
-        assert_eq!(failed.source.raw_os_error(), Some(libc::EEXIST));
-    }
+fn what_has_the_name_of_a_later_member_is_replaced() {
+    let home = packed(&[
+        file("a", 0o600, b"old"),
+        file("kept", 0o600, b"kept"),
+        link("b", EntryType::Link, "a"),
+        file("a", 0o600, b"new"),
+        link("c", EntryType::Symlink, "a"),
+        link("c", EntryType::Link, "a"),
+        // Its own name, and one that is its own already.
+        link("a", EntryType::Link, "./a"),
+        link("c", EntryType::Link, "a"),
+        file("d", 0o600, b"a file"),
+        directory("d/", 0o700),
+        file("d/in", 0o600, b"in"),
+        link("e", EntryType::Symlink, "kept"),
+        file("e", 0o600, b"e"),
+    ]);
+    assert_eq!(unpack(home.path(), &mut Recorder::new(&UNTAR)).unwrap(), 0);
+    let made = home.path().join("u");
+    let contents =
+        ["a", "b", "c", "d/in", "e", "kept"].map(|name| fs::read(made.join(name)).unwrap());
+    assert_eq!(
+        contents,
+        ["new", "old", "new", "in", "e", "kept"].map(|text| text.as_bytes().to_vec())
+    );
+    assert!(!made.join("e").is_symlink());
+}
+
+#[test]
+fn of_a_directory_that_is_named_twice_the_last_member_counts() {
+    let home = packed(&[directory("d/", 0o700), file("d/f", 0o600, b""), directory("./d", 0o750)]);
+    assert_eq!(unpack(home.path(), &mut Recorder::new(&UNTAR)).unwrap(), 0);
+    let mode = fs::metadata(home.path().join("u/d")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o750);
 }
 
 #[test]
