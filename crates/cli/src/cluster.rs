@@ -123,7 +123,8 @@ impl Spread {
             options: self.options.clone(),
             testbed: testbed.map_err(Failure::from(Exit::Usage))?,
             inputs,
-            room: prepared.room.0,
+            room: prepared.room.bytes.0,
+            inodes: prepared.room.inodes,
             lab_id: prepared.testbed.lab_id(),
             lab_software,
         })

@@ -7,8 +7,7 @@ use runner::{Inputs, Places, Request, Session, SessionError, TestbedRequest};
 use store::Store;
 use testbed::{Lanes, Testbed};
 use trial::InputFiles;
-use units::Bytes;
-use workload::InputKind;
+use workload::{InputKind, Space};
 
 use crate::arguments::StoreArgument;
 use crate::ending::{stop_on_signals, tell_of_removals};
@@ -98,7 +97,7 @@ impl Places for Here {
         &self,
         request: &TestbedRequest,
         inputs: InputFiles,
-        room: Bytes,
+        room: Space,
     ) -> Result<Box<dyn Testbed>, SessionError> {
         let with = OpenWith { ledger: self.ledger.clone(), inputs, room };
         Ok(testbeds::read(request)?.open(with)?)

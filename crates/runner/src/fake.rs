@@ -8,8 +8,8 @@ use stack::{Contender, Refusal};
 use store::Environment;
 use testbed::{Stop, Stopped, Testbed};
 use trial::{Event, InputFiles, Outcome, Step, TrialSpec};
-use units::{Bytes, Nanos};
-use workload::InputKind;
+use units::Nanos;
+use workload::{InputKind, Space};
 
 use crate::{
     Inputs, Limit, Places, Request, RunEnd, RunEvent, Session, SessionError, TestbedRequest,
@@ -106,7 +106,7 @@ impl Places for FakePlaces {
         &self,
         _: &TestbedRequest,
         _: InputFiles,
-        _: Bytes,
+        _: Space,
     ) -> Result<Box<dyn Testbed>, SessionError> {
         Ok(Box::new(Fake { lab: self.lab.clone(), stop: self.stop.clone() }))
     }

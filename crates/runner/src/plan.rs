@@ -76,6 +76,8 @@ pub fn plan(request: &Request, device_size: Option<Bytes>) -> Result<Vec<TrialSp
         choices.into_iter().map(|c| vec![c]).collect()
     };
 
+    groups.iter().try_for_each(|group| complete(group))?;
+
     let planned =
         (groups.len() * request.contenders.len()).saturating_mul(request.repeats as usize);
     if planned > TRIALS_MAX {
@@ -102,6 +104,19 @@ pub fn plan(request: &Request, device_size: Option<Bytes>) -> Result<Vec<TrialSp
         trials.extend(in_block);
     }
     Ok(trials)
+}
+
+/// Checks that each workload of a sequence finds what it works on.
+fn complete(group: &[WorkloadChoice]) -> Result<(), PlanError> {
+    for (at, choice) in group.iter().enumerate() {
+        let same = group[..at].iter().filter(|earlier| earlier.name == choice.name);
+        let earlier: Vec<&Parameters> = same.map(|earlier| &earlier.parameters).collect();
+        let workload = workload::named(&choice.name)?;
+        if let Some(problem) = workload.lacks(&choice.parameters, &earlier) {
+            return Err(PlanError::Workload { workload: workload.describe().name, problem });
+        }
+    }
+    Ok(())
 }
 
 fn choose(request: &WorkloadRequest, scale: f64) -> Result<WorkloadChoice, PlanError> {
@@ -198,6 +213,28 @@ mod tests {
         };
         assert_eq!(names(true), [["null", "bigfile"]]);
         assert_eq!(names(false), [["bigfile"], ["null"]]);
+    }
+
+    #[test]
+    fn a_part_that_works_on_what_another_leaves_comes_after_it() {
+        let planned = |sequence: bool, parts: &[&str]| {
+            let workloads = parts.iter().map(|part| parse_workload(part).unwrap()).collect();
+            let request = Request { workloads, sequence, ..request(1) };
+            plan(&request, None).map(drop).map_err(|error| error.to_string())
+        };
+        let (first, second) = ("tree:phases=copy-archive+untar", "tree:phases=copy+find");
+        assert_eq!(planned(true, &[first, "null", second]), Ok(()));
+        let lacks = "tree: phases: copy needs what untar leaves; \
+                     put tree:phases=copy-archive+untar before it in a --sequence";
+        for (sequence, parts) in [
+            (true, &[second, first][..]),
+            (false, &[first, second]),
+            (true, &[first, "tree:phases=remove", second]),
+            (true, &["tree", second]),
+        ] {
+            assert_eq!(planned(sequence, parts), Err(lacks.to_owned()), "{parts:?}");
+        }
+        assert_eq!(planned(true, &["tree:remove=off", second]), Ok(()));
     }
 
     #[test]

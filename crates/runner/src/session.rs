@@ -8,8 +8,9 @@ use store::{NewRun, RunHeader, RunState, Store, StoreError};
 use testbed::{Lanes, Stop, Testbed};
 use trial::{InputFiles, Outcome, TrialRecord, TrialSpec};
 use units::Bytes;
-use workload::{InputFacts, InputKind};
+use workload::{InputFacts, InputKind, Space};
 
+use crate::size::refusals;
 use crate::{Durations, Request, RunEnd, RunEvent, TestbedRequest, device_size, plan, room, run};
 
 /// Where inputs and testbeds come from. The command line has the real ones.
@@ -46,7 +47,7 @@ pub trait Places {
         &self,
         request: &TestbedRequest,
         inputs: InputFiles,
-        room: Bytes,
+        room: Space,
     ) -> Result<Box<dyn Testbed>, SessionError>;
 }
 
@@ -92,16 +93,17 @@ pub struct Prepared {
     /// What the workloads read.
     pub inputs: InputFiles,
     /// What the largest trial writes.
-    pub room: Bytes,
+    pub room: Space,
     /// Which source tree, and what it holds.
     source_tree: String,
+    facts: InputFacts,
 }
 
 impl Prepared {
     /// Leaves some trials out, before the run is created.
     pub fn retain(&mut self, change: impl FnOnce(Vec<TrialSpec>) -> Vec<TrialSpec>) {
         self.trials = change(std::mem::take(&mut self.trials));
-        self.refused = self.testbed.admit(&self.trials);
+        self.refused = refusals(self.testbed.as_ref(), &self.trials, &self.facts);
     }
 
     /// The reason, where not one trial can run.
@@ -360,14 +362,15 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
     let trials = planned(&request, request.size.filter(|_| needs_size))?;
     let room = room(&groups, &inputs.facts);
     let testbed = places.testbed(&request.testbed, inputs.files.clone(), room)?;
-    let refused = testbed.admit(&trials);
+    let refused = refusals(testbed.as_ref(), &trials, &inputs.facts);
     // The user's own path is left out: the command line has it.
     let name = request.source_tree.split(':').next().unwrap_or_default();
     let source_tree = match inputs.facts.source_tree {
         None => name.to_owned(),
         Some(tree) => format!("{name}: {} files, {}", tree.files, Bytes(tree.bytes)),
     };
-    Ok(Prepared { request, testbed, trials, refused, inputs: inputs.files, room, source_tree })
+    let Inputs { files: inputs, facts } = inputs;
+    Ok(Prepared { request, testbed, trials, refused, inputs, room, source_tree, facts })
 }
 
 /// Every kind of input that some workload of the request reads, once.

@@ -38,6 +38,8 @@ pub struct Order {
     pub inputs: InputFiles,
     /// What the largest trial writes, in bytes.
     pub room: u64,
+    /// Files and directories that it makes.
+    pub inodes: u64,
     /// The id of the lab that each node's lab must equal; `None` outside the lab.
     pub lab_id: Option<String>,
     /// Names the lab's software by content, if there is any.

@@ -9,7 +9,7 @@ use stack::Refusal;
 use store::Environment;
 use testbed::{Stop, Stopped, Testbed};
 use trial::{Event, InputFiles, Outcome, TrialSpec};
-use units::{Bytes, Nanos};
+use units::Nanos;
 use workload::{InputKind, PhaseEvent, Seed};
 
 use crate::ahead::Ahead;
@@ -72,7 +72,7 @@ impl Places for FakePlaces {
         &self,
         _: &TestbedRequest,
         _: InputFiles,
-        _: Bytes,
+        _: workload::Space,
     ) -> Result<Box<dyn Testbed>, SessionError> {
         Ok(Box::new(self.0))
     }

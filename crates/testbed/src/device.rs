@@ -18,6 +18,7 @@ use stack::layouts::Role;
 use store::Environment;
 use trial::{DeviceKind, Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
 use units::Bytes;
+use workload::Space;
 
 use self::looking::Looking;
 use crate::child::{Assignment, InheritedClaim};
@@ -38,6 +39,8 @@ pub struct DeviceTestbed {
     loop_directory: PathBuf,
     inputs: InputFiles,
     tool_path: Vec<PathBuf>,
+    /// What the largest trial writes.
+    room: Space,
     /// Claims and loop files are kept from the first use to the end of the run, so that every
     /// contender gets the very same blocks.
     held: Mutex<Held>,
@@ -58,7 +61,8 @@ const NO_CONTROLLER: &str =
     "fstrial does not configure RAID controllers: set the array up yourself; it is one device";
 
 impl DeviceTestbed {
-    /// `devices` empty means loop files in `loop_directory`.
+    /// `devices` empty means loop files in `loop_directory`. `room` is what the largest trial
+    /// writes.
     pub fn new(
         ledger: Ledger,
         devices: &[PathBuf],
@@ -66,6 +70,7 @@ impl DeviceTestbed {
         loop_directory: &Path,
         inputs: InputFiles,
         tool_path: Vec<PathBuf>,
+        room: Space,
     ) -> DeviceTestbed {
         DeviceTestbed {
             ledger,
@@ -74,6 +79,7 @@ impl DeviceTestbed {
             loop_directory: loop_directory.to_owned(),
             inputs,
             tool_path,
+            room,
             held: Mutex::default(),
             memory_touched: Once::new(),
             stop: Stop::new(),

@@ -11,12 +11,14 @@ use stack::{Contender, Refusal};
 use store::Environment;
 use trial::{Event, InputFiles, Job, Outcome, Site, Step, TrialSpec};
 use units::Bytes;
+use workload::Space;
 
 use crate::child::Assignment;
+use crate::facts;
 use crate::place::Place;
 use crate::process::{Inherited, run_child};
 use crate::programs::missing_program;
-use crate::{Stop, Stopped, Testbed, facts};
+use crate::{Stop, Stopped, Testbed};
 
 /// Directories of this machine.
 pub struct DirectoryTestbed {
@@ -26,8 +28,8 @@ pub struct DirectoryTestbed {
     drop_caches: bool,
     inputs: InputFiles,
     tool_path: Vec<PathBuf>,
-    /// Disk space that the largest trial needs.
-    room: Bytes,
+    /// What the largest trial writes.
+    room: Space,
 }
 
 /// The contenders for these directories, named after their filesystems, or after their paths if two
@@ -81,7 +83,7 @@ impl DirectoryTestbed {
         drop_caches: bool,
         inputs: InputFiles,
         tool_path: Vec<PathBuf>,
-        room: Bytes,
+        room: Space,
     ) -> DirectoryTestbed {
         let directories = hold_all(directories).map(|all| {
             let named = all.into_iter().enumerate().map(|(at, (contender, directory))| {
@@ -120,11 +122,20 @@ impl DirectoryTestbed {
         match fstatvfs(directory) {
             Err(error) => Some(Refusal::new(shown, error.to_string())),
             Ok(found) => {
-                let free = Bytes(found.f_bavail * found.f_frsize);
-                (free < self.room).then(|| {
-                    Refusal::new(shown, format!("{} are needed, {free} are free", self.room))
-                        .with_next("choose a smaller --scale")
-                })
+                let refused = |rule: String| {
+                    Some(Refusal::new(shown, rule).with_next("choose a smaller --scale"))
+                };
+                let Space { bytes, inodes } = self.room;
+                let free = Bytes(found.f_bavail.saturating_mul(found.f_frsize));
+                if free < bytes {
+                    return refused(format!("{bytes} are needed, {free} are free"));
+                }
+                // Where inodes are made as they are needed, there are none to count.
+                if found.f_files > 0 && found.f_favail < inodes {
+                    let free = found.f_favail;
+                    return refused(format!("{inodes} inodes are needed, {free} are free"));
+                }
+                facts::too_large_for_memory(&spec.contender.filesystem, bytes).and_then(refused)
             }
         }
     }

@@ -9,6 +9,7 @@ use stack::filesystems::Queue;
 use stack::{Contender, Refusal};
 use store::Environment;
 use trial::TrialSpec;
+use units::Bytes;
 
 /// Kernel, processor, memory, distribution, virtualisation and the load by other programs.
 pub fn machine_facts() -> Environment {
@@ -27,6 +28,13 @@ pub fn machine_facts() -> Environment {
     put("processor", field("/proc/cpuinfo", "model name"));
     put("processors", std::thread::available_parallelism().ok().map(|count| count.to_string()));
     put("memory", field("/proc/meminfo", "MemTotal"));
+    put(
+        "memory_limit",
+        measure::MemoryLimit::now().map(|group| {
+            let (limit, file) = (group.limit, group.file);
+            format!("{limit} ({file} of the control group)")
+        }),
+    );
     put("swap", field("/proc/meminfo", "SwapTotal"));
     put("distribution", distribution());
     put("virtual_machine", hypervisor());
@@ -108,6 +116,25 @@ pub(crate) fn no_such_scheduler(contender: &Contender) -> Option<Refusal> {
 /// `mq-deadline` of `[mq-deadline]`, the one in use.
 fn without_brackets(word: &str) -> String {
     word.trim_matches(['[', ']']).to_owned()
+}
+
+/// The size of a block device, by the kernel's account; `None` for what is none.
+pub(crate) fn size_of_device(path: &Path) -> Option<Bytes> {
+    let stat = rustix::fs::stat(path).ok()?;
+    let (major, minor) = (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
+    let sectors: u64 = read(&format!("/sys/dev/block/{major}:{minor}/size"))?.parse().ok()?;
+    Some(Bytes(sectors.saturating_mul(512)))
+}
+
+/// Why files of this many bytes on this filesystem do not fit into memory, if it keeps them there.
+pub(crate) fn too_large_for_memory(filesystem: &str, bytes: Bytes) -> Option<String> {
+    let left = measure::memory_left().filter(|_| ["tmpfs", "ramfs"].contains(&filesystem))?;
+    let limit = measure::MemoryLimit::now().map_or_else(String::new, |group| {
+        format!(" of {} ({} of the control group)", group.limit, group.file)
+    });
+    (bytes > left).then(|| {
+        format!("{filesystem} holds files in memory: {bytes} are needed, {left}{limit} are left")
+    })
 }
 
 /// Facts about the filesystem and disk below loop files in this directory.

@@ -13,13 +13,7 @@ pub(crate) fn touch() {
     if getrlimit(Resource::As).current.is_some() {
         return;
     }
-    let available = std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|info| {
-            let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-            line.trim().trim_end_matches(" kB").parse::<u64>().ok()
-        })
-        .map_or(0, |kib| kib * 1024);
+    let available = measure::memory_left().map_or(0, |left| left.0);
     let bytes = (available / 4).min(TOUCH_BYTES_MAX) as usize;
     let mut pages = vec![0u8; bytes];
     for page in pages.chunks_mut(4096) {

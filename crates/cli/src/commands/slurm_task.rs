@@ -7,6 +7,7 @@ use std::path::Path;
 use runner::{Places, TestbedRequest};
 use slurm::Task;
 use units::Bytes;
+use workload::Space;
 
 use crate::arguments::SlurmTask;
 use crate::ending::stop_on_signals;
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &SlurmTask) -> Ended {
     };
     let here = Here::open()?;
     let stop = stop_on_signals()?;
-    let room = Bytes(task.order.room);
+    let room = Space { bytes: Bytes(task.order.room), inodes: task.order.inodes };
     let testbed = match here.testbed(&request, task.order.inputs.clone(), room) {
         Ok(testbed) => testbed,
         Err(error) => return failed(error.to_string()).map(|()| Exit::SomeFailed),

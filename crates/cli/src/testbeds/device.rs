@@ -154,6 +154,7 @@ impl Configured for Settings {
             &self.loop_directory,
             with.inputs,
             tool_path(),
+            with.room,
         );
         Ok(Box::new(testbed.watched(stop_on_signals()?, aside)))
     }

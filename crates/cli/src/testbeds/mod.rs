@@ -17,6 +17,7 @@ use study::{Part, Study};
 use testbed::Testbed;
 use trial::InputFiles;
 use units::Bytes;
+use workload::Space;
 
 pub(crate) use self::options::{Given, RunOptions, StudyOptions};
 use crate::exit::{Exit, Failure};
@@ -181,7 +182,7 @@ pub(crate) struct OpenWith {
     /// What workloads read.
     pub(crate) inputs: InputFiles,
     /// What the largest trial writes.
-    pub(crate) room: Bytes,
+    pub(crate) room: Space,
 }
 
 /// One line of the doctor's table.

@@ -21,6 +21,12 @@ pub(crate) fn a_command_line_that_asks_for_what_does_not_exist() {
         ("run maildir-write:opps=3 --dir .", &["has no parameter `opps`", "ops"]),
         ("run maildir-write:fsync=maybe --dir .", &["fsync=maybe", "file+dir"]),
         ("run maildir-write:fsync --dir .", &["parameter=value"]),
+        ("run randomio:size=1 --dir .", &["randomio: size=1: a size from 1K to 64T"]),
+        ("run randomio:size=1K --dir .", &["size=1024 has no room for two I/Os of io_size=2048"]),
+        ("run postmark:number=1 --dir .", &["postmark: no file is left after", "number"]),
+        ("run fsync-append:record=0 --dir .", &["record=0: a size from 1 to 64M"]),
+        ("run bigfile:block=0 --dir .", &["bigfile: block=0: a size from 512 to 256M"]),
+        ("run tree:phases=untar --dir .", &["untar needs what copy-archive leaves", "--sequence"]),
         ("run null --dir . --repeats 0", &["measures nothing"]),
         ("run null --dir . --scale=-1", &["not a positive number"]),
         ("run null --dir . --scale 0", &["not a positive number"]),
@@ -76,6 +82,67 @@ pub(crate) fn a_corpus_that_is_empty_or_unreadable() {
         5,
         &["absent", "No such file"],
     );
+}
+
+/// What is wrong with an archive is said once, before anything is made, with its own name.
+pub(crate) fn an_archive_that_gnu_tar_would_not_unpack() {
+    let sandbox = Sandbox::new();
+    let tar = |words: &str| {
+        let ran =
+            std::process::Command::new("sh").arg("-c").arg(words).current_dir(sandbox.path(""));
+        assert!(ran.output().unwrap().status.success(), "{words}");
+    };
+    tar("mkdir w && echo hi >w/a && ln w/a w/b && mkfifo w/pipe && tar -cf whole.tar w");
+    tar("head -c 700 whole.tar >cut.tar && rm w/pipe");
+    tar("tar -cf links.tar w && tar --delete -f links.tar w/a && gzip -k links.tar");
+    tar("cp whole.tar zip.tar && printf PK >zip.tar");
+    let cases: &[(&str, &str)] = &[
+        ("whole.tar", "member w/pipe: it is a named pipe"),
+        ("cut.tar", "it is cut off in or after member w/"),
+        ("links.tar", "member w/b: it is a hard link to w/a, which is not before it"),
+        ("links.tar.gz", "member w/b: it is a hard link to w/a, which is not before it"),
+        ("zip.tar", "it is a zip archive, not a tar"),
+        ("w", "it is a directory; pack it first"),
+    ];
+    for (archive, why) in cases {
+        let words = format!("run tree --dir . --source-tree own:{archive} --repeats 3");
+        let said = format!("{archive} cannot be unpacked: {why}");
+        let ran = refused(&sandbox, &words, 5, &[&said]);
+        assert_eq!(ran.stderr.matches("cannot be unpacked").count(), 1, "{}", ran.stderr);
+    }
+    assert!(!sandbox.path(".local/share/fstrial/results.db").exists(), "nothing was begun");
+}
+
+pub(crate) fn a_directory_without_inodes() -> Ending {
+    needs_root()?;
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("few")).unwrap();
+    // In a namespace of its own, so that the mount goes with the program.
+    let program = sandbox.command("run scale:entries=300:threads=1 --dir few --repeats 2");
+    let ran = std::process::Command::new("unshare")
+        .args(["--mount", "sh", "-c"])
+        .arg("mount -t tmpfs -o nr_inodes=200 tmpfs few && exec \"$@\"")
+        .arg("sh")
+        .arg(program.get_program())
+        .args(program.get_args())
+        .envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(sandbox.path(""))
+        .output()
+        .unwrap();
+    let ran = Ran::of(ran).ended_with(3);
+    assert!(ran.stderr.contains("303 inodes are needed, "), "{}", ran.stderr);
+    Ok(())
+}
+
+pub(crate) fn a_size_that_does_not_hold_the_work() -> Ending {
+    needs_root()?;
+    let sandbox = Sandbox::new();
+    let words = "run unpack:mails=20000 --testbed device --fs ext4 --size 64M \
+                 --mail synthetic:count=50";
+    refused(&sandbox, words, 3, &["are needed, --size 64 MiB makes 64 MiB", "--scale"]);
+    let words = "run upkeep:size=64M --testbed device --fs ext4 --size 1G";
+    refused(&sandbox, words, 3, &["upkeep on a filesystem of 1 GiB", "upkeep:size"]);
+    Ok(())
 }
 
 pub(crate) fn a_directory_that_is_missing_or_read_only() {

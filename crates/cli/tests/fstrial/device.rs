@@ -133,8 +133,10 @@ pub(crate) fn a_full_filesystem_fails_the_phase_and_not_the_run() -> Ending {
     let sandbox = Sandbox::new();
     let ran = sandbox
         .run(
-            "run unpack:mails=20000 null:ops=1000 --testbed device --fs ext4,tmpfs --repeats 1 --full \
-             --size 16M --mail synthetic:count=50 --quiet",
+            // How much it appends in its time nobody knows beforehand.
+            "run ffsb:weights=append=1:op_size=1M:block=64K:files=2:directories=1:min_size=4K:\
+             max_size=4K:direct=off:threads=1:time=300s null:ops=1000 --testbed device \
+             --fs ext4,tmpfs --repeats 1 --full --size 16M --quiet",
         )
         .ended_with(1);
     let unwrapped = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -76,6 +76,7 @@ impl Run {
             testbed: serde_json::Value::Null,
             inputs: InputFiles::default(),
             room: 0,
+            inodes: 0,
             lab_id: None,
             lab_software: None,
         };

@@ -60,8 +60,23 @@ impl DeviceTestbed {
                 );
                 return Some(Refusal::new(name, rule).with_next("name each with --device"));
             }
+            return self.too_small(spec);
         }
-        None
+        let rule = facts::too_large_for_memory(description.name, self.room.bytes)?;
+        Some(Refusal::new(name, rule).with_next("choose a smaller --scale"))
+    }
+
+    /// Why the devices that are named do not hold what the largest trial writes, if so.
+    fn too_small(&self, spec: &TrialSpec) -> Option<Refusal> {
+        let sizes = self.devices.iter().map(|device| facts::size_of_device(device));
+        let smallest = sizes.collect::<Option<Vec<_>>>()?.into_iter().min()?;
+        let layout = &spec.contender.layout;
+        let room = layout.layout().ok()?.device_size(layout, smallest).ok()?;
+        let (needed, name) = (self.room.bytes, &spec.contender.name);
+        (room < needed).then(|| {
+            Refusal::new(name, format!("{needed} are needed, {room} are there"))
+                .with_next("choose a smaller --scale")
+        })
     }
 
     /// The first of these programs that is not installed.

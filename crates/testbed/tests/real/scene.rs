@@ -68,7 +68,15 @@ impl Scene {
     /// These devices, or loop files in the place `loops`.
     pub(crate) fn devices(&self, devices: &[PathBuf], destroy: &[PathBuf]) -> DeviceTestbed {
         let (loops, inputs) = (self.place("loops"), InputFiles::default());
-        DeviceTestbed::new(self.ledger(), devices, destroy, &loops, inputs, self.programs.clone())
+        DeviceTestbed::new(
+            self.ledger(),
+            devices,
+            destroy,
+            &loops,
+            inputs,
+            self.programs.clone(),
+            workload::Space::default(),
+        )
     }
 }
 

@@ -159,6 +159,10 @@ fn facts(analysis: &Analysis, run: &StoredRun) -> Vec<(String, String)> {
             count => format!("{count} processors"),
         },
         environment("memory"),
+        match environment("memory_limit").as_str() {
+            "" => String::new(),
+            limit => format!("limited to {limit}"),
+        },
         environment("distribution"),
     ]
     .into_iter()
