@@ -61,7 +61,7 @@ impl Scene {
             false,
             inputs,
             self.programs.clone(),
-            room,
+            workload::Space { bytes: room, inodes: 0 },
         )
     }
 

@@ -4,8 +4,11 @@ use std::cell::Cell;
 use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::time::Timespec;
 use stack::filesystems::{MOUNT_POINT, Mount, Service};
 use units::Nanos;
 
@@ -183,11 +186,26 @@ fn mount_served(service: &Service, programs: &Programs, path: &Path) -> Result<N
     Ok(measure::now() - began)
 }
 
+/// How long a mount may be busy: the kernel closes the files of an ended program a moment after its
+/// end, those of io_uring in a thread of its own.
+const BUSY_MAX: Duration = Duration::from_secs(5);
+
 fn unmount(path: &Path) -> Result<(), MountError> {
-    rustix::mount::unmount(path, UnmountFlags::empty()).map_err(|error| MountError::Unmount {
-        path: path.display().to_string(),
-        error: error.into(),
-    })
+    let begun = Instant::now();
+    loop {
+        match rustix::mount::unmount(path, UnmountFlags::empty()) {
+            Err(Errno::BUSY) if begun.elapsed() < BUSY_MAX => {
+                let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+                let _ = rustix::thread::nanosleep(&pause);
+            }
+            ended => {
+                return ended.map_err(|error| MountError::Unmount {
+                    path: path.display().to_string(),
+                    error: error.into(),
+                });
+            }
+        }
+    }
 }
 
 /// Options that are flags of mount(2) and not the filesystem's own.
