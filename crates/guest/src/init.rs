@@ -285,6 +285,8 @@ fn configure(front_end: FrontEndKind, nth: usize, disk: &DiskOrder) -> Result<()
         set("max_sectors_kb", &(REQUEST_BYTES >> 10).to_string())?;
         set("scheduler", "none")?;
         set("nr_requests", &disk.queue.depth.max(4).to_string())?;
+        nbd::cover(&front_end.queue_directory(nth), &disk.queue)
+            .map_err(|error| format!("limits of disk {nth} (nbd): {error}"))?;
     }
     set("scheduler", &disk.queue.scheduler)?;
     set("read_ahead_kb", &(disk.queue.read_ahead.0 >> 10).to_string())

@@ -162,6 +162,13 @@ impl Reading {
     }
 }
 
+/// Takes the transport's share out of a phase on nbd: the kernel moves each request's data through a
+/// socket, by the workload's thread and by workers of its own, and nothing counts that time. A share
+/// without it would say that nbd costs as little as ublk.
+pub(crate) fn unknown_share(result: &mut PhaseResult) {
+    result.figures.remove(trial::OVERHEAD_SHARE);
+}
+
 /// Idle time of the first processors together, waiting for disks included. `/proc/timer_list` gives
 /// it to the nanosecond; `/proc/stat` counts in hundredths of a second, longer than a short phase
 /// waits in total.

@@ -6,9 +6,9 @@ use trial::{Event, Outcome, Step, Unguarded};
 use workload::PhaseEvent;
 
 use crate::channel::Channel;
-use crate::order::Order;
+use crate::order::{FrontEndKind, Order};
 use crate::region::{Region, Word, Words};
-use crate::transport::Reading;
+use crate::transport::{Reading, unknown_share};
 use crate::{held, models, output, port, sabotage};
 
 /// Note for a phase during which an array's rebuild ended.
@@ -77,6 +77,9 @@ fn execute(order: &Order, channel: &mut Channel, words: &Words, server: Option<P
                 let now = server.map(|server| Reading::take(words, server, order.server_processor));
                 if let Some((from, to)) = readings.of(&result.phase, now) {
                     from.add_overhead(to, result);
+                    if order.front_end == FrontEndKind::Nbd {
+                        unknown_share(result);
+                    }
                 }
             }
             Event::Phase(PhaseEvent::Started { phase, .. }) => starts = Some(phase.clone()),

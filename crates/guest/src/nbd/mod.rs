@@ -2,9 +2,11 @@
 //! other end is a socket of this process. Requests and data pass through that socket, which costs
 //! more of the guest's time than ublk.
 
+mod limits;
 mod netlink;
 mod sockets;
 
+pub(crate) use limits::cover;
 pub(crate) use netlink::connect;
 pub(crate) use sockets::Sockets;
 
