@@ -28,6 +28,10 @@ pub(crate) enum Exit {
     Memory = 8,
     /// A run is slower than the one it is compared with, by more than was allowed.
     Slower = 9,
+    /// Two runs differ in something beside what they are compared for.
+    NotAlike = 10,
+    /// A gate can show neither that a run is slower nor that it is not.
+    NotShown = 11,
     /// Stopped by a signal; `--resume` goes on.
     Stopped = 130,
 }
@@ -43,7 +47,9 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:
   6    an output file cannot be written; the results are in the store
   7    a crosscheck found that ours departs from the original, or could not decide
   8    no memory was left; finished trials are in the store, `--resume` goes on
-  9    `compare --fail-over`: something takes longer, asks more of the disk or has no figure
+  9    `compare --fail-over`: something is shown to take longer or to ask more of the disk
+  10   `compare`: the runs are not alike in something that no contender is to blame for
+  11   `compare --fail-over`: neither slower nor `not slower by that share` is shown
   130  stopped by a signal; `fstrial run --resume RUN` goes on";
 
 impl From<Exit> for ExitCode {

@@ -74,7 +74,10 @@ impl Places for Here {
                         inputs.files.system = crate::labs::system(Some(lab))?;
                     }
                 }
-                InputKind::OwnProgram => inputs.files.program = own_program(request, in_guest)?,
+                InputKind::OwnProgram => {
+                    inputs.files.program = own_program(request, in_guest)?;
+                    inputs.program = crate::commands::run::program::digest(request)?;
+                }
                 InputKind::Program(_) => {}
             }
         }

@@ -30,7 +30,8 @@ pub use analysis::{
     analyse, metrics_of, simulated_memory,
 };
 pub use changes::{
-    Change, Changes, Circumstance, CountChange, PhaseChange, Verdict as ChangeVerdict, changes,
+    Change, Changes, CountChange, Difference, Effect, Gate, PhaseChange, Place, Standing,
+    Verdict as ChangeVerdict, What, changes, places,
 };
 pub use crosscheck::{
     Answer, ContenderCheck, CountCheck, Crosscheck, PhaseCheck, TimeCheck, Verdict, crosscheck,

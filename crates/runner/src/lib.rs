@@ -7,6 +7,7 @@
 
 mod estimate;
 mod event;
+mod places;
 mod plan;
 mod request;
 mod run;
@@ -20,7 +21,8 @@ mod session_tests;
 
 pub use estimate::{Durations, Estimate, Remaining};
 pub use event::{RunEnd, RunEvent};
+pub use places::{Inputs, Places};
 pub use plan::{PlanError, plan};
 pub use request::{Request, StudyTag, TestbedRequest, WorkloadRequest, parse_workload};
-pub use session::{Inputs, Limit, Places, Prepared, Session, SessionError, prepare};
+pub use session::{Limit, Prepared, Session, SessionError, prepare};
 pub use size::{device_size, room};

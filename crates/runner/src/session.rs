@@ -11,54 +11,7 @@ use units::Bytes;
 use workload::{InputFacts, InputKind, Space};
 
 use crate::size::refusals;
-use crate::{Durations, Request, RunEnd, RunEvent, TestbedRequest, device_size, plan, room, run};
-
-/// Where inputs and testbeds come from. The command line has the real ones.
-pub trait Places {
-    /// Opens the inputs of these kinds, making them first where they can be made.
-    ///
-    /// # Errors
-    /// When one is missing, damaged, or not to be had.
-    fn inputs(&self, request: &Request, kinds: &[InputKind]) -> Result<Inputs, SessionError>;
-
-    /// Whether the testbed makes filesystems on devices, which then need a size. Directories are
-    /// used as they are.
-    ///
-    /// # Errors
-    /// When there is no such testbed, or its settings are not what it knows.
-    fn makes_filesystems(&self, request: &TestbedRequest) -> Result<bool, SessionError>;
-
-    /// The testbed as it was stored with a run that is resumed; the contents of `devices` may be
-    /// destroyed beside those it was begun with.
-    ///
-    /// # Errors
-    /// As [`Places::makes_filesystems`].
-    fn resumed(
-        &self,
-        stored: &TestbedRequest,
-        devices: &[PathBuf],
-    ) -> Result<TestbedRequest, SessionError>;
-
-    /// Opens the testbed that is asked for. `room` is what the largest trial writes.
-    ///
-    /// # Errors
-    /// When it does not exist, or refuses.
-    fn testbed(
-        &self,
-        request: &TestbedRequest,
-        inputs: InputFiles,
-        room: Space,
-    ) -> Result<Box<dyn Testbed>, SessionError>;
-}
-
-/// Inputs, opened.
-#[derive(Debug, Clone, Default)]
-pub struct Inputs {
-    /// Where they are.
-    pub files: InputFiles,
-    /// What the plan needs to know of them.
-    pub facts: InputFacts,
-}
+use crate::{Durations, Inputs, Places, Request, RunEnd, RunEvent, device_size, plan, room, run};
 
 /// Why a session cannot go on. What was finished is in the store.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +50,8 @@ pub struct Prepared {
     /// Which source tree, and what it holds.
     source_tree: String,
     facts: InputFacts,
+    /// As in [`Inputs`].
+    program: String,
 }
 
 impl Prepared {
@@ -193,6 +148,9 @@ impl<'a> Session<'a> {
         ] {
             environment.0.insert(key.to_owned(), value.clone());
         }
+        if !prepared.program.is_empty() {
+            environment.0.insert("own_program".to_owned(), prepared.program.clone());
+        }
         let contenders: Vec<String> =
             prepared.request.contenders.iter().map(|known| known.name.clone()).collect();
         let id = self.store.create_run(&NewRun {
@@ -207,17 +165,29 @@ impl<'a> Session<'a> {
             request: &request,
             trials: &prepared.trials,
         })?;
+        self.leave_out(&id, 0, &prepared.refused, observer)?;
+        Ok(id)
+    }
+
+    /// Stores that trials cannot run; their places in the run are counted from `first`.
+    pub(crate) fn leave_out(
+        &mut self,
+        id: &str,
+        first: usize,
+        refused: &[(usize, Refusal)],
+        observer: &mut dyn FnMut(RunEvent<'_>),
+    ) -> Result<(), SessionError> {
         let mut told: Vec<&Refusal> = Vec::new();
-        for (index, refusal) in &prepared.refused {
-            if !told.contains(&refusal) {
+        for (index, refusal) in refused {
+            if first == 0 && !told.contains(&refusal) {
                 observer(RunEvent::LeftOut { refusal });
                 told.push(refusal);
             }
             let outcome = Outcome::Refused { reason: refusal.to_string() };
-            let ordinal = u32::try_from(*index).unwrap_or(u32::MAX);
-            self.store.finish_trial(&id, ordinal, &TrialRecord::ended(outcome))?;
+            let ordinal = u32::try_from(first + index).unwrap_or(u32::MAX);
+            self.store.finish_trial(id, ordinal, &TrialRecord::ended(outcome))?;
         }
-        Ok(id)
+        Ok(())
     }
 
     /// Lets trials that something outside of them ended (a killed process, a full host, a lost
@@ -369,8 +339,8 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
         None => name.to_owned(),
         Some(tree) => format!("{name}: {} files, {}", tree.files, Bytes(tree.bytes)),
     };
-    let Inputs { files: inputs, facts } = inputs;
-    Ok(Prepared { request, testbed, trials, refused, inputs, room, source_tree, facts })
+    let Inputs { files: inputs, facts, program } = inputs;
+    Ok(Prepared { request, testbed, trials, refused, inputs, room, source_tree, facts, program })
 }
 
 /// Every kind of input that some workload of the request reads, once.

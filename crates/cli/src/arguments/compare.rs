@@ -20,9 +20,14 @@ pub(crate) struct Compare {
     pub(crate) after: String,
 
     /// End with exit code 9 if a phase is shown to take longer, or to ask more of the disk, by at
-    /// least this share, or has no figure
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    /// least this share; with 11 if of some phase neither that nor the contrary is shown
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "anyway")]
     pub(crate) fail_over: Option<f64>,
+
+    /// Show the figures of runs that are not alike in front end, machine, scale, size or input, or
+    /// not complete, too
+    #[arg(long)]
+    pub(crate) anyway: bool,
 
     /// Compare only phases of this name; may be given again
     #[arg(long, value_name = "PHASE")]
@@ -40,7 +45,7 @@ pub(crate) struct Compare {
     pub(crate) store: StoreArgument,
 }
 
-/// Reads `5%` or `0.05`; 0 allows no increase that is shown to be real.
+/// Reads `5%` or `0.05`. With 0 only what is the same, or shown to be faster, passes.
 fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.trim().strip_suffix('%') {
         Some(number) => (number, 100.0),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use report::{ChangeVerdict, Changes, Gate, Standing};
 use store::Store;
 
 use crate::arguments::Compare;
@@ -24,6 +25,9 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
         return Err(Failure::new(Exit::Usage, message));
     }
     let mut changes = report::changes(&before, &after);
+    if !arguments.anyway && !changes.refusals().is_empty() {
+        return Err(Failure::new(Exit::NotAlike, not_alike(&changes)));
+    }
     if !arguments.phase.is_empty() && !changes.phases.is_empty() {
         changes =
             changes.only(&arguments.phase).map_err(|message| Failure::new(Exit::Usage, message))?;
@@ -47,10 +51,43 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
         return Err(Failure::new(Exit::Usage, message));
     }
     let Some(limit) = arguments.fail_over else { return Ok(Exit::Done) };
-    let beyond = changes.beyond(limit);
-    for phase in &beyond {
-        let (workload, contender) = (&phase.workload, &phase.contender);
-        tell(&format!("beyond {} %: {workload} {} on {contender}", limit * 100.0, phase.phase));
+    let percent = limit * 100.0;
+    for phase in &changes.phases {
+        let name = format!("{} {} on {}", phase.workload, phase.phase, phase.contender);
+        match phase.standing(limit) {
+            Standing::Within => {}
+            Standing::Beyond => tell(&format!("beyond {percent} %: {name}")),
+            Standing::Open if phase.time.verdict == ChangeVerdict::Missing => {
+                tell(&format!("no figure: {name}"));
+            }
+            Standing::Open if phase.time.verdict == ChangeVerdict::More => {
+                tell(&format!(
+                    "slower, but not shown well enough for a gate: {name}; more --repeats"
+                ));
+            }
+            Standing::Open => tell(&format!(
+                "neither slower nor within {percent} % is shown: {name}; more --repeats"
+            )),
+        }
     }
-    Ok(if beyond.is_empty() { Exit::Done } else { Exit::Slower })
+    Ok(match changes.gate(limit) {
+        Gate::Passed => Exit::Done,
+        Gate::Slower => Exit::Slower,
+        Gate::Open => Exit::NotShown,
+    })
+}
+
+/// Why two runs are not compared, and what to do about it.
+fn not_alike(changes: &Changes) -> String {
+    let reasons: Vec<String> = changes
+        .refusals()
+        .iter()
+        .map(|it| format!("  {} ({})", it.words(), it.reason().unwrap_or_default()))
+        .collect();
+    format!(
+        "{} and {} are not compared, since they are not alike:\n{}\n--anyway shows the figures",
+        changes.before,
+        changes.after,
+        reasons.join("\n")
+    )
 }

@@ -162,6 +162,7 @@ pub(crate) fn a_program_that_became_slower_fails_a_script() {
     let ran = sandbox.run("compare r1 --fail-over 5%").ended_with(9);
     assert!(ran.stdout.starts_with("r2 against r1"), "{}", ran.stdout);
     assert!(ran.stdout.contains("slower, "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("changed: program: job "), "{}", ran.stdout);
     assert!(ran.stderr.contains("beyond 5 %: program"), "{}", ran.stderr);
     // Faster is no fault. The program's phase alone is meant: what others left to be written to
     // the same filesystem may make `sync` take longer.
@@ -173,10 +174,22 @@ pub(crate) fn a_program_that_became_slower_fails_a_script() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["phases"][0]["time"]["verdict"], "more", "{json}");
 
+    // One repeat shows neither that it is slower nor that it is not.
+    sandbox.run("run --like r2 --repeats 1 --quiet").ended_with(0);
+    let ran = sandbox.run("compare r2 r3 --fail-over 5% --phase run").ended_with(11);
+    assert!(ran.stderr.contains("neither slower nor within 5 % is shown"), "{}", ran.stderr);
+    sandbox.run("compare r2 r3 --fail-over 5% --anyway").ended_with(2);
+    sandbox.run("run --like r2 --scale 0.5 --repeats 1 --quiet").ended_with(0);
+    let ran = sandbox.run("compare r2 r4").ended_with(10);
+    assert!(ran.stderr.contains("scale: 1 → 0.5 ("), "{}", ran.stderr);
+    assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+    let ran = sandbox.run("compare r2 r4 --anyway").ended_with(0);
+    assert!(ran.stdout.contains("\nnot alike: scale: 1 → 0.5\n"), "{}", ran.stdout);
+
     sandbox.run("compare r1 r1").ended_with(2);
     sandbox.run("compare r1 r9").ended_with(4);
     sandbox.run("run null --dir . --repeats 1 --quiet").ended_with(0);
-    let ran = sandbox.run("compare r1 r3").ended_with(2);
+    let ran = sandbox.run("compare r1 r5").ended_with(2);
     assert!(ran.stderr.contains("no phase of a contender in common"), "{}", ran.stderr);
 }
 

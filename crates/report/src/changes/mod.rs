@@ -5,13 +5,17 @@
 //! run in which "before" and "after" compete. Trials of equal seeds are pairs. The questions
 //! about time are one family, and those about counts another (Holm, α = 5 %).
 
-mod circumstances;
+mod difference;
+mod found;
+mod gate;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use circumstances::Circumstance;
-use circumstances::{of_contender, of_headers};
+pub use difference::{Difference, Effect, What};
+pub use found::{Place, places};
+use found::{of_contender, of_runs};
+pub use gate::{Gate, Standing};
 use serde::Serialize;
 use store::{StoredRun, StoredTrial};
 use trial::WorkloadChoice;
@@ -21,7 +25,7 @@ use stats::Comparison;
 use crate::analysis::{Cell, EQUIVALENCE_MARGIN, MetricTable, PhaseAnalysis, Unit, analyse};
 
 /// Version of the JSON document.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 /// Error rate of all questions about time together, and of all about counts.
 const ALPHA: f64 = 0.05;
 /// Counts that are compared: metric and name.
@@ -43,8 +47,8 @@ pub struct Changes {
     pub before: String,
     /// The run that is judged.
     pub after: String,
-    /// What is not the same in both: kernel, options, sizes, versions.
-    pub circumstances: Vec<Circumstance>,
+    /// What is not the same in both beside the figures, the gravest first.
+    pub differences: Vec<Difference>,
     /// The phases that both runs have, by workload and contender.
     pub phases: Vec<PhaseChange>,
     /// What only one of them has.
@@ -96,8 +100,10 @@ pub struct Change {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// Its p value, uncorrected.
+    /// Its p value, before Holm's correction over all questions.
     pub p: Option<f64>,
+    /// And after it.
+    pub p_adjusted: Option<f64>,
     /// What follows.
     pub verdict: Verdict,
     /// After against before, in each way in which it may be true.
@@ -124,10 +130,9 @@ pub enum Verdict {
 }
 
 impl Changes {
-    /// The phases that are not as they should be: slower, or asking more of the disk, by at least
-    /// this share (0.05: 5 %) at the best estimate, and shown to be; or without a figure.
-    pub fn beyond(&self, share: f64) -> Vec<&PhaseChange> {
-        self.phases.iter().filter(|phase| phase.is_beyond(share)).collect()
+    /// Why the runs must not be compared: what differs between them is no part of any contender.
+    pub fn refusals(&self) -> Vec<&Difference> {
+        self.differences.iter().filter(|it| it.refuses()).collect()
     }
 
     /// Only the phases of these names. The questions are then only theirs, so that a smaller
@@ -172,15 +177,6 @@ impl Changes {
 }
 
 impl PhaseChange {
-    fn is_beyond(&self, share: f64) -> bool {
-        let more = |change: &Change| {
-            change.verdict == Verdict::More && change.ratio.is_some_and(|it| it >= 1.0 + share)
-        };
-        self.time.verdict == Verdict::Missing
-            || more(&self.time)
-            || self.counts.iter().any(|count| more(&count.change))
-    }
-
     /// Whether time or counts are shown to have changed, or a figure is missing.
     pub(crate) fn has_changed(&self) -> bool {
         let changed = |change: &Change| {
@@ -204,7 +200,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
         schema_version: SCHEMA_VERSION,
         before: before.header.id.clone(),
         after: after.header.id.clone(),
-        circumstances: of_headers(before, after),
+        differences: of_runs(before, after),
         phases: Vec::new(),
         alone: Vec::new(),
         only: Vec::new(),
@@ -215,7 +211,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
     }
     for name in new.iter().filter(|name| old.contains(name)) {
         let analysis = analyse(&merged(before, after, name));
-        found.circumstances.extend(of_contender(&analysis, name));
+        found.differences.extend(of_contender([before, after], &analysis, name));
         let works = [before, after].map(|run| works(run, name));
         for workload in &analysis.workloads {
             let work = (workload.name.clone(), workload.parameters.clone());
@@ -230,6 +226,7 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
     }
     found.alone.sort();
     found.alone.dedup();
+    found.differences.sort_by_key(|it| it.effect);
     found.decide();
     found
 }
@@ -325,6 +322,7 @@ impl Change {
             low: None,
             high: None,
             p: None,
+            p_adjusted: None,
             verdict: match (means, same) {
                 (None, _) => Verdict::Missing,
                 (Some(_), true) => Verdict::Same,
@@ -348,6 +346,7 @@ fn decide(mut changes: Vec<&mut Change>) {
             let finite = |value: f64| value.is_finite().then_some(value);
             (change.low, change.high) = (finite(shown.interval.low), finite(shown.interval.high));
             change.p = finite(shown.p);
+            change.p_adjusted = finite(shown.p_adjusted);
             change.verdict = match (shown.separated, shown.equivalent) {
                 _ if change.verdict == Verdict::Same => Verdict::Same,
                 (true, _) if shown.interval.low > 1.0 => Verdict::More,

@@ -1,6 +1,6 @@
 //! What changed, for a terminal.
 
-use super::{Change, Changes, PhaseChange, Verdict, unit_of};
+use super::{Change, Changes, Effect, PhaseChange, Verdict, unit_of};
 use crate::analysis::{EQUIVALENCE_MARGIN, Unit};
 use crate::numbers::counted;
 use crate::sentences::percent;
@@ -9,12 +9,10 @@ use crate::wording::{factors, figure};
 const WIDTH: usize = 100;
 /// Of more phases than this only `--full` shows all.
 const ROWS_MAX: usize = 24;
-/// More circumstances than this fill the screen.
-const CIRCUMSTANCES_MAX: usize = 6;
 
 pub(super) fn of(changes: &Changes, full: bool) -> String {
     let mut lines = vec![headline(changes)];
-    lines.extend(circumstances(changes, full));
+    lines.extend(differences(changes, full));
     lines.push(String::new());
     let shown: Vec<&PhaseChange> =
         changes.phases.iter().filter(|phase| full || phase.has_changed()).collect();
@@ -69,23 +67,24 @@ fn headline(changes: &Changes) -> String {
     }
 }
 
-fn circumstances(changes: &Changes, full: bool) -> Vec<String> {
-    let most = if full { usize::MAX } else { CIRCUMSTANCES_MAX };
-    let mut lines: Vec<String> = changes
-        .circumstances
-        .iter()
-        .take(most)
+/// What differs beside the figures. What may have changed them is never left out; only `full` shows
+/// the rest and whole lines.
+fn differences(changes: &Changes, full: bool) -> Vec<String> {
+    let shown = changes.differences.iter().filter(|it| full || it.effect < Effect::Noted);
+    let mut lines: Vec<String> = shown
         .map(|it| {
-            let line = format!("changed: {}: {} → {}", it.what, it.before, it.after);
+            let head = if it.refuses() { "not alike" } else { "changed" };
+            let line = format!("{head}: {}", it.words());
             match full || line.chars().count() <= WIDTH {
                 true => line,
                 false => line.chars().take(WIDTH - 1).chain(['…']).collect(),
             }
         })
         .collect();
-    if changes.circumstances.len() > most {
-        let rest = changes.circumstances.len() - most;
-        lines.push(format!("changed: {rest} more things: --full"));
+    let rest = changes.differences.iter().filter(|it| it.effect == Effect::Noted).count();
+    if !full && rest > 0 {
+        let things = counted(rest, "thing");
+        lines.push(format!("changed: {things} that should not matter: --full"));
     }
     lines
 }

@@ -1,6 +1,6 @@
 //! Two runs of the same work, with planted differences.
 
-use report::{ChangeVerdict, Changes, changes};
+use report::{ChangeVerdict, Changes, Effect, Gate, Standing, What, changes};
 use store::StoredRun;
 use trial::{Outcome, Step};
 use units::Nanos;
@@ -29,7 +29,8 @@ fn the_same_figures_are_the_same() {
         assert_eq!(phase.time.verdict, ChangeVerdict::Same);
         assert!(phase.counts.iter().all(|count| count.change.verdict == ChangeVerdict::Same));
     }
-    assert!(found.beyond(0.0).is_empty() && found.circumstances.is_empty());
+    assert_eq!(found.gate(0.0), Gate::Passed);
+    assert!(found.differences.is_empty());
     let text = found.to_text(false);
     assert!(text.contains("3 phases: 3 the same to the last digit"), "{text}");
 }
@@ -50,8 +51,11 @@ fn what_takes_longer_is_slower_and_nothing_else() {
     let written = xfs.counts.iter().find(|count| count.name == "written").unwrap();
     assert_eq!(written.change.verdict, ChangeVerdict::More);
     assert_eq!(of(&found, "ext4").time.verdict, ChangeVerdict::Same);
-    let beyond = |share| found.beyond(share).len();
-    assert_eq!((beyond(0.1), beyond(0.3), beyond(1.5)), (1, 1, 0), "by time, by what is written");
+    let standing = |limit| xfs.standing(limit);
+    assert_eq!(standing(0.1), Standing::Beyond, "by time");
+    assert_eq!(standing(0.3), Standing::Beyond, "by what is written");
+    assert_eq!(standing(1.5), Standing::Within);
+    assert_eq!((found.gate(0.1), found.gate(1.5)), (Gate::Slower, Gate::Passed));
     let text = found.to_text(false);
     assert!(
         text.contains("slower, 1.20× as long") || text.contains("slower, 1.2× as long"),
@@ -61,7 +65,7 @@ fn what_takes_longer_is_slower_and_nothing_else() {
 
     let back = changes(&after, &before);
     assert_eq!(of(&back, "xfs").time.verdict, ChangeVerdict::Less);
-    assert!(back.beyond(0.0).is_empty(), "faster is no fault");
+    assert_eq!(back.gate(0.0), Gate::Passed, "faster is no fault");
 }
 
 /// The short text leaves out what is the same in time and in all counts, and nothing else.
@@ -134,7 +138,7 @@ fn other_seeds_are_compared_by_their_spread() {
             "{phase:?}"
         );
     }
-    assert!(found.circumstances.iter().any(|it| it.what == "seed"));
+    assert!(found.differences.iter().any(|it| it.what == What::Seed));
 }
 
 #[test]
@@ -153,7 +157,8 @@ fn what_is_missing_is_said_and_not_passed() {
     }
     let found = changes(&before, &after);
     assert_eq!(of(&found, "btrfs").time.verdict, ChangeVerdict::Missing);
-    assert_eq!(found.beyond(0.5).len(), 1, "no figure is not a good one");
+    assert_eq!(of(&found, "btrfs").standing(0.5), Standing::Open, "no figure is not a good one");
+    assert_eq!(found.gate(0.5), Gate::Open);
     let alone = found.alone.join("; ");
     assert!(alone.contains("ext4 is in r7 alone"), "{alone}");
     assert!(alone.contains("ext4-patched is in r2 alone"), "{alone}");
@@ -181,7 +186,8 @@ fn a_phase_that_nobody_asked_for_is_not_missing() {
         trial.record.phases.last_mut().unwrap().status = PhaseStatus::Completed;
     }
     let found = changes(&before, &after);
-    assert_eq!((found.phases.len(), found.beyond(0.0).len()), (6, 3));
+    let open = found.phases.iter().filter(|phase| phase.standing(0.0) == Standing::Open);
+    assert_eq!((found.phases.len(), open.count()), (6, 3));
 }
 
 #[test]
@@ -196,6 +202,7 @@ fn one_repeat_decides_nothing() {
     let found = changes(&before, &after);
     assert_eq!(of(&found, "ext4").time.verdict, ChangeVerdict::Undecided);
     assert!(found.to_text(false).contains("3 undecided"), "{}", found.to_text(false));
+    assert_eq!(found.gate(0.05), Gate::Open, "neither slower nor not slower");
 }
 
 /// Whatever a run consists of, it can be held against any other.
@@ -212,4 +219,113 @@ fn odd_runs_are_compared_too() {
             }
         }
     }
+}
+
+/// The differences of two runs, after one was changed.
+fn after(change: impl FnOnce(&mut StoredRun, &mut StoredRun)) -> Vec<(What, Effect)> {
+    let (mut before, mut after) = two();
+    change(&mut before, &mut after);
+    let found = changes(&before, &after).differences;
+    found.into_iter().map(|it| (it.what, it.effect)).collect()
+}
+
+fn set(run: &mut StoredRun, facts: &[(&str, &str)]) {
+    let facts = facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    run.header.environment.0.extend(facts);
+}
+
+/// What of the laboratory differs is none of the filesystem's, and is never compared.
+#[test]
+fn runs_that_are_not_alike_are_refused() {
+    let lab = |run: &mut StoredRun, front_end: &str, profile: &str| {
+        "lab".clone_into(&mut run.header.testbed);
+        run.header.lab_id = Some("lab-1".to_owned());
+        let disk = ("lab_disk_depth", "32");
+        set(run, &[("lab_front_end", front_end), ("lab_profile", profile), disk]);
+    };
+    let refused = |what: What| vec![(what, Effect::Refuses)];
+    let found = after(|before, after| {
+        lab(before, "ublk", "today-ssd");
+        // The name of the profile follows from the front end.
+        lab(after, "nbd", "today-ssd with front_end=nbd");
+    });
+    assert_eq!(found, refused(What::FrontEnd));
+    let found = after(|before, after| {
+        lab(before, "ublk", "today-ssd");
+        lab(after, "ublk", "server-ssd");
+    });
+    assert_eq!(found, refused(What::Profile));
+    let found = after(|before, after| {
+        lab(before, "ublk", "mine");
+        lab(after, "ublk", "mine");
+        set(after, &[("lab_disk_depth", "1")]);
+    });
+    assert_eq!(found, refused(What::Profile), "another machine under the same name");
+    let host = after(|before, after| {
+        lab(before, "ublk", "today-ssd");
+        lab(after, "ublk", "today-ssd");
+        set(after, &[("processors", "64"), ("hostname", "b")]);
+    });
+    assert!(host.iter().all(|(_, effect)| *effect == Effect::Noted), "{host:?}");
+    let found = after(|_, after| set(after, &[("processors", "64")]));
+    assert_eq!(found, refused(What::Processors), "of a real machine they count");
+    let found = after(|_, after| after.header.scale = 0.1);
+    assert_eq!(found, refused(What::Scale));
+    let found = after(|_, after| {
+        after.trials.truncate(8);
+        after.header.state = store::RunState::Open;
+    });
+    assert_eq!(found[0], (What::Unfinished, Effect::Refuses));
+    let found = after(|_, after| set(after, &[("source_tree", "linux-6.1: 10 files, 1 MiB")]));
+    assert_eq!(found, refused(What::Input));
+    let found = after(|_, after| {
+        for trial in after.trials.iter_mut().filter(|it| it.spec.contender.name == "xfs") {
+            trial.spec.size = Some(units::Bytes::from_gib(9));
+        }
+    });
+    assert_eq!(found, refused(What::Size { contender: "xfs".to_owned() }));
+}
+
+/// What may be the question, or the answer to it, is said first, however many things changed.
+#[test]
+fn what_may_have_changed_the_figures_is_marked_and_never_left_out() {
+    let (before, mut after) = two();
+    for trial in after.trials.iter_mut().filter(|it| it.spec.contender.name == "ext4") {
+        let made = trial.record.made.as_mut().unwrap();
+        made.mount_options = "rw,noatime,stripe=32".to_owned();
+        made.kernel = "7.3.4".to_owned();
+    }
+    set(&mut after, &[("own_program", "fio 1a2b"), ("kernel", "7.3.4")]);
+    for nth in 0..20 {
+        set(&mut after, &[(&format!("fact_{nth}"), "other")]);
+    }
+    let found = changes(&before, &after);
+    assert!(found.refusals().is_empty());
+    let text = found.to_text(false);
+    for line in [
+        "changed: mount options of ext4, which nobody asked for: none → stripe=32",
+        "changed: kernel: 6.18.5-amd64 → 6.18.5-amd64, 7.3.4",
+        "changed: program: none → fio 1a2b",
+        "changed: 20 things that should not matter: --full",
+    ] {
+        assert!(text.contains(line), "{line} is not in: {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    let mounted = json["differences"].as_array().unwrap().iter();
+    let mut mounted = mounted.filter(|it| it["what"] == "mount_options");
+    let mounted = mounted.next().unwrap();
+    assert_eq!((&mounted["effect"], &mounted["asked"]), (&"marks".into(), &false.into()));
+    // Another option of the contender is what was asked for.
+    for trial in after.trials.iter_mut().filter(|it| it.spec.contender.name == "ext4") {
+        trial.spec.contender.mount = vec!["stripe=32".to_owned()];
+    }
+    let text = changes(&before, &after).to_text(false);
+    assert!(text.contains("changed: mount options of ext4: none → stripe=32"), "{text}");
+}
+
+#[test]
+fn other_work_under_the_same_seed_is_said() {
+    let found = after(|_, after| after.trials[0].record.phases[0].digest ^= 1);
+    let what = What::Work { workload: "maildir-write".to_owned(), phase: "io".to_owned() };
+    assert_eq!(found, [(what, Effect::Marks)]);
 }

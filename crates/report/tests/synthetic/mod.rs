@@ -304,7 +304,7 @@ fn environment() -> Environment {
 }
 
 /// Standard normal (Box and Muller, 1958).
-fn normal(draw: &mut Draw) -> f64 {
+pub(crate) fn normal(draw: &mut Draw) -> f64 {
     let (radius, angle) = (1.0 - draw.unit(), draw.unit());
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }

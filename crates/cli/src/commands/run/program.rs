@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use runner::WorkloadRequest;
+use runner::{Request, WorkloadRequest};
 use workload::Job;
 
 use crate::exit::{Exit, Failure};
@@ -57,6 +57,16 @@ pub(crate) fn look(job: &Job) -> Result<(), Failure> {
         lab::own_program::file(&job.path(file), &search).map_err(refused)?;
     }
     Ok(())
+}
+
+/// What sets the programs of a request apart from others behind the same words.
+pub(crate) fn digest(request: &Request) -> Result<String, Failure> {
+    let search = tool_path();
+    let of = |job: &Job| {
+        lab::program_digest(job, &search)
+            .map_err(|problem| Failure::new(Exit::Input, problem.to_string()))
+    };
+    Ok(jobs(&request.workloads)?.iter().map(of).collect::<Result<Vec<_>, _>>()?.join(", "))
 }
 
 /// The archive that is a job's root in the lab.
