@@ -67,6 +67,8 @@ impl Spread {
             return Ok(prepared);
         }
         self.check(&prepared.request.testbed)?;
+        // What a cluster runs is planned as a whole.
+        prepared.request.until = None;
         let order = match spool.exists() {
             true => self.known(&spool)?,
             false => self.fill(&spool, &prepared, run)?,

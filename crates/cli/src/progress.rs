@@ -16,12 +16,14 @@ use crate::output::say;
 pub(crate) struct Watch {
     quiet: bool,
     progress: Option<Progress>,
+    /// The run that was shown last.
+    run: Option<String>,
 }
 
 impl Watch {
     /// `quiet` shows only what was left out.
     pub(crate) fn new(quiet: bool) -> Watch {
-        Watch { quiet, progress: None }
+        Watch { quiet, progress: None, run: None }
     }
 
     /// Takes one event.
@@ -32,6 +34,11 @@ impl Watch {
             RunEvent::TakesTurns => {
                 aside("another fstrial of yours runs trials here; the two take turns");
             }
+            RunEvent::Further { .. } if self.quiet => {}
+            RunEvent::Further { from, to } => {
+                let more = report::counted((to - from) as usize, "repeat");
+                aside(&format!("after {from} repeats it is open who is first: {more} more"));
+            }
             RunEvent::Again { run, trials, most } => say!(
                 "run {run}: {} again that something outside of {} ended (each {most} times at most)",
                 report::counted(trials, "trial"),
@@ -39,9 +46,11 @@ impl Watch {
             ),
             RunEvent::Began { run, store, remain, lanes, durations } => {
                 self.finish();
-                if !self.quiet {
+                // A run that goes on was told of before.
+                if !self.quiet && self.run.as_deref() != Some(run) {
                     say!("run {run}: {} trials, results in {}", remain.len(), store.display());
                 }
+                self.run = Some(run.to_owned());
                 self.progress = Some(Progress::new(remain, lanes, durations, self.quiet));
             }
             event => {
@@ -148,6 +157,7 @@ impl Progress {
                 self.say(spec, outcome, took);
             }
             RunEvent::LeftOut { .. }
+            | RunEvent::Further { .. }
             | RunEvent::Again { .. }
             | RunEvent::TakesTurns
             | RunEvent::Began { .. } => {}

@@ -15,6 +15,7 @@ mod formats;
 mod numbers;
 mod redaction;
 mod repeat;
+mod repeats;
 mod sentences;
 mod testbeds;
 mod wording;
@@ -42,3 +43,4 @@ pub use formats::{
 pub use numbers::counted;
 pub use redaction::redacted;
 pub use repeat::quoted;
+pub use repeats::first_place;

@@ -29,6 +29,13 @@ pub enum RunEvent<'a> {
         /// How long trials took here before.
         durations: Durations,
     },
+    /// The figures leave it open who is first: repeats are added to those that were made.
+    Further {
+        /// How many were made.
+        from: u32,
+        /// How many there will be.
+        to: u32,
+    },
     /// Trials that something outside of them had ended are run again.
     Again {
         /// The run's id.

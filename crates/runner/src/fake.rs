@@ -123,6 +123,7 @@ pub(crate) fn request(contenders: &[&str]) -> Request {
         contenders: contenders.iter().map(named).collect(),
         testbed: on("device"),
         repeats: 2,
+        until: None,
         seed: 7,
         scale: 1.0,
         verify: false,

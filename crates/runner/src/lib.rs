@@ -2,9 +2,11 @@
 //!
 //! [`Request`] is what was asked for, [`plan()`] turns it into trial specs in random blocks. A
 //! [`Session`] does the rest: it opens inputs and a testbed through [`Places`], puts the run into
-//! the store, and executes what has no outcome yet. Everything that happens is reported as
+//! the store, executes what has no outcome yet, and adds repeats where a run asks for them until its
+//! figures decide. Everything that happens is reported as
 //! [`RunEvent`]s; the runner itself prints nothing.
 
+mod adaptive;
 mod estimate;
 mod event;
 mod places;
@@ -14,6 +16,8 @@ mod run;
 mod session;
 mod size;
 
+#[cfg(test)]
+mod adaptive_tests;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]

@@ -142,6 +142,7 @@ mod tests {
             contenders: ["ext4", "tmpfs"].map(Contender::plain).to_vec(),
             testbed: TestbedRequest::new("dir", &BTreeMap::<String, String>::new()).unwrap(),
             repeats,
+            until: None,
             seed: 7,
             scale: 0.5,
             verify: false,

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stack::Contender;
+use store::Until;
 use text::meant;
 use units::{Bytes, Nanos};
 use workload::Preset;
@@ -20,8 +21,11 @@ pub struct Request {
     pub contenders: Vec<Contender>,
     /// Where.
     pub testbed: TestbedRequest,
-    /// How many random blocks.
+    /// How many random blocks; the first ones, where more are added.
     pub repeats: u32,
+    /// Until when blocks are added to these, if any are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// Every trial's seed derives from it.
     pub seed: u64,
     /// Multiplies what scales in the workloads.
@@ -63,6 +67,7 @@ impl Request {
             contenders,
             testbed,
             repeats: 1,
+            until: None,
             seed: 1,
             scale: 1.0,
             verify: false,

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use stack::Refusal;
-use store::{NewRun, RunHeader, RunState, Store, StoreError};
+use store::{Environment, NewRun, RunHeader, RunState, Store, StoreError};
 use testbed::{Lanes, Stop, Testbed};
 use trial::{InputFiles, Outcome, TrialRecord, TrialSpec};
 use units::Bytes;
@@ -59,6 +59,18 @@ impl Prepared {
     pub fn retain(&mut self, change: impl FnOnce(Vec<TrialSpec>) -> Vec<TrialSpec>) {
         self.trials = change(std::mem::take(&mut self.trials));
         self.refused = refusals(self.testbed.as_ref(), &self.trials, &self.facts);
+    }
+
+    /// Where it takes place, and what its workloads read.
+    pub fn environment(&self) -> Environment {
+        let mut environment = self.testbed.environment();
+        let mut add = |key: &str, value: &String| environment.0.insert(key.to_owned(), value.clone());
+        add("mail_source", &self.request.mail);
+        add("source_tree", &self.source_tree);
+        if !self.program.is_empty() {
+            add("own_program", &self.program);
+        }
+        environment
     }
 
     /// The reason, where not one trial can run.
@@ -140,17 +152,8 @@ impl<'a> Session<'a> {
         }
         let request = serde_json::to_string(&prepared.request)
             .map_err(|error| SessionError::Request(error.to_string()))?;
-        let mut environment = prepared.testbed.environment();
-        for (key, value) in [
-            ("command_line", &self.command_line),
-            ("mail_source", &prepared.request.mail),
-            ("source_tree", &prepared.source_tree),
-        ] {
-            environment.0.insert(key.to_owned(), value.clone());
-        }
-        if !prepared.program.is_empty() {
-            environment.0.insert("own_program".to_owned(), prepared.program.clone());
-        }
+        let mut environment = prepared.environment();
+        environment.0.insert("command_line".to_owned(), self.command_line.clone());
         let contenders: Vec<String> =
             prepared.request.contenders.iter().map(|known| known.name.clone()).collect();
         let id = self.store.create_run(&NewRun {

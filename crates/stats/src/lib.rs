@@ -29,7 +29,8 @@
 //! looking again is wrong more often than once in twenty. So each look has a share of the error
 //! rate, and all shares together do not exceed it (alpha spending: Lan and DeMets, Biometrika
 //! 70, 1983; the shares are added, which needs no assumption on how looks depend on each other).
-//! `tests/simulation/looks.rs` looks six times at contenders that are equal.
+//! `tests/simulation/looks.rs` looks six times at contenders that are equal, and lets runs repeat
+//! until their figures decide.
 //!
 //! **Rank intervals.** A contender's best possible rank is one more than the number of
 //! contenders shown to be better; at its worst possible rank only those shown to be worse are
@@ -66,7 +67,7 @@ pub use missing::Missing;
 pub use planning::{Plan, Undecidable, coefficient_of_variation};
 pub use ranking::{RankInterval, rank_intervals};
 pub use region::{Decision, Estimated, Region, decide};
-pub use sequential::share_of_look;
+pub use sequential::{Enough, FirstPlace, LOOKS, Look, look, share_of_look, share_of_planned_look};
 pub use standing::{Behind, Relation, Standing};
 pub use stopping::{FixedWidth, Next};
 pub use table::{Better, Pair, Settings, Table, compare_all, compare_variants};

@@ -4,7 +4,7 @@ use crate::comparison::first_of_blocks;
 use crate::judging::{Shown, judge};
 use crate::standing::Standing;
 use crate::{
-    Comparison, Estimate, Interval, Missing, Observation, RankInterval, Resolution,
+    Comparison, Estimate, FirstPlace, Interval, Missing, Observation, RankInterval, Resolution,
     arithmetic_mean, geometric_mean, paired, rank_intervals, welch,
 };
 
@@ -91,6 +91,19 @@ impl Table {
         self.pairs
             .iter()
             .find(|pair| (pair.a == one && pair.b == other) || (pair.a == other && pair.b == one))
+    }
+
+    /// What the table shows of the first place. A contender that has figures, but too few to be
+    /// compared, leaves it open.
+    pub fn first_place(&self) -> FirstPlace {
+        let figures = self.estimates.iter().filter(|it| it.is_ok()).count();
+        let Some(standing) = &self.standing else {
+            return if figures > 1 { FirstPlace::Open } else { FirstPlace::Level };
+        };
+        if standing.behind.len() + 1 < figures {
+            return FirstPlace::Open;
+        }
+        FirstPlace::of(standing.behind.iter().map(|it| it.relation))
     }
 
     /// Contenders that have ranks.

@@ -7,6 +7,7 @@
 mod checksum;
 mod compressed;
 mod error;
+mod extending;
 mod reading;
 mod rows;
 mod runs;
@@ -22,7 +23,7 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use compressed::compress;
 pub use error::{Damage, StoreError};
-pub use rows::{Environment, RunHeader, RunState, StoredRun, StoredTrial};
+pub use rows::{Environment, RunHeader, RunState, StoredRun, StoredTrial, Until};
 pub use writing::NewRun;
 
 /// An open store.

@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Whether a trial's rows are what was written, in this run and at this place.
-    fn is_as_written(&self, run: &Checked, trial: i64) -> Result<bool, StoreError> {
+    pub(crate) fn is_as_written(&self, run: &Checked, trial: i64) -> Result<bool, StoreError> {
         let query = "SELECT checksum FROM trials WHERE id = ?1";
         let written = self.query(query, trial, |row| {
             Ok(row.get_ref(0)?.as_str().unwrap_or_default().to_owned())

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use trial::{Outcome, Step, TrialRecord, TrialSpec};
+use units::Nanos;
 
 /// Facts about where a run took place: kernel, CPU, memory, device, tool versions. Keys are
 /// snake_case; those in [`Environment::PRIVATE`] are left out of redacted exports.
@@ -35,6 +37,15 @@ pub enum RunState {
     Complete,
 }
 
+/// Until when a run adds repeats: until its figures decide (`stats::look`), or its trials together
+/// would take longer than this of the host's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// The host's time for all trials.
+    pub budget: Nanos,
+}
+
 /// What is known of a run beside its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
@@ -57,8 +68,11 @@ pub struct RunHeader {
     /// The workloads' names in the order asked for, as often as they were; empty where what was
     /// asked for does not name them.
     pub workloads: Vec<String>,
-    /// Repeats asked for.
+    /// Repeats asked for; so far, where the run adds some until its figures decide.
     pub repeats: u32,
+    /// Until when the run adds repeats, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The scale asked for.
     pub scale: f64,
     /// How far it has come.
@@ -116,4 +130,11 @@ pub struct StoredRun {
     pub header: RunHeader,
     /// The trials in order of execution.
     pub trials: Vec<StoredTrial>,
+}
+
+impl StoredRun {
+    /// What its trials took of the host's time, one after the other.
+    pub fn host_time(&self) -> Duration {
+        self.trials.iter().filter_map(|trial| trial.host).sum()
+    }
 }

@@ -195,7 +195,9 @@ impl Store {
             .map_err(|error| self.unreadable(&format!("the seed of {id}"), error))?;
         let contenders = self.decode(&format!("the contenders of {id}"), &row.contenders)?;
         let workloads = self.decode(&format!("the workloads of {id}"), &row.workloads)?;
-        Ok(RunHeader { environment, seed, contenders, workloads, ..row.header })
+        let until = row.until.as_deref();
+        let until = until.map(|it| self.decode(&format!("the repeats of {id}"), it)).transpose()?;
+        Ok(RunHeader { environment, seed, contenders, workloads, until, ..row.header })
     }
 }
 
@@ -207,13 +209,15 @@ const HEADER: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id,
     repeats, scale, (SELECT count(*) FROM trials WHERE trials.run = runs.ordinal
      AND (outcome IS NULL OR outcome = 'lost' AND again < 3)), contenders,
     (SELECT json_group_array(coalesce(value ->> '$.name', ''))
-     FROM json_each(iif(json_valid(request), request, '{}'), '$.workloads'))
+     FROM json_each(iif(json_valid(request), request, '{}'), '$.workloads')),
+    json_extract(iif(json_valid(request), request, '{}'), '$.until')
     FROM runs WHERE ordinal = ?1";
 
 struct HeaderRow {
     header: RunHeader,
     contenders: String,
     workloads: String,
+    until: Option<String>,
     environment: String,
     seed: String,
 }
@@ -232,6 +236,7 @@ fn read_header(row: &Row<'_>) -> rusqlite::Result<HeaderRow> {
             contenders: Vec::new(),
             workloads: Vec::new(),
             repeats: row.get(7)?,
+            until: None,
             scale: row.get(8)?,
             state: if unfinished == 0 { RunState::Complete } else { RunState::Open },
         },
@@ -239,5 +244,6 @@ fn read_header(row: &Row<'_>) -> rusqlite::Result<HeaderRow> {
         seed: row.get(6)?,
         contenders: row.get(10)?,
         workloads: row.get(11)?,
+        until: row.get(12)?,
     })
 }

@@ -192,7 +192,7 @@ fn insert_header(
     Ok(transaction.last_insert_rowid())
 }
 
-fn insert_trial(
+pub(crate) fn insert_trial(
     transaction: &Transaction<'_>,
     (run, run_sum): (i64, &str),
     ordinal: usize,
@@ -215,7 +215,7 @@ fn insert_trial(
 }
 
 /// Writes a trial's checksum; the last step of every change.
-fn seal(transaction: &Transaction<'_>, run_sum: &str, trial: i64) -> rusqlite::Result<()> {
+pub(crate) fn seal(transaction: &Transaction<'_>, run_sum: &str, trial: i64) -> rusqlite::Result<()> {
     let sum = checksum::of_trial(transaction, run_sum, trial)?;
     transaction
         .prepare_cached("UPDATE trials SET checksum = ?2 WHERE id = ?1")?

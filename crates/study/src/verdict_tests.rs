@@ -114,6 +114,7 @@ pub(crate) fn run(series: &[(&str, Series)]) -> PartRun {
         environment: Environment::default(),
         seed: 1,
         repeats: 8,
+        until: None,
         contenders: Vec::new(),
         workloads: Vec::new(),
         scale: 1.0,

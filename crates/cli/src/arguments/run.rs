@@ -43,7 +43,8 @@ pub(crate) struct Run {
     pub(crate) place: Place,
 
     /// How often everything is repeated, in random blocks; a run has 100,000 trials at most
-    /// [default: 5]
+    /// [default: 5; in the lab 3 to 12, until it is decided who is first or two minutes of work are
+    /// done]
     #[arg(long, value_name = "N", help_heading = OFTEN)]
     pub(crate) repeats: Option<u32>,
 

@@ -18,6 +18,7 @@ pub(super) fn phase(
     task: &Task<'_>,
     phase: &Phase<'_>,
     contenders: &[Conditions],
+    alpha: f64,
 ) -> PhaseAnalysis {
     let described = task
         .describes()
@@ -41,7 +42,10 @@ pub(super) fn phase(
     let tables: Vec<MetricTable> = Measure::of_all(&counted)
         .into_iter()
         .filter(is_shown)
-        .map(|measure| table(&measure, measure.metric(&task.own), phase, &unusable, &mut footnotes))
+        .map(|measure| {
+            let metric = measure.metric(&task.own);
+            table((&measure, metric), phase, &unusable, &mut footnotes, alpha)
+        })
         .collect();
     footnotes.of_notes(phase);
     let ops = described.map_or_else(Vec::new, |known| {
@@ -51,7 +55,7 @@ pub(super) fn phase(
             .map(|op| OpKind { name: op.name.to_owned(), span: op.span.to_owned() })
             .collect()
     });
-    let smallest_difference = tables.first().and_then(smallest_difference);
+    let smallest_difference = tables.first().and_then(|table| smallest_difference(table, alpha));
     let mut analysed = PhaseAnalysis {
         name: phase.name.clone(),
         summary: described.map(|known| known.summary.to_owned()).unwrap_or_default(),
@@ -69,11 +73,11 @@ pub(super) fn phase(
 }
 
 fn table(
-    measure: &Measure,
-    metric: Metric,
+    (measure, metric): (&Measure, Metric),
     phase: &Phase<'_>,
     unusable: &[Vec<usize>],
     footnotes: &mut Footnotes,
+    alpha: f64,
 ) -> MetricTable {
     let mut cells: Vec<Cell> = Vec::new();
     for (contender, entries) in phase.trials.iter().enumerate() {
@@ -112,7 +116,7 @@ fn table(
     };
     let settings = Settings {
         resolution: measure.resolution(),
-        alpha: ALPHA,
+        alpha,
         confidence: CONFIDENCE,
         equivalence_margin: EQUIVALENCE_MARGIN,
         ..Settings::new(better)
@@ -226,13 +230,13 @@ fn measured(timed: &[&PhaseResult]) -> Option<Measured> {
 }
 
 /// What these repeats would show at the spread seen.
-fn smallest_difference(table: &MetricTable) -> Option<f64> {
+fn smallest_difference(table: &MetricTable, alpha: f64) -> Option<f64> {
     let present: Vec<&Cell> = table.cells.iter().filter(|cell| cell.mean.is_some()).collect();
     let spreads: Vec<(f64, usize)> =
         present.iter().filter_map(|cell| Some((cell.spread?, cell.figures.len()))).collect();
     let spread = stats::coefficient_of_variation(&spreads)?;
     let repeats = present.iter().map(|cell| cell.figures.len()).min()?;
-    let plan = Plan { alpha: ALPHA, ..Plan::new(present.len(), repeats, spread) };
+    let plan = Plan { alpha, ..Plan::new(present.len(), repeats, spread) };
     plan.smallest_difference().ok().and_then(finite)
 }
 

@@ -36,12 +36,17 @@ use arrange::Arranged;
 pub fn analyse(run: &StoredRun) -> Analysis {
     let arranged = Arranged::of(run);
     let contenders = conditions::of_contenders(run, &arranged.contenders);
+    // A run that looks at its figures before it goes on spends a share of the error rate each time.
+    let alpha = match run.header.until {
+        Some(_) => stats::share_of_planned_look(figures::ALPHA),
+        None => figures::ALPHA,
+    };
     let workloads: Vec<WorkloadAnalysis> = arranged
         .tasks
         .iter()
         .map(|task| {
-            let phases: Vec<PhaseAnalysis> =
-                task.phases.iter().map(|phase| figures::phase(task, phase, &contenders)).collect();
+            let phase = |phase| figures::phase(task, phase, &contenders, alpha);
+            let phases: Vec<PhaseAnalysis> = task.phases.iter().map(phase).collect();
             WorkloadAnalysis {
                 name: task.name.clone(),
                 title: task.title.clone(),
@@ -55,7 +60,7 @@ pub fn analyse(run: &StoredRun) -> Analysis {
         .collect();
     let warnings = warnings::of_run(run, &arranged, &contenders, &workloads);
     Analysis {
-        alpha: figures::ALPHA,
+        alpha,
         confidence: figures::CONFIDENCE,
         equivalence_margin: figures::EQUIVALENCE_MARGIN,
         trials: count(run),

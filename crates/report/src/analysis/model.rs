@@ -28,6 +28,13 @@ pub struct Analysis {
     pub warnings: Vec<String>,
 }
 
+impl Analysis {
+    /// The error rate of a table, as a number of percent.
+    pub(crate) fn alpha_in_percent(&self) -> String {
+        units::significant(self.alpha * 100.0, 3)
+    }
+}
+
 /// How many trials ended how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[expect(missing_docs, reason = "each is the number of trials with that outcome")]

@@ -29,6 +29,7 @@ pub(super) fn of_run(
 ) -> Vec<String> {
     let mut limits: Vec<String> = Vec::new();
     limits.extend(lost(&analysis.trials));
+    limits.extend(crate::repeats::said(analysis, run));
     match run.header.repeats {
         1 => limits.push("With 1 repeat chance cannot be told from a difference.".to_owned()),
         few if few < REPEATS_MIN => limits.push(format!(

@@ -194,6 +194,11 @@ impl<'a> Headline<'a> {
     }
 }
 
+/// The table that a workload's answer is read from.
+pub(crate) fn headline_table(workload: &WorkloadAnalysis) -> Option<&MetricTable> {
+    Headline::of(workload).map(|headline| headline.table)
+}
+
 /// Builds the answer from an analysed run.
 pub(crate) fn answer(analysis: &Analysis, run: &StoredRun) -> Answer {
     let on = testbeds::answer(&run.header, analysis.contenders.len());

@@ -59,9 +59,9 @@ impl Format for Markdown {
         text += &format!(
             "\nFigures are geometric means, ± half the {:.0} % interval (Student's t on \
              logarithms). Bold is best, italic worst: by significance over all pairs of a row \
-             (Holm, {:.0} %), never by rank alone.\n",
+             (Holm, {} %), never by rank alone.\n",
             analysis.confidence * 100.0,
-            analysis.alpha * 100.0
+            analysis.alpha_in_percent()
         );
         text
     }

@@ -132,6 +132,7 @@ impl Synthetic {
                 environment: environment(),
                 seed: self.seed,
                 repeats: self.repeats,
+                until: None,
                 contenders: Vec::new(),
                 workloads: Vec::new(),
                 scale: 1.0,

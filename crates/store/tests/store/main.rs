@@ -161,6 +161,27 @@ fn what_was_not_counted_stays_missing() {
 }
 
 #[test]
+fn a_run_that_gets_more_trials_keeps_those_that_it_has() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    let mut store = Store::open(&path).unwrap();
+    let run = create(&mut store, &[spec("a", 0), spec("b", 0)]);
+    finish(&mut store, &run, 0, &Outcome::Done);
+    finish(&mut store, &run, 1, &Outcome::Done);
+    let changed = "UPDATE trials SET seed = '0' WHERE ordinal = 1";
+    rusqlite::Connection::open(&path).unwrap().execute(changed, []).unwrap();
+    store.extend_run(&run, 2, &[spec("b", 1), spec("a", 1)]).unwrap();
+    let stored = store.run(&run).unwrap();
+    assert_eq!((stored.header.repeats, stored.header.state), (2, RunState::Open));
+    let outcomes: Vec<_> = stored.trials.iter().map(|trial| trial.outcome.clone()).collect();
+    assert_eq!((&outcomes[0], &outcomes[2], &outcomes[3]), (&Some(Outcome::Done), &None, &None));
+    assert!(matches!(outcomes[1], Some(Outcome::Failed { .. })), "a change stays seen: {outcomes:?}");
+    let unfinished = store.unfinished(&run).unwrap();
+    assert_eq!(unfinished, [(2, spec("b", 1)), (3, spec("a", 1))]);
+    assert!(store.extend_run("r9", 2, &[]).is_err());
+}
+
+#[test]
 fn a_finished_trial_does_not_change() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open(&directory.path().join("r.db")).unwrap();

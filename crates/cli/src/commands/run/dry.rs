@@ -1,7 +1,7 @@
 //! `--dry-run`, and notes on a plan before it runs.
 
 use report::counted;
-use runner::{Durations, Prepared, Remaining};
+use runner::{Durations, Prepared, Remaining, Request};
 
 use crate::exit::Failure;
 use crate::output::say;
@@ -26,7 +26,7 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
         counted(prepared.trials.len(), "trial"),
         prepared.testbed.name(),
         counted(request.contenders.len(), "contender"),
-        counted(request.repeats as usize, "repeat"),
+        repeats(request),
         request.seed,
         request.scale
     );
@@ -75,10 +75,20 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
     Ok(text)
 }
 
+/// How often everything is repeated, in words.
+fn repeats(request: &Request) -> String {
+    let planned = counted(request.repeats as usize, "repeat");
+    match (request.until, stats::LOOKS.last()) {
+        (Some(_), Some(most)) => format!("{planned}, and up to {most} until it is decided who is first"),
+        _ => planned,
+    }
+}
+
 /// Warns beforehand if the repeats are too few to decide anything.
 pub(super) fn warn_about_power(prepared: &Prepared) {
     let contenders = prepared.request.contenders.len();
-    if contenders < 2 {
+    // Repeats that are added until they decide need no warning.
+    if contenders < 2 || prepared.request.until.is_some() {
         return;
     }
     let plan = stats::Plan::new(contenders, prepared.request.repeats as usize, TYPICAL_SPREAD);

@@ -1,11 +1,13 @@
 //! `fstrial run --like RUN`: the question of a stored run asked again, somewhere else.
 
-use runner::Request;
+use report::Place;
+use runner::{Prepared, Request};
 use store::Store;
 
 use super::request::{check_tree, contenders};
 use crate::arguments::Run;
 use crate::exit::{Exit, Failure};
+use crate::output::say;
 use crate::testbeds;
 
 /// The request of run `id`, with what the command line says of place, contenders, size and scale.
@@ -35,9 +37,17 @@ pub(super) fn request(arguments: &Run, id: &str) -> Result<Request, Failure> {
         let message = format!("run {id} compared directories: name filesystems with --fs");
         return Err(Failure::new(Exit::Usage, message));
     }
+    let scale = arguments.scale.unwrap_or(request.scale);
+    // Filesystems as large as before at the least: how full they are matters.
+    if scale == request.scale {
+        request.least_size = request.size.or(request.least_size);
+    }
     request.size = place.size;
-    request.scale = arguments.scale.unwrap_or(request.scale);
-    request.repeats = arguments.repeats.unwrap_or(request.repeats);
+    request.scale = scale;
+    // Each trial of a run that decided how many it made gets its counterpart.
+    let made = store.run_header(id).map_or(request.repeats, |header| header.repeats);
+    request.repeats = arguments.repeats.unwrap_or(made);
+    request.until = None;
     request.seed = arguments.seed.unwrap_or(request.seed);
     request.timeout = place.timeout.unwrap_or(request.timeout);
     request.verify |= arguments.verify;
@@ -52,4 +62,25 @@ pub(super) fn request(arguments: &Run, id: &str) -> Result<Request, Failure> {
     // A single run again is no part of a study.
     request.study = None;
     Ok(request)
+}
+
+/// Says before it begins in what a run is not like the one that it repeats, where that would keep
+/// `compare` from comparing the two.
+pub(super) fn tell_of_differences(store: &Store, id: &str, prepared: &Prepared) {
+    let Ok(header) = store.run_header(id) else { return };
+    let environment = prepared.environment();
+    let before = Place {
+        testbed: &header.testbed,
+        environment: &header.environment,
+        scale: header.scale,
+    };
+    let after = Place {
+        testbed: prepared.testbed.name(),
+        environment: &environment,
+        scale: prepared.request.scale,
+    };
+    for difference in report::places(before, after).iter().filter(|it| it.refuses()) {
+        let id = &header.id;
+        say!("note: not like {id}, and not comparable with it: {}", difference.words());
+    }
 }

@@ -5,7 +5,7 @@ mod like;
 pub(crate) mod program;
 pub(crate) mod request;
 
-use runner::{Durations, Limit, Prepared, RunEnd, Session};
+use runner::{Durations, Prepared, RunEnd, RunEvent, Session};
 use store::{RunState, Store, StoredRun};
 use trial::Outcome;
 
@@ -50,6 +50,9 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
     }
     // A store that cannot be used is found out before hours of work, not after.
     let mut session = here.session(&arguments.store)?;
+    if let Some(id) = &arguments.like {
+        like::tell_of_differences(&session.store, id, &prepared);
+    }
     let mut watch = Watch::new(arguments.quiet);
     let id = session.create(&prepared, &mut |event| watch.show(event))?;
     execute(arguments, session, &id, prepared, watch, spread, documents)
@@ -89,8 +92,8 @@ fn execute(
     documents: &Documents,
 ) -> Ended {
     let prepared = spread.over(prepared, id)?;
-    let testbed = prepared.testbed.as_ref();
-    let ended = session.execute(id, testbed, Limit::NONE, &mut |event| watch.show(event))?;
+    let tell = &mut |event: RunEvent<'_>| watch.show(event);
+    let ended = session.execute_until_decided(id, &prepared, &report::first_place, tell)?;
     watch.finish();
     let run = session.store.run(id).map_err(Failure::from(Exit::Store))?;
     // A run that was stopped before any trial ended has nothing to report.

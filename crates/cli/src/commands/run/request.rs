@@ -5,6 +5,8 @@ use std::path::Path;
 use runner::{Request, TestbedRequest, WorkloadRequest, parse_workload};
 use serde::Deserialize;
 use stack::Contender;
+use store::Until;
+use units::Nanos;
 use workload::corpora::TreeChoice;
 use workload::{InputKind, Kind};
 
@@ -18,6 +20,8 @@ const DEFAULT_FILESYSTEMS: &str = "ext4,xfs,btrfs";
 /// Mails and source tree where none are named.
 const SYNTHETIC: &str = "synthetic";
 const DEFAULT_REPEATS: u32 = 5;
+/// The host's time for all trials of a run that repeats until its figures decide.
+const BUDGET: Nanos = Nanos::from_secs(120);
 const DEFAULT_SEED: u64 = 1;
 
 /// Reads the command line. Everything that is wrong with it is found here or when
@@ -37,11 +41,13 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     }
     let is_slow = testbeds::describe(&testbed)?.slow;
     let scale = arguments.scale.unwrap_or_else(|| default_scale(is_slow, &workloads));
+    let (repeats, until) = repeats(arguments, &testbed, contenders.len())?;
     Ok(Request {
         workloads,
         contenders,
         testbed,
-        repeats: arguments.repeats.unwrap_or(DEFAULT_REPEATS),
+        repeats,
+        until,
         seed: arguments.seed.unwrap_or(DEFAULT_SEED),
         scale,
         verify: arguments.verify,
@@ -52,6 +58,25 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
         source_tree: source_tree.to_owned(),
         least_size: None,
         study: None,
+    })
+}
+
+/// How many repeats a run begins with, and until when it adds further ones. In the lab, where repeats
+/// cost nobody's disk or time, they are added until the figures decide who is first.
+fn repeats(
+    arguments: &Run,
+    testbed: &TestbedRequest,
+    contenders: usize,
+) -> Result<(u32, Option<Until>), Failure> {
+    if let Some(repeats) = arguments.repeats {
+        return Ok((repeats, None));
+    }
+    let decides = testbeds::describe(testbed)?.in_guest
+        && contenders > 1
+        && arguments.cluster.on.is_none();
+    Ok(match decides {
+        true => (stats::LOOKS[0], Some(Until { budget: BUDGET })),
+        false => (DEFAULT_REPEATS, None),
     })
 }
 

@@ -102,7 +102,7 @@ pub(super) fn page(analysis: &Analysis, run: &StoredRun) -> Page {
         trials_line: analysis.trials.said(),
         trials_shortened: trials::are_shortened(run),
         command: crate::repeat::command(run),
-        alpha: format!("{:.0}", analysis.alpha * 100.0),
+        alpha: analysis.alpha_in_percent(),
         confidence: format!("{:.0}", analysis.confidence * 100.0),
         margin: format!("{:.0}", analysis.equivalence_margin * 100.0),
         version: header.fstrial_version.clone(),

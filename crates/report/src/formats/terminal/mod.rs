@@ -253,10 +253,10 @@ impl Page {
             "",
             &format!(
                 "Figures: geometric mean and half its {:.0} % interval. ▲ best, ▼ worst, by \
-                 significance over all pairs of a row (Holm, {:.0} %); contenders that cannot be \
+                 significance over all pairs of a row (Holm, {} %); contenders that cannot be \
                  told apart share a rank. – is missing, see [n].",
                 analysis.confidence * 100.0,
-                analysis.alpha * 100.0
+                analysis.alpha_in_percent()
             ),
         );
     }
