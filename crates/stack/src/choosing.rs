@@ -5,6 +5,7 @@
 //! ext3@2004                               a named preset: the feature set of a time
 //! ext3:dir_index=off:journal_size=256M    options by meaning
 //! xfs:mkfs=-m reflink=0:mount=logbsize=256k   raw options
+//! ext4:nobarrier:commit=60                names from manual pages, where ours is another
 //! ext4:scheduler=bfq:read_ahead=1M        options of the disks' queues
 //! old=ext3@2004                           a name of one's own for the tables
 //! xfs:layout=single+journal               a disk of its own for the journal
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 
 use units::Bytes;
 
+use crate::filesystems::aliases;
 use crate::layouts::LayoutChoice;
 use crate::{Contender, Refusal, filesystems, layouts};
 
@@ -36,12 +38,24 @@ pub enum ContenderError {
         meant: String,
     },
     /// Not of the form `key=value`.
-    #[error("contender `{contender}`: `{part}` is not of the form option=value")]
+    #[error("contender `{contender}`: `{part}` is not of the form option=value; {next}")]
     NotAnOption {
         /// The contender as written.
         contender: String,
         /// The part that is wrong.
         part: String,
+        /// What was probably meant, or how to pass it on.
+        next: String,
+    },
+    /// A name from a manual page that does nothing any more.
+    #[error("contender `{contender}`: `{part}`: {why}")]
+    Nothing {
+        /// The contender as written.
+        contender: String,
+        /// The part.
+        part: String,
+        /// Why.
+        why: &'static str,
     },
     /// The layout is not one, or breaks a rule.
     #[error("contender `{contender}`: {refusal}")]
@@ -151,7 +165,7 @@ impl Contender {
     }
 
     fn parse(text: &str) -> Result<Contender, ContenderError> {
-        let mut parts = split_unescaped(text, ':').into_iter();
+        let mut parts = with_levels(split_unescaped(text, ':')).into_iter();
         let head = parts.next().unwrap_or_default();
         let (own_name, filesystem) = match head.split_once('=') {
             Some((name, filesystem)) => (Some(name.to_owned()), filesystem.to_owned()),
@@ -161,33 +175,65 @@ impl Contender {
             Some((filesystem, preset)) => (filesystem.to_owned(), Some(preset.to_owned())),
             None => (filesystem, None),
         };
-        if filesystems::find(&filesystem).is_none() {
+        let Some(found) = filesystems::find(&filesystem) else {
             let known = filesystems::FILESYSTEMS.iter().map(|fs| fs.describe().name);
             let meant = text::meant(&filesystem, known).unwrap_or_default();
             return Err(ContenderError::UnknownFilesystem { name: filesystem, meant });
-        }
+        };
         let mut contender = Contender::plain(&filesystem);
         contender.preset = preset;
         contender.name = own_name.unwrap_or_else(|| unescape(text));
         for part in parts {
-            let Some((key, value)) = part.split_once('=') else {
-                return Err(ContenderError::NotAnOption { contender: text.to_owned(), part });
-            };
-            let value = unescape(value);
-            match key {
-                "mkfs" => contender.mkfs.extend(value.split_whitespace().map(str::to_owned)),
-                "mount" => contender.mount.extend(value.split(',').map(str::to_owned)),
-                "layout" => {
-                    contender.layout = LayoutChoice::parse(&value).map_err(|refusal| {
-                        ContenderError::Layout { contender: text.to_owned(), refusal }
-                    })?;
-                }
-                _ => {
-                    contender.options.insert(key.to_owned(), value);
-                }
-            }
+            contender.understand(found, &part, text)?;
         }
         Ok(contender)
+    }
+
+    /// Adds a part of what is written after the filesystem.
+    fn understand(
+        &mut self,
+        filesystem: &dyn filesystems::Filesystem,
+        part: &str,
+        text: &str,
+    ) -> Result<(), ContenderError> {
+        let plain = unescape(part);
+        let meant = aliases::meant(filesystem, &plain).map_err(|why| ContenderError::Nothing {
+            contender: text.to_owned(),
+            part: plain.clone(),
+            why,
+        })?;
+        if let Some(meant) = meant {
+            self.options.extend(meant.options);
+            self.mount.extend(meant.mount);
+            self.mkfs.extend(meant.mkfs);
+            return Ok(());
+        }
+        let Some((key, value)) = part.split_once('=') else {
+            let known = aliases::names(filesystem);
+            let known = known.chain(filesystem.describe().options.iter().map(|it| it.name));
+            let next = text::alike(&plain, known).unwrap_or_else(|| {
+                format!("a mount option of the kernel: mount={plain}, a flag of mkfs: mkfs=…")
+            });
+            return Err(ContenderError::NotAnOption {
+                contender: text.to_owned(),
+                part: plain,
+                next,
+            });
+        };
+        let value = unescape(value);
+        match key {
+            "mkfs" => self.mkfs.extend(value.split_whitespace().map(str::to_owned)),
+            "mount" => self.mount.extend(value.split(',').map(str::to_owned)),
+            "layout" => {
+                self.layout = LayoutChoice::parse(&value).map_err(|refusal| {
+                    ContenderError::Layout { contender: text.to_owned(), refusal }
+                })?;
+            }
+            _ => {
+                self.options.insert(key.to_owned(), value);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -204,6 +250,19 @@ fn split_unescaped(text: &str, separator: char) -> Vec<String> {
         escaped = c == '\\' && !escaped;
     }
     parts
+}
+
+/// A level belongs to the algorithm before it: `compress=zstd:3`.
+fn with_levels(parts: Vec<String>) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for part in parts {
+        let is_level = !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+        match joined.last_mut().filter(|last| is_level && last.starts_with("compress")) {
+            Some(last) => *last += &format!(":{part}"),
+            None => joined.push(part),
+        }
+    }
+    joined
 }
 
 fn unescape(text: &str) -> String {
@@ -242,7 +301,7 @@ mod tests {
         assert!(message("ext5").starts_with("there is no filesystem `ext5`"));
         assert!(message("ext4,,tmpfs").contains("empty contender"));
         assert!(message("ext4,ext4").contains("NEWNAME=ext4"));
-        assert!(message("ext4:barrier").contains("option=value"));
+        assert!(message("ext4:barriers").contains("option=value"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use units::Bytes;
 
+use super::aliases::{Alias, is, leveled, mount, value};
 use super::options::Options;
 use super::vocabulary::{
     ATIME, BARRIER, CHECKSUM, COMMIT_INTERVAL, COMPRESSION, COMPRESSION_LEVEL, COPY_ON_WRITE,
@@ -119,9 +120,48 @@ fn mount_options(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
     Ok(mount)
 }
 
+static ALIASES: &[Alias] = &[
+    is("nodatacow", &[("copy_on_write", "off")]),
+    is("datacow", &[("copy_on_write", "on")]),
+    is("nodatasum", &[("checksum", "off")]),
+    is("datasum", &[("checksum", "crc32c")]),
+    is("nobarrier", &[("barrier", "off")]),
+    is("barrier", &[("barrier", "on")]),
+    value("commit=", "commit_interval"),
+    leveled("compress-force=", "compression", "compression_level"),
+    // Not the same: it gives up on files that do not begin well.
+    mount("compress"),
+    mount("compress="),
+    mount("autodefrag"),
+    mount("noautodefrag"),
+    mount("flushoncommit"),
+    mount("noflushoncommit"),
+    mount("max_inline="),
+    mount("metadata_ratio="),
+    mount("notreelog"),
+    mount("treelog"),
+    mount("space_cache"),
+    mount("space_cache="),
+    mount("nospace_cache"),
+    mount("ssd"),
+    mount("ssd_spread"),
+    mount("nossd"),
+    mount("thread_pool="),
+    value("-n ", "node_size"),
+    value("--nodesize ", "node_size"),
+    value("--csum ", "checksum"),
+    value("--checksum ", "checksum"),
+    is("-m single", &[("metadata_copies", "1")]),
+    is("-m dup", &[("metadata_copies", "2")]),
+];
+
 impl Filesystem for Btrfs {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {

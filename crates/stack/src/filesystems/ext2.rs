@@ -2,7 +2,10 @@
 
 use units::Bytes;
 
-use super::ext_family::{EXT2_2004, EXT2_TODAY, Member, UPKEEP_PROGRAMS, features_in, upkeep_of};
+use super::aliases::Alias;
+use super::ext_family::{
+    EXT2_2004, EXT2_ALIASES, EXT2_TODAY, Member, UPKEEP_PROGRAMS, features_in, upkeep_of,
+};
 use super::vocabulary::{
     ATIME, BARRIER, BLOCK_SIZE, DIR_INDEX, DIRECTORY_HASH, FEATURE_SET, INODE_RATIO, INODE_SIZE,
     RESERVED_PERCENT, RESIZE_INODE, STRIPE_UNIT, STRIPE_WIDTH, SYNC,
@@ -54,6 +57,10 @@ static MEMBER: Member = Member {
 impl Filesystem for Ext2 {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        EXT2_ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {

@@ -2,7 +2,8 @@
 
 use units::Bytes;
 
-use super::ext_family::{Member, UPKEEP_PROGRAMS, features_in, upkeep_of};
+use super::aliases::Alias;
+use super::ext_family::{EXT4_ALIASES, Member, UPKEEP_PROGRAMS, features_in, upkeep_of};
 use super::vocabulary::{
     ATIME, BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DELALLOC, DIR_INDEX, DIRECTORY_HASH,
     EXTENTS, FEATURE_SET, INLINE_DATA, INODE_RATIO, INODE_SIZE, JOURNAL, JOURNAL_SIZE, LAZY_INIT,
@@ -121,6 +122,10 @@ static MEMBER: Member = Member {
 impl Filesystem for Ext4 {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        EXT4_ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {

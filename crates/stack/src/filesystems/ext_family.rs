@@ -6,7 +6,10 @@
 //! same request makes the same filesystem on every machine, and a small device gets the
 //! blocks of a large one.
 
+mod aliases;
 mod mke2fs;
+
+pub(super) use self::aliases::{EXT2_ALIASES, EXT3_ALIASES, EXT4_ALIASES};
 
 use units::Bytes;
 

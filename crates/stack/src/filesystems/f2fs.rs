@@ -2,6 +2,7 @@
 
 use units::Bytes;
 
+use super::aliases::{Alias, is, leveled, mount};
 use super::options::Options;
 use super::vocabulary::{
     ATIME, BARRIER, COMPRESSION, COMPRESSION_LEVEL, INLINE_DATA, METADATA_CHECKSUM, SYNC,
@@ -58,9 +59,31 @@ fn compression(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
     Ok(vec![format!("compress_algorithm={algorithm}{level}"), "compress_extension=*".to_owned()])
 }
 
+static ALIASES: &[Alias] = &[
+    is("nobarrier", &[("barrier", "off")]),
+    is("barrier", &[("barrier", "on")]),
+    is("inline_data", &[("inline_data", "on")]),
+    is("noinline_data", &[("inline_data", "off")]),
+    leveled("compress_algorithm=", "compression", "compression_level"),
+    mount("active_logs="),
+    mount("alloc_mode="),
+    mount("atgc"),
+    mount("background_gc="),
+    mount("checkpoint_merge"),
+    mount("fsync_mode="),
+    mount("inline_dentry"),
+    mount("mode="),
+    mount("noextent_cache"),
+    mount("whint_mode="),
+];
+
 impl Filesystem for F2fs {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {

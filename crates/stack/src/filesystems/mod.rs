@@ -1,6 +1,7 @@
 //! Filesystem drivers. All knowledge of one filesystem is one file; [`FILESYSTEMS`] is the
 //! only list of them.
 
+pub(crate) mod aliases;
 mod bcachefs;
 mod btrfs;
 mod exfat;
@@ -28,6 +29,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+pub use aliases::Alias;
 pub use options::QUEUE_OPTIONS;
 pub use queue::{Queue, ReadAhead, scheduler_in_use};
 pub use upkeep::{Change, Repair, Shown, Snapshot, Upkeep, UpkeepRequest};
@@ -64,6 +66,12 @@ pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
 pub trait Filesystem: Sync {
     /// What is fixed about it.
     fn describe(&self) -> &'static Description;
+
+    /// What its manual pages call its mount options and the flags of its mkfs, beside what every
+    /// filesystem takes.
+    fn aliases(&self) -> &'static [Alias] {
+        &[]
+    }
 
     /// The smallest device it can be made on with these options.
     ///

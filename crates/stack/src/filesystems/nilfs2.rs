@@ -6,6 +6,7 @@
 
 use units::Bytes;
 
+use super::aliases::{Alias, is, mount};
 use super::options::Options;
 use super::vocabulary::{ATIME, BARRIER, BLOCK_SIZE, SYNC};
 use super::{
@@ -43,9 +44,16 @@ fn minimum(block: Bytes) -> Bytes {
     block * (16 * 2048) + Bytes::from_kib(64)
 }
 
+static ALIASES: &[Alias] =
+    &[is("nobarrier", &[("barrier", "off")]), is("barrier", &[("barrier", "on")]), mount("order=")];
+
 impl Filesystem for Nilfs2 {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {

@@ -3,6 +3,7 @@
 
 use units::Bytes;
 
+use super::aliases::{Alias, is, mount, value};
 use super::options::{Options, Placement};
 use super::vocabulary::{
     ATIME, BARRIER, BLOCK_SIZE, COMMIT_INTERVAL, DATA, DIRECTORY_HASH, JOURNAL, JOURNAL_SIZE, SYNC,
@@ -81,9 +82,24 @@ impl Geometry {
     }
 }
 
+static ALIASES: &[Alias] = &[
+    is("notail", &[("tail_packing", "off")]),
+    is("tails=off", &[("tail_packing", "off")]),
+    is("barrier=none", &[("barrier", "off")]),
+    is("barrier=flush", &[("barrier", "on")]),
+    value("commit=", "commit_interval"),
+    value("hash=", "directory_hash"),
+    value("-h ", "directory_hash"),
+    mount("nolog"),
+];
+
 impl Filesystem for Reiserfs {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {

@@ -2,6 +2,7 @@
 
 use units::Bytes;
 
+use super::aliases::{Alias, is, items, mount, nothing, value};
 use super::options::{Options, Placement};
 use super::vocabulary::{
     ALLOCATION_GROUPS, ATIME, BLOCK_SIZE, FORMAT, INODE_SIZE, JOURNAL, JOURNAL_SIZE, REFLINK,
@@ -128,9 +129,55 @@ impl Geometry {
     }
 }
 
+static ALIASES: &[Alias] = &[
+    mount("allocsize="),
+    mount("attr2"),
+    mount("filestreams"),
+    mount("grpid"),
+    mount("ikeep"),
+    mount("inode32"),
+    mount("inode64"),
+    mount("largeio"),
+    mount("nolargeio"),
+    mount("logbsize="),
+    mount("logbufs="),
+    mount("noalign"),
+    mount("noquota"),
+    mount("sunit="),
+    mount("swalloc"),
+    mount("swidth="),
+    mount("wsync"),
+    nothing("nobarrier", "xfs has no such option since Linux 4.19: it always flushes"),
+    nothing("barrier", "xfs has no such option since Linux 4.19: it always flushes"),
+    items("-b ", &[value("size=", "block_size")]),
+    items(
+        "-d ",
+        &[
+            value("agcount=", "allocation_groups"),
+            value("su=", "stripe_unit"),
+            value("sw=", "stripe_width"),
+        ],
+    ),
+    items("-i ", &[value("size=", "inode_size")]),
+    items("-l ", &[value("size=", "journal_size")]),
+    items(
+        "-m ",
+        &[
+            is("reflink=0", &[("reflink", "off")]),
+            is("reflink=1", &[("reflink", "on")]),
+            is("crc=0", &[("format", "v4")]),
+            is("crc=1", &[("format", "v5")]),
+        ],
+    ),
+];
+
 impl Filesystem for Xfs {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {

@@ -6,6 +6,7 @@
 
 use units::Bytes;
 
+use super::aliases::{Alias, is, value};
 use super::options::Options;
 use super::vocabulary::{
     ATIME, CHECKSUM, COMPRESSION, COMPRESSION_LEVEL, FSYNC, JOURNAL, RECORD_SIZE, SECTOR_SIZE, SYNC,
@@ -126,9 +127,26 @@ fn devices(request: &Request<'_>, all: &[&str], journal: Option<&str>) -> Vec<St
     words
 }
 
+static ALIASES: &[Alias] = &[
+    is("atime=off", &[("atime", "noatime")]),
+    is("atime=on", &[("atime", "strict")]),
+    is("sync=disabled", &[("fsync", "ignored")]),
+    is("sync=always", &[("sync", "on")]),
+    is("sync=standard", &[]),
+    is("ashift=9", &[("sector_size", "512")]),
+    is("ashift=12", &[("sector_size", "4K")]),
+    is("ashift=13", &[("sector_size", "8K")]),
+    value("recordsize=", "record_size"),
+    is("compression=gzip", &[("compression", "zlib")]),
+];
+
 impl Filesystem for Zfs {
     fn describe(&self) -> &'static Description {
         &DESCRIPTION
+    }
+
+    fn aliases(&self) -> &'static [Alias] {
+        ALIASES
     }
 
     fn minimum_size(&self, contender: &Contender) -> Result<Bytes, Refusal> {
