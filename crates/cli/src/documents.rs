@@ -1,30 +1,26 @@
 //! The documents a run or report ends with.
 
-use std::io::{ErrorKind, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use report::FORMATS;
 use store::StoredRun;
 
 use crate::arguments::{Outputs, StudyOutputs};
+use crate::destination::Destination;
 use crate::exit::{Exit, Failure};
-use crate::files::write_whole;
 use crate::output::{print_document, say};
 
 /// What to write where. At most one document goes to standard output.
 pub(crate) struct Documents {
-    files: Vec<(&'static str, PathBuf)>,
+    files: Vec<(&'static str, Destination)>,
     redact: bool,
     all_pairs: bool,
     full: bool,
 }
 
-fn write_document(path: &Path, document: &str) -> Result<(), Failure> {
-    write_whole(path, document.as_bytes()).map_err(|error| {
-        let message = format!("{}: {error}; the results are in the store", path.display());
-        Failure::new(Exit::Output, message)
-    })
-}
+/// What is left if a document cannot be written.
+const KEPT: &str = "the results are in the store";
 
 /// Columns when standard output is not a terminal.
 const WIDTH: usize = 100;
@@ -47,25 +43,11 @@ impl Documents {
         redact: bool,
         all_pairs: bool,
     ) -> Result<Documents, Failure> {
-        if files.iter().filter(|(_, path)| path == Path::new("-")).count() > 1 {
+        let files = files.into_iter().map(|(name, path)| Ok((name, Destination::open(&path)?)));
+        let files = files.collect::<Result<Vec<_>, Failure>>()?;
+        if files.iter().filter(|(_, to)| to.is_standard_output()).count() > 1 {
             let message = "standard output takes one document; name files for the others";
             return Err(Failure::new(Exit::Usage, message));
-        }
-        for (_, path) in &files {
-            if path == Path::new("-") {
-                continue;
-            }
-            ::files::check_output(path).map_err(|error| {
-                let directory =
-                    path.parent().filter(|_| error.source.kind() == ErrorKind::NotFound);
-                let message = directory.map_or_else(
-                    || error.to_string(),
-                    |above| {
-                        format!("{}: there is no directory {}", path.display(), above.display())
-                    },
-                );
-                Failure::new(Exit::Output, message)
-            })?;
         }
         Ok(Documents { files, redact, all_pairs, full: false })
     }
@@ -75,9 +57,8 @@ impl Documents {
     pub(crate) fn write(&self, run: &StoredRun) -> Result<(), Failure> {
         let analysis = report::analyse(run);
         let lacking = self.lacking(run);
-        let files = self.files.iter().filter(|(name, _)| !lacking.iter().any(|it| it.0 == *name));
-        let there = Documents { files: files.cloned().collect(), ..*self };
-        there.write_as(&|format, color| self.render(format, run, &analysis, color))?;
+        let lacks = |name: &str| lacking.iter().any(|it| it.0 == name);
+        self.write_as(&lacks, &|format, color| self.render(format, run, &analysis, color))?;
         match lacking.first() {
             None => Ok(()),
             Some((name, why)) => {
@@ -98,15 +79,15 @@ impl Documents {
     /// The same for a study.
     pub(crate) fn write_study(&self, results: &study::Results) -> Result<(), Failure> {
         let beside = self.files.iter().find(|(format, _)| *format == "markdown");
-        let beside = beside.and_then(|(_, path)| Some((path, path.file_stem()?.to_str()?)));
-        let beside = beside.filter(|(path, _)| *path != Path::new("-"));
+        let beside = beside.and_then(|(_, to)| to.path());
+        let beside = beside.and_then(|path| Some((path, path.file_stem()?.to_str()?)));
         let page = beside.map(|(path, stem)| (path, study::markdown_with_charts(results, stem)));
         if let Some((path, page)) = &page {
             for (name, chart) in &page.charts {
-                write_document(&path.with_file_name(name), chart)?;
+                Destination::open(&path.with_file_name(name))?.write(chart, KEPT)?;
             }
         }
-        self.write_as(&|format, color| {
+        self.write_as(&|_| false, &|format, color| {
             let color = color && wants_color();
             if let ("markdown", Some((_, page))) = (format, &page) {
                 return Ok(page.text.clone());
@@ -117,26 +98,25 @@ impl Documents {
         })
     }
 
-    /// Writes what `render` makes of a format, in colour or not.
+    /// Writes what `render` makes of each format but those that have nothing to show, in colour or
+    /// not. The screen goes to standard output unless a document does.
     fn write_as(
         &self,
+        lacks: &dyn Fn(&str) -> bool,
         render: &dyn Fn(&str, bool) -> Result<String, Failure>,
     ) -> Result<(), Failure> {
-        let mut to_stdout = None;
-        for (format, path) in &self.files {
-            let document = render(format, false)?;
-            if path == Path::new("-") {
-                to_stdout = Some(document);
-                continue;
+        let mut has_document = false;
+        for (format, to) in self.files.iter().filter(|(format, _)| !lacks(format)) {
+            to.write(&render(format, false)?, KEPT)?;
+            match to.path() {
+                Some(path) => say!("{format} report: {}", path.display()),
+                None => has_document = true,
             }
-            write_document(path, &document)?;
-            say!("{format} report: {}", path.display());
         }
-        let document = match to_stdout {
-            Some(document) => document,
-            None => render("terminal", std::io::stdout().is_terminal())?,
-        };
-        print_document(&document)
+        if has_document {
+            return Ok(());
+        }
+        print_document(&render("terminal", std::io::stdout().is_terminal())?)
     }
 
     fn render(

@@ -14,7 +14,7 @@ fn user_directory(variable: &str, below_home: &str, fallback: &str) -> PathBuf {
         std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
     };
     absolute(variable)
-        .or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+        .or_else(|| crate::surroundings::home().map(|home| home.join(below_home)))
         .unwrap_or_else(|| PathBuf::from(fallback))
         .join("fstrial")
 }

@@ -5,6 +5,7 @@ mod arguments;
 mod candidates;
 mod cluster;
 mod commands;
+mod destination;
 mod documents;
 mod ending;
 mod exit;
@@ -14,6 +15,7 @@ mod memory;
 mod output;
 mod places;
 mod progress;
+mod surroundings;
 mod testbeds;
 
 use clap::{CommandFactory, Parser};
@@ -33,7 +35,18 @@ fn main() -> std::process::ExitCode {
         .var(candidates::VARIABLE)
         .complete();
     let arguments = Arguments::parse();
-    let result = match arguments.command {
+    let result = surroundings::enough_descriptors().and_then(|()| command(arguments.command));
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            say!("fstrial: {}", failure.message);
+            failure.exit.into()
+        }
+    }
+}
+
+fn command(command: Command) -> exit::Ended {
+    match command {
         Command::Run(run) => commands::run::run(run),
         Command::Study(study) => commands::study::study(study),
         Command::Report(report) => commands::report::report(report),
@@ -50,12 +63,5 @@ fn main() -> std::process::ExitCode {
         Command::Completions(completions) => commands::manual::completions(&completions),
         Command::Man(man) => commands::manual::man(&man),
         Command::SlurmTask(task) => commands::slurm_task::run(&task),
-    };
-    match result {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            say!("fstrial: {}", failure.message);
-            failure.exit.into()
-        }
     }
 }

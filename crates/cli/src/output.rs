@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::ending::ended_by_signals;
 use crate::exit::{Exit, Failure};
 
 /// Writes a line for the user to standard error; control characters in it are made harmless. If
@@ -25,6 +26,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes a document to standard output unchanged: its format has escaped text from outside.
 pub(crate) fn print_document(text: &str) -> Result<(), Failure> {
+    let _ends = ended_by_signals();
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // The reader has seen enough (`fstrial report | head`).

@@ -13,6 +13,7 @@ use crate::arguments::StoreArgument;
 use crate::ending::{stop_on_signals, tell_of_removals};
 use crate::exit::{Exit, Failure};
 use crate::files::private_cache;
+use crate::surroundings;
 use crate::testbeds::{self, OpenWith};
 
 /// This machine, and the lab.
@@ -23,6 +24,7 @@ pub(crate) struct Here {
 impl Here {
     /// Opens the ledger and removes what interrupted runs left behind.
     pub(crate) fn open() -> Result<Here, Failure> {
+        surroundings::proc_and_dev()?;
         let ledger = testbed::open_ledger()
             .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
         tell_of_removals();

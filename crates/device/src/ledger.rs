@@ -41,7 +41,7 @@ impl Ledger {
             std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute())
         };
         absolute("XDG_STATE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+            .or_else(|| absolute("HOME").filter(|it| it.is_dir()).map(|it| it.join(".local/state")))
             .map(|state| state.join("fstrial"))
     }
 

@@ -1,7 +1,7 @@
 //! The entries of the ledger: their files, and the lock that shows which process they belong to.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -221,10 +221,7 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
 
 /// 128 random bits as text.
 pub(crate) fn random_token() -> Result<String, LedgerError> {
-    let path = Path::new("/dev/urandom");
-    let mut bytes = [0u8; TOKEN_LENGTH / 2];
-    File::open(path)
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(LedgerError::of("read", path))?;
+    let bytes: [u8; TOKEN_LENGTH / 2] =
+        files::random_bytes().map_err(LedgerError::of("name", Path::new("a token")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

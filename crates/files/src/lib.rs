@@ -8,8 +8,8 @@
 //! * [`Directory`], [`HeldFile`]: held, and what is known of them. For root, only symlinks that no
 //!   other user can have put there are followed on the way.
 //! * [`InReach`]: who else could change one, as its owner, mode and ACL say.
-//! * [`write_output`]: writes a document that the user asked for, atomically into a regular file,
-//!   or piece by piece into a device or pipe.
+//! * [`Output`]: where a document that the user asked for is written, atomically into a regular
+//!   file, or piece by piece into a device or pipe, which is held open until then.
 //! * [`private_directory`], [`private_file`]: paths that nobody else can change, such as the
 //!   cache's and the store's.
 //! * [`read_text`]: reads a small file that the user names, and refuses endless ones.
@@ -31,7 +31,7 @@ pub use directory::Directory;
 pub use held::{HeldFile, existing_private_file, private_file};
 pub use input::{TEXT_MAX, read_text};
 pub use mounts::{Mount, parse_mountinfo, unescape_octal};
-pub use output::{check_output, write_output};
+pub use output::{Output, write_output};
 pub use private::{private_directory, without_set_id};
 pub use reach::{InReach, Reach};
 pub use removal::{Removing, empty, leave_the_rest, open_directory, removing};
@@ -74,8 +74,25 @@ pub(crate) fn is_trusted(owner: u32) -> bool {
 
 /// 64 random bits as text, for names that nobody can guess and create in advance.
 pub(crate) fn random_name() -> io::Result<String> {
-    use std::io::Read;
-    let mut bytes = [0u8; 8];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
+    Ok(format!("{:016x}", u64::from_ne_bytes(random_bytes()?)))
+}
+
+/// Random bytes of the kernel, which needs no `/dev` for that.
+///
+/// # Errors
+/// The kernel's.
+pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0u8; N];
+    let mut filled = 0;
+    while filled < N {
+        let rest = &mut bytes[filled..];
+        // SAFETY: the kernel writes no more than the length that it is given.
+        let got = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
+        match usize::try_from(got) {
+            Ok(got) => filled += got,
+            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(io::Error::last_os_error()),
+        }
+    }
+    Ok(bytes)
 }

@@ -47,7 +47,8 @@ impl Store {
             std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
         };
         home("XDG_DATA_HOME")
-            .or_else(|| home("HOME").map(|home| home.join(".local/share")))
+            // A home that is not there is not made.
+            .or_else(|| home("HOME").filter(|it| it.is_dir()).map(|it| it.join(".local/share")))
             .unwrap_or_else(|| PathBuf::from("/var/lib"))
             .join("fstrial/results.db")
     }

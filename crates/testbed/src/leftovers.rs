@@ -15,8 +15,12 @@ pub fn open_ledger() -> Result<Ledger, Refusal> {
     let directory =
         Ledger::default_directory().unwrap_or_else(|| PathBuf::from("/var/lib/fstrial"));
     Ledger::open(&directory).map_err(|error| {
-        Refusal::new("the record of what fstrial makes", error.to_string())
-            .with_next("set XDG_STATE_HOME to a directory of your own")
+        let refusal = Refusal::new("the record of what fstrial makes", error.to_string());
+        // Root's record is always in the same place, where its next start looks for it.
+        match rustix::process::geteuid().is_root() {
+            true => refusal,
+            false => refusal.with_next("set XDG_STATE_HOME to a directory of your own"),
+        }
     })
 }
 

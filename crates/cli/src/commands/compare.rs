@@ -1,17 +1,16 @@
 //! `fstrial compare`: compares a run with an earlier one of the same work.
 
-use std::path::Path;
-
 use report::{ChangeVerdict, Changes, Gate, Standing};
 use store::Store;
 
 use crate::arguments::Compare;
+use crate::destination::Destination;
 use crate::exit::{Ended, Exit, Failure};
-use crate::files::write_whole;
-use crate::output::{print, print_document, tell};
+use crate::output::{print, tell};
 
 /// Shows what changed; with a limit, also reports what exceeds it.
 pub(crate) fn compare(arguments: &Compare) -> Ended {
+    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
     let path = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     if !path.exists() {
         let message = format!("there is no store {} yet; `fstrial run` makes it", path.display());
@@ -32,16 +31,11 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
         changes =
             changes.only(&arguments.phase).map_err(|message| Failure::new(Exit::Usage, message))?;
     }
-    match &arguments.json {
-        Some(file) if file == Path::new("-") => print_document(&changes.to_json())?,
-        Some(file) => {
-            write_whole(file, changes.to_json().as_bytes()).map_err(|error| {
-                let left = "the runs are in the store";
-                Failure::new(Exit::Output, format!("{}: {error}; {left}", file.display()))
-            })?;
-            print(&changes.to_text(arguments.full))?;
-        }
-        None => print(&changes.to_text(arguments.full))?,
+    if let Some(to) = &json {
+        to.write(&changes.to_json(), "the runs are in the store")?;
+    }
+    if !json.is_some_and(|to| to.is_standard_output()) {
+        print(&changes.to_text(arguments.full))?;
     }
     if changes.phases.is_empty() {
         let message = format!(

@@ -1,15 +1,13 @@
 //! `fstrial crosscheck`: runs a workload and the original program that it follows, alternately on
 //! fresh filesystems, and judges the pairs.
 
-use std::path::Path;
-
 use runner::{Request, parse_workload};
 
 use crate::arguments::Crosscheck;
 use crate::commands::run::request;
+use crate::destination::Destination;
 use crate::exit::{Ended, Exit, Failure};
-use crate::files::write_whole;
-use crate::output::{print, print_document};
+use crate::output::print;
 use crate::places::Here;
 use crate::progress::Watch;
 
@@ -19,6 +17,7 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
     let ours = parse_workload(&arguments.workload).map_err(usage)?;
     let original = original_of(&ours.name)?;
     let margin = margin(&arguments.margin)?;
+    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
     let here = Here::open()?;
     let mut session = here.session(&arguments.store)?;
     let id = match &arguments.from {
@@ -40,16 +39,11 @@ pub(crate) fn crosscheck(arguments: &Crosscheck) -> Ended {
     };
     let run = session.store.run(&id).map_err(Failure::from(Exit::Store))?;
     let check = report::crosscheck(&run, original, &ours.name, margin);
-    match &arguments.json {
-        Some(file) if file == Path::new("-") => print_document(&check.to_json())?,
-        Some(file) => {
-            write_whole(file, check.to_json().as_bytes()).map_err(|error| {
-                let left = "the results are in the store";
-                Failure::new(Exit::Output, format!("{}: {error}; {left}", file.display()))
-            })?;
-            print(&check.to_text())?;
-        }
-        None => print(&check.to_text())?,
+    if let Some(to) = &json {
+        to.write(&check.to_json(), "the results are in the store")?;
+    }
+    if !json.is_some_and(|to| to.is_standard_output()) {
+        print(&check.to_text())?;
     }
     Ok(if check.holds() { Exit::Done } else { Exit::Departs })
 }

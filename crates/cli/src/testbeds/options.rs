@@ -113,7 +113,10 @@ pub(super) fn request(
     known: &Description,
     settings: &impl Serialize,
 ) -> Result<TestbedRequest, Failure> {
-    TestbedRequest::new(known.name, settings).map_err(Failure::from(Exit::Usage))
+    TestbedRequest::new(known.name, settings).map_err(|error| {
+        let message = crate::surroundings::not_utf8().unwrap_or_else(|| error.to_string());
+        Failure::new(Exit::Usage, message)
+    })
 }
 
 /// `--testbed` with this help.

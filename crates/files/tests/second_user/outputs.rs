@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use files::{Directory, FileError, check_output, read_text, write_output};
+use files::{Directory, FileError, Output, read_text, write_output};
 use skippable::Ending;
 
 use crate::scene::{Attempt, ROUNDS, Scene, let_other_user};
@@ -58,7 +58,7 @@ pub(crate) fn refused_outputs() -> Attempt {
         "symlink(\"$precious/file\", 'link'); symlink('/etc', 'up'); system('mkfifo', 'pipe')",
     )?;
     for (name, why) in [("link", "symlink of user"), ("pipe", "pipe"), ("up/report", "symlink")] {
-        let error = check_output(&scene.theirs.join(name)).map_err(|error| error.to_string());
+        let error = Output::open(&scene.theirs.join(name), || ()).map_err(|error| error.to_string());
         match error {
             Err(text) if text.contains(why) => {}
             other => return Err(format!("{name}: {other:?}").into()),
@@ -76,14 +76,14 @@ pub(crate) fn refused_outputs() -> Attempt {
         fs::hard_link(&pipe, directory.join("a pipe"))?;
         symlink(scene.precious.join("new"), directory.join("a link"))?;
         for name in ["a pipe", "a link"] {
-            let error = check_output(&directory.join(name)).unwrap_err().to_string();
+            let error = Output::open(&directory.join(name), || ()).unwrap_err().to_string();
             assert!(error.contains("put"), "{name}: {error}");
         }
     }
     // In a directory of root's, root's own symlink is root's word.
     let ours = scene.beside("ours", 0o755)?;
     symlink(ours.join("new"), ours.join("own"))?;
-    check_output(&ours.join("own"))?;
+    Output::open(&ours.join("own"), || ())?;
     scene.check()
 }
 

@@ -80,7 +80,7 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
         files::private_directory(directory).map_err(Failure::from(Exit::Output))?;
     }
     for path in [&profile_path, &disk_path] {
-        files::check_output(path).map_err(Failure::from(Exit::Output))?;
+        files::Output::open(path, || ()).map_err(Failure::from(Exit::Output))?;
     }
     let here = Here::open()?;
     let mut disk = ThisDisk::open(&place, here.ledger()).map_err(failed)?;
