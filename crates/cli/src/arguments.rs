@@ -142,7 +142,7 @@ pub(crate) struct List {
     #[arg(value_enum)]
     pub(crate) what: Listed,
 
-    /// With workloads: show only this one, with its parameters, phases and presets
+    /// Show only this one; of a workload also its parameters, phases and presets
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
@@ -156,18 +156,28 @@ pub(crate) enum Listed {
     #[value(alias = "workload")]
     Workloads,
     /// Filesystems that can be compared, with their options
+    #[value(aliases = ["filesystem", "fs"])]
     Filesystems,
-    /// What each filesystem can do, as tested
+    /// What each filesystem can do, as tested; with a filesystem's name, what that one can do
+    #[value(alias = "capability")]
     Capabilities,
     /// How disks become a device
+    #[value(alias = "layout")]
     Layouts,
     /// Simulated disks
+    #[value(alias = "disk")]
     Disks,
     /// Simulated machines
+    #[value(alias = "profile")]
     Profiles,
     /// Studies that ship with fstrial
+    #[value(alias = "study")]
     Studies,
+    /// Labs that are built, with their kernels
+    #[value(alias = "lab")]
+    Labs,
     /// Runs in the store
+    #[value(alias = "run")]
     Runs,
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lab::{BuildOptions, BuildProgress, Lab, LabError, MachineProfile, Offer, PartDescription};
+use lab::{
+    BuildOptions, BuildProgress, Holder, Lab, LabError, MachineProfile, Offer, PartDescription,
+};
 use stack::Contender;
 use trial::InputFiles;
 
@@ -21,6 +23,7 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
 
 /// Where labs are kept.
 pub(crate) fn cache() -> Result<std::path::PathBuf, Failure> {
+    crate::surroundings::proc_and_dev()?;
     lab::cache_directory().map_err(Failure::from(Exit::Refused))
 }
 
@@ -121,6 +124,13 @@ pub(crate) fn open(
 /// Reports the progress of a build.
 pub(crate) fn tell(progress: BuildProgress) {
     match progress {
+        BuildProgress::Waits { what, holder } => match holder {
+            Some(Holder { process, held }) => say!(
+                "lab: waiting for {what}: process {process} has been at it for {}",
+                crate::progress::rounded(held)
+            ),
+            None => say!("lab: waiting for {what}, which another process works on"),
+        },
         BuildProgress::Lists => say!("lab: fetching the lists of packages"),
         BuildProgress::Download { what, packages, size } => {
             say!("lab: fetching {packages} packages for the {what}, {size}");

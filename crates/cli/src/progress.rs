@@ -245,7 +245,7 @@ pub(crate) fn span(estimate: Estimate) -> String {
 }
 
 /// A duration in whole seconds, minutes and hours.
-fn rounded(duration: Duration) -> String {
+pub(crate) fn rounded(duration: Duration) -> String {
     let secs = (duration.as_secs_f64().round() as u64).max(1);
     match secs {
         0..90 => format!("{secs} s"),

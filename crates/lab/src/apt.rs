@@ -236,6 +236,23 @@ pub(crate) fn calls_itself(package: &Path) -> Result<(String, String), LabError>
     Ok((name.to_owned(), version.to_owned()))
 }
 
+/// The names of the packages that a `.deb` depends on, without alternatives and versions.
+///
+/// # Errors
+/// When it is damaged.
+pub(crate) fn needs(package: &Path) -> Result<Vec<String>, LabError> {
+    let path = package.display().to_string();
+    let arguments = ["--showformat", "${Pre-Depends}, ${Depends}", "--show", path.as_str()];
+    let output = ends_with_us(&mut Command::new("dpkg-deb"))
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|error| not_debian("dpkg-deb", &error))?;
+    let said = checked("dpkg-deb", &arguments, &output)?;
+    let names = said.split(',').filter_map(|needed| needed.split_whitespace().next());
+    Ok(names.map(|name| name.split(':').next().unwrap_or(name).to_owned()).collect())
+}
+
 /// Unpacks a `.deb` below `root`, without running anything in it.
 ///
 /// # Errors

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::apt::Archives;
-use crate::cache::{Lock, key, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
+use crate::building::on_path;
+use crate::cache::{key, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
 use crate::contents::tree_digest;
 use crate::emulator;
 use crate::error::LabError;
 use crate::kernel_source::{self, KernelSource, Plan};
-use crate::names::{self, DEFAULT_LAB};
+use crate::lock::Lock;
+use crate::names::{self, BUILDS, DEFAULT_LAB};
 use crate::optional::{self, Base, OptionalPart, directory_of};
 use crate::own_kernel::{self, Given};
 use crate::packages::Source;
@@ -21,8 +23,9 @@ use crate::system;
 #[derive(Debug, Clone, Default)]
 pub struct BuildOptions {
     /// The user's own kernel instead of Debian's: a bzImage, which needs `modules`, or a
-    /// kernel's Debian package. It is booted once before the lab is put in place.
-    pub kernel: Option<PathBuf>,
+    /// kernel's Debian package; of one that depends on others, these too. It is booted once before
+    /// the lab is put in place.
+    pub kernel: Vec<PathBuf>,
     /// Its modules, `lib/modules/RELEASE`.
     pub modules: Option<PathBuf>,
     /// A kernel to compile instead; likewise booted once.
@@ -55,13 +58,15 @@ pub fn build(
     open_cache(cache)?;
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
-    let _lock = Lock::take(&cache.join("build.lock"))?;
+    let name = options.name.as_deref().unwrap_or(DEFAULT_LAB);
+    let _builds = Lock::share(&cache.join(BUILDS), "a lab that is removed", progress)?;
+    let lock = cache.join(format!("build-{name}.lock"));
+    let _lock = Lock::take_for(&lock, &format!("the lab `{name}`"), progress)?;
     sweep_unfinished(&store);
     sweep_unfinished(cache);
     sweep_unfinished(&cache.join("built"));
-    let own_kernel = options.kernel.is_some() || plan.is_some();
+    let own_kernel = !options.kernel.is_empty() || plan.is_some();
     let own = own_kernel || options.tools.is_some() || options.emulator.is_some();
-    let name = options.name.as_deref().unwrap_or(DEFAULT_LAB);
     let present = names::find(cache, name).ok().filter(|software| software.parts().is_ok());
     let asked = options.with.iter().cloned();
     let with: BTreeSet<String> = match &present {
@@ -89,10 +94,11 @@ pub fn build(
         std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
         adopt(cache, name, &work, &text)
     };
+    let was_present = present.is_some();
     let mut software = match present {
         Some(present) => present,
         None => {
-            let mut built = build_in(&work, cache, options, plan.as_ref(), progress);
+            let mut built = build_in(&work, cache, name, options, plan.as_ref(), progress);
             if let (Ok(manifest), true) = (&built, own_kernel) {
                 let own = Software { directory: work.clone(), manifest: manifest.clone() };
                 built = own_kernel::try_out(&own, cache, progress).and(built);
@@ -100,14 +106,29 @@ pub fn build(
             finish(built)?
         }
     };
-    // One at a time: a part takes minutes, and if it fails, the parts before it are kept.
+    // One at a time: a part takes minutes, and if it fails, the others are kept.
+    let mut failed = Vec::new();
     for part in with {
         if !is_current(&software.manifest, &part) {
             let begun = extend(&work, &software);
-            software = finish(begun.and_then(|m| add_part(&work, cache, m, &part, progress)))?;
+            match finish(begun.and_then(|m| add_part(&work, (cache, name), m, &part, progress))) {
+                Ok(grown) => {
+                    software = grown;
+                    names::note_part(cache, name, &part, None)?;
+                }
+                Err(error) => {
+                    names::note_part(cache, name, &part, Some(&error))?;
+                    failed.push((part, error));
+                }
+            }
         }
     }
-    Ok(software)
+    match failed.len() {
+        0 => Ok(software),
+        // Nothing but that was asked for.
+        1 if was_present && options.with.len() == 1 => Err(failed.remove(0).1),
+        _ => Err(LabError::Parts { name: name.to_owned(), failed }),
+    }
 }
 
 /// Whether a lab has a part as this program would build it.
@@ -118,7 +139,7 @@ fn is_current(manifest: &Manifest, name: &str) -> bool {
 
 /// Checks the options before anything is made; returns the kernel to compile, if any.
 fn check(options: &BuildOptions) -> Result<Option<Plan>, LabError> {
-    let given = options.kernel.as_deref().map(own_kernel::look_at).transpose()?;
+    let given = own_kernel::look_at_all(&options.kernel)?;
     if (given == Some(Given::Image)) != options.modules.is_some() {
         return Err(LabError::value(
             "--kernel and --modules",
@@ -147,7 +168,7 @@ fn extend(work: &Path, present: &Software) -> Result<Manifest, LabError> {
 /// Builds a part into an unfinished lab.
 fn add_part(
     work: &Path,
-    cache: &Path,
+    (cache, lab): (&Path, &str),
     mut manifest: Manifest,
     name: &str,
     progress: &mut dyn FnMut(BuildProgress),
@@ -166,6 +187,7 @@ fn add_part(
         |packages: &Path, to: &Path| system::prepare(parts.clone(), cache, packages, to);
     let base = Base {
         cache,
+        name: lab,
         lab: work,
         kernel: &work.join(&manifest.kernel),
         modules: &work.join(&manifest.modules),
@@ -216,6 +238,7 @@ pub(crate) fn adopt(
 fn build_in(
     work: &Path,
     cache: &Path,
+    name: &str,
     options: &BuildOptions,
     plan: Option<&Plan>,
     progress: &mut dyn FnMut(BuildProgress),
@@ -223,18 +246,19 @@ fn build_in(
     std::fs::create_dir_all(work).map_err(LabError::at("create", work))?;
     let absolute = |path: &Path| std::path::absolute(path).map_err(LabError::at("find", path));
     let compiled =
-        plan.map(|plan| kernel_source::build(plan, cache, work, progress)).transpose()?;
+        plan.map(|plan| kernel_source::build(plan, cache, name, work, progress)).transpose()?;
     let mut own_kernel = None;
-    let mut source = Source::new(cache, work, Archives::default(), Vec::new(), progress);
-    let (kernel, modules) = match (&options.kernel, &options.modules, compiled) {
+    let mut source = Source::new(cache, name, work, Archives::default(), Vec::new(), progress);
+    let (kernel, modules) = match (&options.kernel[..], &options.modules, compiled) {
         (_, _, Some(compiled)) => {
             source.packages.extend(compiled.package);
             own_kernel = Some(OwnKernel { made_of: compiled.made_of, key: compiled.key });
             (compiled.kernel, compiled.modules)
         }
-        (Some(kernel), Some(modules), _) => (absolute(kernel)?, absolute(modules)?),
-        (Some(package), None, _) => {
-            let (kernel, modules, from) = own_kernel::unpack(&absolute(package)?, work)?;
+        ([kernel], Some(modules), _) => (absolute(kernel)?, absolute(modules)?),
+        (packages @ [_, ..], _, _) => {
+            let packages = packages.iter().map(|path| absolute(path)).collect::<Result<_, _>>()?;
+            let (kernel, modules, from) = own_kernel::unpack(packages, work)?;
             own_kernel = Some(from);
             (kernel, modules)
         }
@@ -284,7 +308,7 @@ mod tests {
         std::fs::write(own.path().join("text"), "no kernel").unwrap();
         let with = |kernel: &str, modules: Option<&str>| {
             let options = BuildOptions {
-                kernel: Some(own.path().join(kernel)),
+                kernel: vec![own.path().join(kernel)],
                 modules: modules.map(|modules| own.path().join(modules)),
                 ..BuildOptions::default()
             };

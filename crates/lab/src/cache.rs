@@ -1,4 +1,4 @@
-//! The cache directory: files appear only when complete, and there is one writer at a time.
+//! The cache directory: files appear only when complete.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,38 +7,24 @@ use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
 
-/// Where the lab is kept: `$XDG_CACHE_HOME/fstrial/lab`, or below `~/.cache`.
+/// Where the lab is kept: `$XDG_CACHE_HOME/fstrial/lab`, or below `~/.cache`; for root without a home
+/// below `/var/cache`.
 ///
 /// # Errors
-/// When neither variable is set.
+/// When neither variable names a place.
 pub fn cache_directory() -> Result<PathBuf, LabError> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_CACHE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+        .or_else(|| absolute("HOME").filter(|it| it.is_dir()).map(|home| home.join(".cache")))
+        .or_else(|| rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/cache")))
         .map(|cache| cache.join("fstrial").join("lab"))
         .ok_or_else(|| {
-            LabError::value("the lab's cache directory", "neither XDG_CACHE_HOME nor HOME is set")
+            LabError::value(
+                "the lab's cache directory",
+                "neither XDG_CACHE_HOME nor HOME names one",
+            )
         })
-}
-
-/// Holds a lock file until dropped. Works across processes; the lock of a process that dies is
-/// released.
-#[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
-
-impl Lock {
-    /// Waits for it.
-    pub(crate) fn take(path: &Path) -> Result<Lock, LabError> {
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)
-            .map_err(LabError::at("create", path))?;
-        file.lock().map_err(LabError::at("lock", path))?;
-        Ok(Lock(file))
-    }
 }
 
 /// A name beside `path` for an incomplete file. [`sweep_unfinished`] recognises and removes such

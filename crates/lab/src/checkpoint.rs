@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 use testbed::Stop;
 use units::Bytes;
 
-use crate::cache::{Lock, touch, unfinished};
+use crate::cache::{touch, unfinished};
 use crate::error::LabError;
+use crate::lock::Lock;
 use crate::machine::{Machine, Use};
 use crate::memory::Backing;
 use crate::vm::{Happening, Software, Vm};

@@ -84,6 +84,14 @@ pub enum LabError {
         /// What is wrong.
         problem: String,
     },
+    /// Optional parts that could not be built.
+    #[error("the lab `{name}` is there without {}", parts(failed))]
+    Parts {
+        /// The lab.
+        name: String,
+        /// Each with the reason.
+        failed: Vec<(String, LabError)>,
+    },
     /// Asked to stop.
     #[error("stopped")]
     Stopped,
@@ -97,6 +105,12 @@ fn advice(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied => "; set XDG_CACHE_HOME to a directory of your own",
         _ => "",
     }
+}
+
+fn parts(failed: &[(String, LabError)]) -> String {
+    let each: Vec<String> =
+        failed.iter().map(|(part, error)| format!("its part `{part}`: {error}")).collect();
+    each.join("\nand without ")
 }
 
 fn kernel_words(log: &str) -> String {

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Lock, open_cache, write_whole};
+use crate::cache::{open_cache, write_whole};
 use crate::error::LabError;
 use crate::kernel_source;
-use crate::packages;
+use crate::lock::Lock;
+use crate::packages::{self, apt_directory};
+use crate::progress::BuildProgress;
 use crate::software::{MANIFEST, Software, read_manifest};
 
 /// The lab that is used if none is named.
@@ -24,6 +26,17 @@ const NAME_MAX: usize = 64;
 #[serde(deny_unknown_fields)]
 struct Table {
     labs: BTreeMap<String, String>,
+    /// By the labs' names: the optional parts that could not be built, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    failed: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The lock of everybody who builds a lab, shared; whoever removes one holds it alone.
+pub(crate) const BUILDS: &str = "build.lock";
+
+/// The lock of the table, held only while it is changed.
+fn lock_table(cache: &Path) -> Result<Lock, LabError> {
+    Lock::take(&cache.join("labs.lock"))
 }
 
 impl Table {
@@ -113,12 +126,41 @@ pub fn names(cache: &Path) -> Result<Vec<String>, LabError> {
     Ok(Table::read(cache)?.labs.into_keys().collect())
 }
 
-/// Makes this name stand for a directory below `software`. The caller holds the lock of builds.
+/// Makes this name stand for a directory below `software`. The caller shares the lock of builds.
 pub(crate) fn name(cache: &Path, name: &str, directory: &str) -> Result<(), LabError> {
     check_name(name)?;
+    let _lock = lock_table(cache)?;
     let mut table = Table::read(cache)?;
     table.labs.insert(name.to_owned(), directory.to_owned());
     table.write(cache)
+}
+
+/// The optional parts that could not be built into a lab when they were asked for, each with the
+/// reason.
+///
+/// # Errors
+/// When the table of labs is damaged.
+pub fn failed_parts(cache: &Path, name: &str) -> Result<BTreeMap<String, String>, LabError> {
+    Ok(Table::read(cache)?.failed.remove(name).unwrap_or_default())
+}
+
+/// Notes that a part could not be built, or that it was.
+pub(crate) fn note_part(
+    cache: &Path,
+    name: &str,
+    part: &str,
+    failed: Option<&LabError>,
+) -> Result<(), LabError> {
+    let _lock = lock_table(cache)?;
+    let mut table = Table::read(cache)?;
+    let before = table.clone();
+    let parts = table.failed.entry(name.to_owned()).or_default();
+    match failed {
+        Some(error) => _ = parts.insert(part.to_owned(), error.to_string()),
+        None => _ = parts.remove(part),
+    }
+    table.failed.retain(|_, parts| !parts.is_empty());
+    if table == before { Ok(()) } else { table.write(cache) }
 }
 
 /// Removes a lab: its name, and its software unless another name stands for the same. Software
@@ -126,15 +168,22 @@ pub(crate) fn name(cache: &Path, name: &str, directory: &str) -> Result<(), LabE
 ///
 /// # Errors
 /// When there is none of this name, or something cannot be removed.
-pub fn remove(cache: &Path, name: &str) -> Result<(), LabError> {
+pub fn remove(
+    cache: &Path,
+    name: &str,
+    progress: &mut dyn FnMut(BuildProgress),
+) -> Result<(), LabError> {
     find(cache, name).map(drop).or_else(|error| match error {
         LabError::Damaged { .. } => Ok(()),
         error => Err(error),
     })?;
-    let _lock = Lock::take(&cache.join("build.lock"))?;
+    let _lock = Lock::take_for(&cache.join(BUILDS), "the builds of labs", progress)?;
+    let _table = lock_table(cache)?;
     let mut table = Table::read(cache)?;
     table.labs.remove(name);
+    table.failed.remove(name);
     table.write(cache)?;
+    let _ = std::fs::remove_dir_all(cache.join(apt_directory(name)));
     let software = cache.join("software");
     for entry in std::fs::read_dir(&software).map_err(LabError::at("read", &software))?.flatten() {
         let left = entry.file_name();
@@ -180,14 +229,14 @@ mod tests {
         assert_eq!(names(cache).unwrap(), ["default", "own", "same"]);
         assert!(find(cache, DEFAULT_LAB).unwrap().directory.ends_with("one"));
 
-        remove(cache, "own").unwrap();
+        remove(cache, "own", &mut |_| {}).unwrap();
         assert!(find(cache, "same").is_ok(), "another name stands for it");
         let error = find(cache, "own").unwrap_err().to_string();
         assert!(error.contains("own") && error.contains("default, same"), "{error}");
         assert!(error.contains("lab build --name own"), "{error}");
-        remove(cache, "same").unwrap();
+        remove(cache, "same", &mut |_| {}).unwrap();
         assert!(!cache.join("software/two").exists() && cache.join("software/one").exists());
-        assert!(remove(cache, "same").is_err());
+        assert!(remove(cache, "same", &mut |_| {}).is_err());
     }
 
     #[test]
@@ -199,6 +248,24 @@ mod tests {
         }
         std::fs::write(cache.path().join(TABLE), "[labs]\ndefault = \"../../etc\"\n").unwrap();
         assert!(matches!(find(cache.path(), DEFAULT_LAB), Err(LabError::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_part_that_failed_is_noted_until_it_is_built() {
+        let cache = tempfile::tempdir().unwrap();
+        let cache = cache.path();
+        lab(cache, "one");
+        name(cache, "own", "one").unwrap();
+        let error = LabError::value("librbd", "it is gone");
+        note_part(cache, "own", "fio", Some(&error)).unwrap();
+        let failed = failed_parts(cache, "own").unwrap();
+        assert_eq!(failed["fio"], "librbd: it is gone");
+        assert!(failed_parts(cache, DEFAULT_LAB).unwrap().is_empty());
+        note_part(cache, "own", "fio", None).unwrap();
+        assert!(failed_parts(cache, "own").unwrap().is_empty());
+        note_part(cache, "own", "zfs", Some(&error)).unwrap();
+        remove(cache, "own", &mut |_| {}).unwrap();
+        assert!(failed_parts(cache, "own").unwrap().is_empty());
     }
 
     #[test]

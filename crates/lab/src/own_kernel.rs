@@ -56,6 +56,21 @@ pub(crate) fn look_at(path: &Path) -> Result<Given, LabError> {
     }
 }
 
+/// Finds out what the files given as kernel are: an image, or one or several packages.
+///
+/// # Errors
+/// When one is missing or no kernel, or they are of both kinds.
+pub(crate) fn look_at_all(paths: &[PathBuf]) -> Result<Option<Given>, LabError> {
+    let kinds = paths.iter().map(|path| look_at(path)).collect::<Result<Vec<_>, _>>()?;
+    match kinds[..] {
+        [_, _, ..] if kinds.contains(&Given::Image) => Err(LabError::value(
+            "--kernel",
+            "give one kernel image, or the Debian packages of one kernel",
+        )),
+        _ => Ok(kinds.first().copied()),
+    }
+}
+
 /// Checks that a directory contains kernel modules.
 ///
 /// # Errors
@@ -72,18 +87,21 @@ pub(crate) fn check_modules(path: &Path) -> Result<(), LabError> {
     ))
 }
 
-/// Unpacks a kernel's package below `work`; returns the relative paths of kernel and modules, and
-/// a description of the package.
+/// Unpacks a kernel's packages below `work`, and those that they depend on and that lie beside them;
+/// returns the relative paths of kernel and modules, and a description of the packages.
 ///
 /// # Errors
-/// When it is damaged, or has no kernel or no modules in it.
+/// When one is damaged, or they have no kernel or no modules in them.
 pub(crate) fn unpack(
-    package: &Path,
+    packages: Vec<PathBuf>,
     work: &Path,
 ) -> Result<(PathBuf, PathBuf, OwnKernel), LabError> {
     let root = work.join(UNPACKED);
     std::fs::create_dir_all(&root).map_err(LabError::at("create", &root))?;
-    apt::unpack(package, &root)?;
+    let (packages, absent) = with_their_own(packages)?;
+    for package in &packages {
+        apt::unpack(package, &root)?;
+    }
     files::without_set_id(&root)?;
     let first = |directories: &[&str], begins: &str| {
         let found = directories.iter().filter_map(|directory| {
@@ -96,16 +114,71 @@ pub(crate) fn unpack(
         });
         found.into_iter().next().and_then(|path| Some(path.strip_prefix(work).ok()?.to_owned()))
     };
+    let first_package = packages.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
     let lacks = |what: &str| {
-        let problem = format!("this package has no {what} in it; give the one of a kernel's image");
-        LabError::value(package.display().to_string(), problem)
+        let problem = match &absent[..] {
+            [] => format!("it has no {what} in it; give the package of a kernel's image"),
+            absent => format!(
+                "it has no {what} in it, but depends on {}: put their files beside it, or give each \
+                 with a --kernel of its own",
+                absent.join(", ")
+            ),
+        };
+        LabError::value(first_package.display().to_string(), problem)
     };
     let kernel = first(&["boot", "usr/lib/modules"], "vmlinuz").ok_or_else(|| lacks("kernel"))?;
     look_at(&work.join(&kernel))?;
     let modules = first(&["lib/modules", "usr/lib/modules"], "").ok_or_else(|| lacks("modules"))?;
-    let (name, version) = apt::calls_itself(package)?;
+    let (name, version) = apt::calls_itself(first_package)?;
     let key = tree_digest(&root)?;
     Ok((kernel, modules, OwnKernel { made_of: format!("{name} {version}"), key }))
+}
+
+/// These packages and what they need of the same kernel from beside them; and the names of what is
+/// not there. Debian's kernels from 7.x on come in three packages: of the binary, of the modules,
+/// and one that depends on both.
+fn with_their_own(mut packages: Vec<PathBuf>) -> Result<(Vec<PathBuf>, Vec<String>), LabError> {
+    let mut names = Vec::new();
+    for package in &packages {
+        names.push(apt::calls_itself(package)?.0);
+    }
+    let (mut absent, mut seen) = (Vec::new(), 0);
+    while let Some(package) = packages.get(seen).cloned() {
+        seen += 1;
+        for needed in apt::needs(&package)?.into_iter().filter(|name| is_of_kernel(name)) {
+            if names.contains(&needed) {
+                continue;
+            }
+            let beside = package.parent().map(|directory| beside(directory, &needed));
+            match beside.flatten() {
+                Some(path) => packages.push(path),
+                None => absent.push(needed.clone()),
+            }
+            names.push(needed);
+        }
+    }
+    Ok((packages, absent))
+}
+
+/// Whether a package is of a kernel with a release in its name: `linux-modules-7.3.4+deb14-amd64`.
+fn is_of_kernel(name: &str) -> bool {
+    let kinds = ["linux-image-", "linux-binary-", "linux-modules-", "linux-base-"];
+    let release = kinds.iter().find_map(|kind| name.strip_prefix(kind));
+    release.is_some_and(|release| release.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The file of a package in a directory.
+fn beside(directory: &Path, name: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries
+        .filter(|path| {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            file.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('_') && rest.ends_with(".deb"))
+        })
+        .collect();
+    found.sort();
+    found.pop()
 }
 
 /// Boots a guest with the new software, so that a kernel that does not boot never gets into the

@@ -2,6 +2,9 @@
 //! are packed into an archive, which becomes its root in the guest. Paths in the archive are those
 //! of this machine.
 
+mod finding;
+mod modules;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,78 +12,25 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use workload::Job;
 
+pub use self::finding::{file, find};
 use crate::apt::Archives;
 use crate::cache::{open_cache, write_whole};
 use crate::elf::Elf;
 use crate::error::LabError;
+use crate::lock::Lock;
 use crate::packages::Source;
 use crate::tools::{LIBRARIES, LIBRARY_DIRECTORIES, PROGRAM_DIRECTORIES};
 
-/// `EM_X86_64` of elf.h.
-const X86_64: u16 = 62;
 /// Where to put programs that are in none of the directories in which a guest looks.
 const ELSEWHERE: &str = "usr/local/bin";
 /// Archives that are kept, the most recently used ones.
 const KEPT: usize = 4;
 
-/// The path of a program; a name without a slash is looked up in `search`.
-///
-/// # Errors
-/// When it is not there, not executable, or of another architecture.
-pub fn find(program: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
-    let path = file(program, search)?;
-    let wrong = |problem: String| LabError::value(path.display().to_string(), problem);
-    let found = std::fs::metadata(&path).map_err(LabError::at("look at", &path))?;
-    if found.is_dir() {
-        return Err(wrong("it is a directory, not a program".to_owned()));
-    }
-    if found.permissions().mode() & 0o111 == 0 {
-        return Err(wrong(format!("it is not executable; `chmod +x {}`", path.display())));
-    }
-    let mut start = [0; 20];
-    let read = std::fs::File::open(&path)
-        .and_then(|file| std::os::unix::fs::FileExt::read_at(&file, &mut start, 0));
-    let read = read.map_err(LabError::at("read", &path))?;
-    match (&start[..4], start[4], u16::from_le_bytes([start[18], start[19]])) {
-        (b"\x7fELF", 2, X86_64) if read == 20 => Ok(path),
-        (b"\x7fELF", class, machine) => Err(wrong(format!(
-            "it is a program for {}, but the guest is x86_64",
-            architecture(class, machine)
-        ))),
-        _ if start.starts_with(b"#!") => Ok(path),
-        _ => Err(wrong(
-            "it is neither an ELF program nor a script that begins with `#!` and its interpreter"
-                .to_owned(),
-        )),
-    }
-}
-
-fn architecture(class: u8, machine: u16) -> String {
-    match machine {
-        3 => "32-bit x86".to_owned(),
-        40 => "32-bit ARM".to_owned(),
-        183 => "aarch64".to_owned(),
-        243 => "RISC-V".to_owned(),
-        X86_64 => format!("x86_64 with pointers of another size (class {class})"),
-        other => format!("another architecture (machine {other} of elf.h)"),
-    }
-}
-
-/// The path of a file; if there is no file of that name, a name without a slash is looked up as a
-/// program.
-///
-/// # Errors
-/// When it is not there.
-pub fn file(path: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
-    if path.is_absolute() && path.exists() {
-        return Ok(path.to_owned());
-    }
-    let name = path.file_name().unwrap_or_default();
-    let looked_up = search.iter().map(|directory| directory.join(name));
-    match looked_up.clone().find(|place| place.is_file()) {
-        Some(found) if path.components().count() == 1 => Ok(found),
-        _ => Err(LabError::value(path.display().to_string(), "there is no such file or program")),
-    }
+/// The paths that an argument may be: itself, and what follows a `=` in it.
+pub fn files_named(word: &str) -> impl Iterator<Item = &Path> {
+    let behind = word.split_once('=').map(|(_, behind)| behind);
+    let is_path = |text: &&str| !text.is_empty() && !text.starts_with('-') && !text.contains('{');
+    [Some(word), behind].into_iter().flatten().filter(is_path).map(Path::new)
 }
 
 /// Makes the archive of a job.
@@ -93,9 +43,6 @@ pub fn archive(job: &Job, search: &[PathBuf], cache: &Path) -> Result<PathBuf, L
     if !job.packages.is_empty() {
         let tree = packages(&job.packages, cache)?;
         pack.tree(&tree, Path::new(""))?;
-        for directory in ["bin", "sbin", "lib", "lib64"] {
-            pack.merged(directory);
-        }
     }
     for words in job.commands() {
         pack.program(&job.program(words))?;
@@ -103,8 +50,13 @@ pub fn archive(job: &Job, search: &[PathBuf], cache: &Path) -> Result<PathBuf, L
     for path in &job.files {
         pack.any(&file(&job.path(path), search).or_else(|_| file(path, search))?)?;
     }
-    for path in &job.inputs {
+    for path in job.inputs.iter().chain(&job.carried) {
         pack.any(&job.path(path))?;
+    }
+    for word in job.commands().flat_map(|words| words.iter().skip(1)) {
+        for named in files_named(word).filter(|named| named.is_absolute() && named.is_file()) {
+            pack.any(named)?;
+        }
     }
     let bytes = pack.tar()?;
     let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -132,9 +84,14 @@ fn packages(names: &[String], cache: &Path) -> Result<PathBuf, LabError> {
     if place.is_dir() {
         return Ok(place);
     }
+    const USER: &str = ".programs";
+    let _lock = Lock::take(&cache.join("programs.lock"))?;
+    if place.is_dir() {
+        return Ok(place);
+    }
     let work = cache.join("built").join(format!("unfinished-{}", std::process::id()));
     std::fs::create_dir_all(&work).map_err(LabError::at("create", &work))?;
-    let unpacked = Source::new(cache, &work, Archives::default(), Vec::new(), &mut |_| ())
+    let unpacked = Source::new(cache, USER, &work, Archives::default(), Vec::new(), &mut |_| ())
         .unpacked("program", "tree", &names, true)
         .and_then(|tree| {
             std::fs::rename(work.join(tree), &place).map_err(LabError::at("rename", &place))
@@ -155,9 +112,29 @@ struct Pack<'a> {
     search: &'a [PathBuf],
 }
 
+/// Directories of the root that are symlinks into /usr: packages put everything there, and programs
+/// look for it in both.
+const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
+
+/// Where a path of this machine or of a package lies in the archive.
+fn place(path: &Path) -> PathBuf {
+    let path = from_root(path);
+    match MERGED.iter().any(|merged| path.starts_with(merged)) {
+        true => Path::new("usr").join(path),
+        false => path.to_owned(),
+    }
+}
+
 impl Pack<'_> {
     fn has(&self, path: &Path) -> bool {
-        self.files.contains_key(from_root(path))
+        self.files.contains_key(&place(path))
+    }
+
+    fn put(&mut self, path: &Path, held: Held) {
+        // What a package has in place of these directories is a symlink like ours.
+        if !MERGED.iter().any(|merged| path == Path::new(merged)) {
+            self.files.insert(place(path), held);
+        }
     }
 
     /// Adds a program from a package, or one of this machine with all it loads.
@@ -170,9 +147,9 @@ impl Pack<'_> {
         let path = find(program, self.search)?;
         self.loadable(&path)?;
         let looked_up = PROGRAM_DIRECTORIES.map(Path::new);
-        let place = from_root(path.parent().unwrap_or(Path::new("/")));
-        if program.components().count() == 1 && !looked_up.contains(&place) {
-            self.files.insert(Path::new(ELSEWHERE).join(name), Held::Link(path));
+        let directory = from_root(path.parent().unwrap_or(Path::new("/")));
+        if program.components().count() == 1 && !looked_up.contains(&directory) {
+            self.put(&Path::new(ELSEWHERE).join(name), Held::Link(path));
         }
         Ok(())
     }
@@ -205,6 +182,7 @@ impl Pack<'_> {
             return Ok(());
         }
         let Some(elf) = Elf::parse(&contents) else { return Ok(()) };
+        self.modules(path)?;
         if let Some(loader) = elf.interpreter() {
             self.loadable(Path::new(&loader))?;
         }
@@ -238,7 +216,7 @@ impl Pack<'_> {
             LabError::value(by.display().to_string(), problem)
         })?;
         self.loadable(&path)?;
-        self.files.insert(Path::new(LIBRARIES).join(name), Held::Link(path));
+        self.put(&Path::new(LIBRARIES).join(name), Held::Link(path));
         Ok(())
     }
 
@@ -247,7 +225,7 @@ impl Pack<'_> {
         let found = std::fs::metadata(from).map_err(LabError::at("look at", from))?;
         let executable = found.permissions().mode() & 0o111 != 0;
         let held = Held::File { contents: contents.clone(), executable };
-        self.files.insert(to.to_owned(), held);
+        self.put(to, held);
         Ok(contents)
     }
 
@@ -255,36 +233,31 @@ impl Pack<'_> {
         let entries = std::fs::read_dir(from).map_err(LabError::at("read", from))?;
         for entry in entries {
             let entry = entry.map_err(LabError::at("read", from))?;
-            let (path, place) = (entry.path(), to.join(entry.file_name()));
+            let (path, below) = (entry.path(), to.join(entry.file_name()));
             let kind = entry.file_type().map_err(LabError::at("look at", &path))?;
             if kind.is_dir() {
-                self.tree(&path, &place)?;
+                self.tree(&path, &below)?;
             } else if kind.is_symlink() {
                 let target = std::fs::read_link(&path).map_err(LabError::at("read", &path))?;
-                self.files.insert(place, Held::Link(target));
+                self.put(&below, Held::Link(target));
             } else if kind.is_file() {
-                self.file(&path, &place)?;
+                self.file(&path, &below)?;
             }
         }
         Ok(())
     }
 
-    /// Adds the symlinks of a merged /usr: packages put everything below /usr, but their programs
-    /// also look for it in the root.
-    fn merged(&mut self, directory: &str) {
-        let here = Path::new(directory);
-        let there = Path::new("usr").join(directory);
-        if !self.files.keys().any(|path| path.starts_with(here))
-            && self.files.keys().any(|path| path.starts_with(&there))
-        {
-            self.files.insert(here.to_owned(), Held::Link(there));
-        }
-    }
-
     /// The archive's bytes, which are equal for equal files.
     fn tar(self) -> Result<Vec<u8>, LabError> {
         let mut builder = tar::Builder::new(Vec::new());
-        for (path, held) in &self.files {
+        let mut files = self.files;
+        for merged in MERGED {
+            let there = Path::new("usr").join(merged);
+            if files.keys().any(|path| path.starts_with(&there)) {
+                files.insert(merged.into(), Held::Link(there));
+            }
+        }
+        for (path, held) in &files {
             let failed = |error| LabError::at("pack", path)(error);
             let mut header = tar::Header::new_gnu();
             header.set_mtime(0);
@@ -342,7 +315,7 @@ mod tests {
     #[test]
     fn a_program_comes_with_its_loader_and_its_libraries() {
         let names = names(&job(&["ls"]));
-        for part in ["usr/bin/ls", "lib64/ld-linux-x86-64.so.2"] {
+        for part in ["usr/bin/ls", "usr/lib64/ld-linux-x86-64.so.2", "lib64"] {
             assert!(names.contains(part), "{part}: {names:?}");
         }
         assert!(names.iter().any(|name| name.ends_with("/libc.so.6")), "{names:?}");
@@ -360,22 +333,22 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_run_says_why() {
+    fn what_is_named_by_an_argument_comes_along() {
         let place = tempfile::tempdir().unwrap();
-        let refused = |contents: &[u8], mode| {
-            let path = place.path().join("program");
-            std::fs::write(&path, contents).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            find(&path, &[]).unwrap_err().to_string()
-        };
-        let mut arm = std::fs::read("/bin/true").unwrap();
-        arm[18] = 183;
-        assert!(refused(&arm, 0o755).contains("a program for aarch64"));
-        assert!(refused(b"#!/bin/sh", 0o644).contains("chmod +x"));
-        assert!(refused(b"hello", 0o755).contains("neither an ELF program nor a script"));
-        let missing = find(Path::new("/no/such"), &[]).unwrap_err().to_string();
-        assert!(missing.contains("no such file or program"), "{missing}");
-        let missing = find(Path::new("no-such"), &["/bin".into()]).unwrap_err().to_string();
-        assert!(missing.starts_with("no-such:"), "{missing}");
+        let data = place.path().join("data");
+        std::fs::write(&data, "x").unwrap();
+        let names = names(&job(&["ls", &format!("--file={}", data.display())]));
+        assert!(names.contains(from_root(&data).to_str().unwrap()), "{names:?}");
+    }
+
+    #[test]
+    fn the_root_is_merged_so_that_a_shell_has_one_place() {
+        let place = tempfile::tempdir().unwrap();
+        let script = place.path().join("script");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let names = names(&job(&[&script.display().to_string()]));
+        assert!(names.contains("usr/bin/sh") && names.contains("bin"), "{names:?}");
+        assert!(!names.iter().any(|name| name.starts_with("bin/")), "{names:?}");
     }
 }

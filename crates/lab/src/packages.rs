@@ -10,6 +10,7 @@ use units::Bytes;
 
 use crate::apt::{Apt, Archives, Package, calls_itself, unpack};
 use crate::error::LabError;
+use crate::names::DEFAULT_LAB;
 use crate::progress::BuildProgress;
 
 /// The kernel series: the last that Debian ships with reiserfs.
@@ -21,10 +22,20 @@ const KEPT: &str = "packages";
 /// Unpacked, packages take about this many times their compressed size.
 const UNPACKED: u64 = 5;
 
+/// The directory of apt's own files for the lab of this name, relative to the cache.
+pub(crate) fn apt_directory(name: &str) -> PathBuf {
+    match name {
+        DEFAULT_LAB => PathBuf::from("apt"),
+        name => PathBuf::from(format!("apt-{name}")),
+    }
+}
+
 /// Packages for one build.
 pub(crate) struct Source<'a> {
     apt: Option<Apt>,
     cache: &'a Path,
+    /// apt's own files, which one build has for itself.
+    state: PathBuf,
     work: &'a Path,
     archives: Archives,
     /// The packages unpacked so far, and those that were there before.
@@ -34,15 +45,17 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// For a build in `work`, from the machine's own archives and `archives`.
+    /// For a build of the lab `name` in `work`, from the machine's own archives and `archives`.
     pub(crate) fn new(
         cache: &'a Path,
+        name: &str,
         work: &'a Path,
         archives: Archives,
         packages: Vec<Package>,
         progress: &'a mut dyn FnMut(BuildProgress),
     ) -> Source<'a> {
-        Source { apt: None, cache, work, archives, packages, progress }
+        let state = cache.join(apt_directory(name));
+        Source { apt: None, cache, state, work, archives, packages, progress }
     }
 
     fn apt(&mut self) -> Result<&Apt, LabError> {
@@ -50,9 +63,9 @@ impl<'a> Source<'a> {
             // apt-get hangs if the disk becomes full while it fetches its lists. This happened
             // with a cache of 24 MiB.
             self.check_room(LISTS)?;
-            let directory = self.cache.join("apt");
-            std::fs::create_dir_all(&directory).map_err(LabError::at("create", &directory))?;
-            let apt = Apt::set_up(&directory, &self.archives)?;
+            let directory = &self.state;
+            std::fs::create_dir_all(directory).map_err(LabError::at("create", directory))?;
+            let apt = Apt::set_up(directory, &self.archives)?;
             (self.progress)(BuildProgress::Lists);
             apt.update()?;
             self.apt = Some(apt);

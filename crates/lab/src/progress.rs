@@ -2,9 +2,18 @@
 
 use units::Bytes;
 
+use crate::lock::Holder;
+
 /// How a build is getting on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildProgress {
+    /// Another process holds what this one waits for.
+    Waits {
+        /// What is waited for.
+        what: String,
+        /// Who holds it, where that is known.
+        holder: Option<Holder>,
+    },
     /// The package lists are being fetched.
     Lists,
     /// Packages are being downloaded.

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::apt::{Apt, Archives, unpack};
-use crate::cache::{Lock, sweep_unfinished, unfinished};
+use crate::cache::{sweep_unfinished, unfinished};
 use crate::error::LabError;
+use crate::lock::Lock;
 
 /// The file at `within` (relative to `/`) of the newest `package`, put into `directory` under its
 /// file name. It is downloaded unless it is there already; `tell` is called with the package first.

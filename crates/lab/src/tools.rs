@@ -42,27 +42,29 @@ pub(crate) fn collect<'a>(
         LabError::damaged(roots.first().copied().unwrap_or(Path::new("")), problem)
     };
     let mut userland = Userland::default();
-    let mut needed: Vec<(String, String)> = Vec::new();
+    let mut needed: Vec<Needed> = Vec::new();
     for program in programs {
         match find_in(&PROGRAM_DIRECTORIES, program) {
             None => userland.missing.push(program.to_owned()),
             Some(path) => {
                 let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
-                needed.extend(libraries(&contents, program));
+                needed.extend(libraries(&contents, program, &in_tree(roots, &path)));
                 userland.files.insert(format!("sbin/{program}"), contents);
             }
         }
     }
-    while let Some((library, by)) = needed.pop() {
+    while let Some(Needed { library, by, places }) = needed.pop() {
         let loader = library.starts_with("ld-linux");
         let place = if loader { LOADER.to_owned() } else { format!("{LIBRARIES}/{library}") };
         if userland.files.contains_key(&place) {
             continue;
         }
-        let path = find_in(&LIBRARY_DIRECTORIES, &library)
+        let own: Vec<&str> = places.iter().map(String::as_str).collect();
+        let path = find_in(&own, &library)
+            .or_else(|| find_in(&LIBRARY_DIRECTORIES, &library))
             .ok_or_else(|| lacking(format!("{by} needs {library}, which is not in it")))?;
         let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
-        needed.extend(libraries(&contents, &library));
+        needed.extend(libraries(&contents, &library, &in_tree(roots, &path)));
         userland.files.insert(place, contents);
     }
     if !userland.files.is_empty() && !userland.files.contains_key(LOADER) {
@@ -80,9 +82,30 @@ pub(crate) fn collect<'a>(
     Ok(userland)
 }
 
-fn libraries(contents: &[u8], by: &str) -> Vec<(String, String)> {
-    let names = Elf::parse(contents).map(|elf| elf.libraries()).unwrap_or_default();
-    names.into_iter().map(|name| (name, by.to_owned())).collect()
+/// A library that a file needs.
+struct Needed {
+    library: String,
+    by: String,
+    /// Directories of a tree in which the file wants it to be looked for first (`RUNPATH`).
+    places: Vec<String>,
+}
+
+fn libraries(contents: &[u8], by: &str, directory: &str) -> Vec<Needed> {
+    let Some(elf) = Elf::parse(contents) else { return Vec::new() };
+    let places = elf.library_paths().into_iter().map(|place| {
+        let place = place.replace("${ORIGIN}", directory).replace("$ORIGIN", directory);
+        place.trim_start_matches('/').to_owned()
+    });
+    let places: Vec<String> = places.filter(|place| !place.is_empty()).collect();
+    let needed = |library| Needed { library, by: by.to_owned(), places: places.clone() };
+    elf.libraries().into_iter().map(needed).collect()
+}
+
+/// The directory of a file, in the tree that has it.
+fn in_tree(roots: &[&Path], path: &Path) -> String {
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let below = roots.iter().find_map(|root| directory.strip_prefix(root).ok());
+    below.unwrap_or(directory).display().to_string()
 }
 
 /// Finds a file of this name in one of the tree's directories; symlinks are followed inside the
@@ -120,6 +143,35 @@ mod tests {
         assert!(userland.files.contains_key(LOADER));
         assert!(userland.files.keys().any(|path| path.contains("libext2fs.so")));
         assert!(userland.files.keys().any(|path| path.contains("libc.so")));
+    }
+
+    #[test]
+    fn a_library_is_found_where_the_one_that_needs_it_says() {
+        let root = tempfile::tempdir().unwrap();
+        let place = |path: &str| root.path().join(path);
+        for directory in ["usr/bin", "usr/lib/x86_64-linux-gnu/inner", "lib64"] {
+            std::fs::create_dir_all(place(directory)).unwrap();
+        }
+        let compile = |arguments: &[&str]| {
+            let mut compiler = std::process::Command::new("cc");
+            compiler.current_dir(root.path()).args(["-nostdlib", "-x", "c", "-"]).args(arguments);
+            let mut child = compiler.stdin(std::process::Stdio::piped()).spawn().unwrap();
+            std::io::Write::write_all(child.stdin.as_mut().unwrap(), b"void _start(void) {}")
+                .unwrap();
+            assert!(child.wait().unwrap().success());
+        };
+        let library = "usr/lib/x86_64-linux-gnu/inner/libinner.so";
+        compile(&["-shared", "-Wl,-soname,libinner.so", "-o", library]);
+        let end =
+            ["-Wl,--no-as-needed", "-L", "usr/lib/x86_64-linux-gnu/inner", "-x", "none", "-linner"];
+        for runpath in ["/usr/lib/x86_64-linux-gnu/inner", "$ORIGIN/../lib/x86_64-linux-gnu/inner"]
+        {
+            let rpath = format!("-Wl,-rpath,{runpath}");
+            compile(&[&[rpath.as_str(), "-o", "usr/bin/outer"], &end[..]].concat());
+            std::fs::write(place("lib64/ld-linux-x86-64.so.2"), "loader").unwrap();
+            let userland = collect(&[root.path()], ["outer"]).unwrap();
+            assert!(userland.files.contains_key("lib/x86_64-linux-gnu/libinner.so"), "{runpath}");
+        }
     }
 
     #[test]

@@ -6,10 +6,11 @@ use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
 use crate::build::adopt;
-use crate::cache::{Lock, open_cache, sweep_unfinished, unfinished};
+use crate::cache::{open_cache, sweep_unfinished, unfinished};
 use crate::contents::tree_digest;
 use crate::error::LabError;
-use crate::names::check_name;
+use crate::lock::Lock;
+use crate::names::{BUILDS, check_name};
 use crate::software::{MANIFEST, MANIFEST_VERSION, Manifest, Software};
 
 /// Name of the file that holds the digest, first in an exported lab.
@@ -54,7 +55,7 @@ pub fn import(cache: &Path, name: &str, file: &Path) -> Result<Software, LabErro
     open_cache(cache)?;
     let store = cache.join("software");
     std::fs::create_dir_all(&store).map_err(LabError::at("create", &store))?;
-    let _lock = Lock::take(&cache.join("build.lock"))?;
+    let _lock = Lock::share(&cache.join(BUILDS), "a lab that is removed", &mut |_| {})?;
     sweep_unfinished(&store);
     let work = unfinished(&store.join("import"));
     let unpacked = unpack(file, &work);

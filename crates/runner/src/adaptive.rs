@@ -24,7 +24,7 @@ impl Session<'_> {
         loop {
             let ended = self.execute(id, prepared.testbed.as_ref(), Limit::NONE, observer)?;
             let Some(until) = prepared.request.until else { return Ok(ended) };
-            if ended == RunEnd::Stopped {
+            if matches!(ended, RunEnd::Stopped | RunEnd::Hopeless) {
                 return Ok(ended);
             }
             let run = self.store.run(id)?;

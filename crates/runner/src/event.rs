@@ -85,4 +85,6 @@ pub enum RunEnd {
     Complete,
     /// It was stopped; the store has what was finished.
     Stopped,
+    /// Its first trial ended before its work began, as the others would; the store has why.
+    Hopeless,
 }

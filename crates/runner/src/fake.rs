@@ -55,6 +55,7 @@ impl Testbed for Fake {
         sink(Event::Note("a remark".to_owned()));
         let ended = match spec.contender.name.as_str() {
             "fails" => Outcome::Failed { step: Step::Mount, reason: "on order".to_owned() },
+            "unbegun" => Outcome::Failed { step: Step::Start, reason: "no such file".to_owned() },
             // Waits until it is told to stop, as a guest that hangs would.
             "hangs" => {
                 self.stop.ask();

@@ -2,13 +2,13 @@
 //! testbed allows.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use store::{Store, StoreError};
+use store::{Store, StoreError, StoredRun};
 use testbed::{Lane, Lanes, Stop, Stopped, Testbed};
-use trial::{Outcome, TrialRecord, TrialSpec};
+use trial::{Outcome, Step, TrialRecord, TrialSpec};
 
 use crate::{RunEnd, RunEvent};
 
@@ -34,12 +34,21 @@ pub(crate) fn run(
     let next = AtomicUsize::new(0);
     let done = total - pending.len();
     pending.truncate(most.unwrap_or(usize::MAX));
-    let shared =
-        Mutex::new(Shared { store, observer, done, total, again, waited: false, error: None });
+    let shared = Mutex::new(Shared {
+        store,
+        observer,
+        done,
+        total,
+        again,
+        waited: false,
+        ended: 0,
+        is_hopeless: false,
+        error: None,
+    });
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while stop.may_begin() {
+                while stop.may_begin() && !lock(&shared).is_hopeless {
                     let Some((ordinal, spec)) = pending.get(next.fetch_add(1, Ordering::SeqCst))
                     else {
                         break;
@@ -55,8 +64,24 @@ pub(crate) fn run(
     match shared.error {
         Some(error) => Err(error),
         None if shared.done == total => Ok(RunEnd::Complete),
+        None if shared.is_hopeless => Ok(RunEnd::Hopeless),
         None => Ok(RunEnd::Stopped),
     }
+}
+
+/// Why a run ended [`RunEnd::Hopeless`], with the next step.
+pub(crate) fn hopeless(run: &StoredRun) -> String {
+    let left = run.trials.iter().filter(|trial| trial.outcome.is_none()).count();
+    let reason = run.trials.iter().find_map(|trial| match &trial.outcome {
+        Some(Outcome::Failed { step: Step::Start, reason }) => Some(reason.as_str()),
+        _ => None,
+    });
+    format!(
+        "{}\nthe first trial ended before its work began, so the other {left} were not run; to run \
+         them all the same: fstrial run --resume {}",
+        reason.unwrap_or("its first trial failed"),
+        run.header.id
+    )
 }
 
 /// What the lanes share.
@@ -69,10 +94,34 @@ struct Shared<'a> {
     again: BTreeMap<u32, u32>,
     /// Whether it was reported that there are others to wait for.
     waited: bool,
+    /// Trials that ended in this execution.
+    ended: usize,
+    /// Whether the first trial of the run ended before its work began: the others would too.
+    is_hopeless: bool,
     error: Option<StoreError>,
 }
 
+fn lock<'l, 's>(shared: &'l Mutex<Shared<'s>>) -> MutexGuard<'l, Shared<'s>> {
+    shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 impl Shared<'_> {
+    /// Notes the end of a trial.
+    fn ended(&mut self, run: &str, outcome: &Outcome) -> Result<(), StoreError> {
+        self.done += 1;
+        self.ended += 1;
+        if self.ended > 1 || !matches!(outcome, Outcome::Failed { step: Step::Start, .. }) {
+            return Ok(());
+        }
+        // The user who resumes the run wants the others all the same.
+        let began = |outcome: &Option<Outcome>| {
+            outcome.as_ref().is_some_and(|it| !matches!(it, Outcome::Refused { .. }))
+        };
+        let trials = self.store.run(run)?.trials;
+        self.is_hopeless = trials.iter().filter(|trial| began(&trial.outcome)).count() == 1;
+        Ok(())
+    }
+
     fn tell(&mut self, event: RunEvent<'_>) {
         (self.observer)(event);
     }
@@ -86,7 +135,7 @@ fn lane(
     shared: &Mutex<Shared<'_>>,
 ) -> Result<Option<Lane>, Stopped> {
     let mut waits = || {
-        let mut shared = shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut shared = lock(shared);
         if !std::mem::replace(&mut shared.waited, true) {
             shared.tell(RunEvent::TakesTurns);
         }
@@ -102,16 +151,15 @@ fn run_one(
     stop: &Stop,
     shared: &Mutex<Shared<'_>>,
 ) {
-    let lock = || shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     {
-        let mut shared = lock();
+        let mut shared = lock(shared);
         let (done, total) = (shared.done, shared.total);
         shared.tell(RunEvent::TrialStarted { ordinal, done, total, spec });
     }
     let mut record = TrialRecord::default();
     let began = Instant::now();
     let ended = testbed.run(spec, stop, &mut |event| {
-        lock().tell(RunEvent::Trial { ordinal, event: &event });
+        lock(shared).tell(RunEvent::Trial { ordinal, event: &event });
         record.take(event);
     });
     if ended.is_err() {
@@ -123,15 +171,14 @@ fn run_one(
         kernel_log: String::new(),
     });
     let outcome = outcome.clone();
-    let mut shared = lock();
+    let mut shared = lock(shared);
     if let Some(times) = shared.again.get(&ordinal) {
         let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
         record.notes.push(format!("run again: something outside of it had ended it {times}"));
     }
     let stored = shared.store.finish_trial(run, ordinal, &record);
-    match stored {
+    match stored.and_then(|()| shared.ended(run, &outcome)) {
         Ok(()) => {
-            shared.done += 1;
             shared.tell(RunEvent::TrialStored { ordinal, spec, outcome: &outcome, took });
         }
         Err(error) => {

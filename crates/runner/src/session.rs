@@ -261,7 +261,16 @@ impl<'a> Session<'a> {
         match self.execute(&id, prepared.testbed.as_ref(), Limit::NONE, observer)? {
             RunEnd::Complete => Ok(id),
             RunEnd::Stopped => Err(SessionError::Stopped(id)),
+            RunEnd::Hopeless => Err(SessionError::Input(self.hopeless(&id)?)),
         }
+    }
+
+    /// Why a run that ended [`RunEnd::Hopeless`] did, with the next step.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn hopeless(&self, id: &str) -> Result<String, SessionError> {
+        Ok(run::hopeless(&self.store.run(id)?))
     }
 
     /// The newest run that has something left to do, and whether there is one; where none has,

@@ -52,6 +52,25 @@ fn what_fails_dies_or_is_refused_stops_nothing_else() {
 }
 
 #[test]
+fn a_first_trial_that_ends_before_its_work_stops_the_run_unless_it_is_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let asked = Request { repeats: 20, ..request(&["unbegun"]) };
+    let (id, ended, _) = run(&mut session, asked);
+    assert_eq!(ended, RunEnd::Hopeless);
+    // The other lane may have begun one too.
+    let left = session.store.unfinished(&id).unwrap().len();
+    assert!(left >= 18, "{left} are left");
+    let why = session.hopeless(&id).unwrap();
+    assert!(why.contains("no such file") && why.contains("--resume r1"), "{why}");
+    let header = session.newest().unwrap().0;
+    let prepared = session.reopen(&header, &[]).unwrap();
+    let ended = session.execute(&id, prepared.testbed.as_ref(), Limit::NONE, &mut |_| {}).unwrap();
+    assert_eq!(ended, RunEnd::Complete);
+}
+
+#[test]
 fn a_run_that_was_stopped_is_resumed_and_nothing_runs_twice() {
     let directory = tempfile::tempdir().unwrap();
     let places = FakePlaces::default();

@@ -18,6 +18,8 @@ pub enum Step {
     Mount,
     /// Waiting for what mkfs and mount left running.
     Settle,
+    /// Starting the user's own program: it ended before it had done anything.
+    Start,
     /// The workloads.
     Work,
     /// Unmounting.
@@ -38,6 +40,7 @@ impl fmt::Display for Step {
             Step::Mkfs => "mkfs",
             Step::Mount => "mount",
             Step::Settle => "settle",
+            Step::Start => "start",
             Step::Work => "work",
             Step::Unmount => "unmount",
             Step::Check => "check",

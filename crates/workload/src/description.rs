@@ -178,6 +178,19 @@ pub struct PhaseDescription {
     pub disk_bound: bool,
 }
 
+impl PhaseDescription {
+    /// A phase that the user named. It is leaked, since a trial's process runs only a handful of
+    /// phases.
+    pub(crate) fn of_user(
+        name: String,
+        summary: &'static str,
+        clock: &'static str,
+    ) -> &'static PhaseDescription {
+        let name = Box::leak(name.into_boxed_str());
+        Box::leak(Box::new(PhaseDescription { name, summary, clock, ops: &[], disk_bound: false }))
+    }
+}
+
 /// A kind of op within a phase.
 #[derive(Debug)]
 pub struct OpDescription {

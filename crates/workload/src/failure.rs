@@ -89,6 +89,9 @@ pub enum Failure {
         /// How it ended, and its output.
         said: String,
     },
+    /// The user's own program ended before it had done anything, as it would on any filesystem.
+    #[error("{0}")]
+    Unbegun(String),
     /// Reading back found contents other than those written.
     #[error("verification: {0}")]
     Verify(String),

@@ -43,6 +43,7 @@ pub use seed::{Draw, Seed};
 pub use shown::{range, shown};
 pub use workload::{OwnFigure, Space, Workload};
 pub use workloads::{
-    Better, BonnieCsv, Job, Metric, ORIGINALS, PRELOAD_COMMAND, PROGRAMS, UnknownWorkload,
-    WORKLOADS, bonnie_csv, catalogue, find, named, original_of, preload_main, prepare_system,
+    Better, BonnieCsv, FioSurroundings, Job, JobPhase, Metric, ORIGINALS, PRELOAD_COMMAND,
+    PROGRAMS, UnknownWorkload, WORKLOADS, bonnie_csv, catalogue, find, fio_job_text, named,
+    original_of, preload_main, prepare_system,
 };

@@ -1,6 +1,6 @@
 //! The trait of all workloads.
 
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::{Context, Description, Failure, InputFacts, Parameters};
 
@@ -64,6 +64,11 @@ pub trait Workload: Sync {
     /// Its own figures by which contenders are ranked, the most important first.
     fn figures(&self, _parameters: &Parameters) -> Vec<OwnFigure> {
         Vec::new()
+    }
+
+    /// How long it runs at least by the trial's clock, where its parameters say so.
+    fn runs_for(&self, _parameters: &Parameters) -> Option<Nanos> {
+        None
     }
 
     /// For an original: the workload of ours that does the same.

@@ -221,10 +221,11 @@ pub(crate) struct LabBuild {
     #[arg(long, value_name = "NAME", conflicts_with = "lab")]
     pub(crate) name: Option<String>,
 
-    /// A kernel of your own: a bzImage, which needs --modules, or a Debian kernel package.
-    /// It is booted once before the lab takes it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kernel: Option<PathBuf>,
+    /// A kernel of your own: a bzImage, which needs --modules, or a Debian kernel package; of one in
+    /// several packages, the others lie beside it or are given too. It is booted once before the
+    /// lab takes it
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) kernel: Vec<PathBuf>,
 
     /// Its modules, lib/modules/RELEASE
     #[arg(long, value_name = "DIR")]

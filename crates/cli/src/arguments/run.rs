@@ -39,6 +39,10 @@ pub(crate) struct Run {
     #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["resume", "like"])]
     pub(crate) program: Vec<String>,
 
+    /// Answered with how to get a lab with another kernel
+    #[arg(long, value_name = "VERSION", hide = true)]
+    pub(crate) kernel: Option<String>,
+
     #[command(flatten)]
     pub(crate) place: Place,
 

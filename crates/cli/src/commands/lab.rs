@@ -11,6 +11,7 @@ mod verify;
 
 use lab::{BuildOptions, KernelSource, SourceTree};
 
+pub(crate) use self::names::{NO_LAB, listed};
 use crate::arguments::{LabAction, LabArguments, LabBuild};
 use crate::exit::{Ended, Exit, Failure};
 use crate::labs::{cache, named, open, software, tell};

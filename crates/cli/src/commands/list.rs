@@ -4,7 +4,7 @@ use runner::Request;
 use stack::filesystems::QUEUE_OPTIONS;
 use stack::{FILESYSTEMS, LAYOUTS};
 use store::{RunState, Store, StoreError};
-use trial::capabilities::{CAPABILITIES, Finding, Tried};
+use trial::capabilities::{CAPABILITIES, Finding, Tried, TriedFilesystem};
 use workload::{Kind, catalogue};
 
 use crate::arguments::{List, Listed};
@@ -15,28 +15,54 @@ use crate::testbeds;
 
 /// Prints one catalogue.
 pub(crate) fn list(arguments: &List) -> Ended {
-    if let Some(name) = arguments.name.as_deref().filter(|_| arguments.what != Listed::Workloads) {
-        let message = format!("`{name}`: only `list workload` takes a name");
-        return Err(Failure::new(Exit::Usage, message));
-    }
+    let name = arguments.name.as_deref();
     let text = match arguments.what {
-        Listed::Workloads => match &arguments.name {
+        Listed::Workloads => match name {
             Some(name) => workload(name)?,
             None => workloads(),
         },
-        Listed::Filesystems => filesystems(),
+        Listed::Filesystems => {
+            let (entries, end) = filesystems();
+            one_or_all(entries, name)? + &end
+        }
         Listed::Capabilities => {
             let tried = Tried::shipped().map_err(|error| Failure::new(Exit::Output, error))?;
-            capabilities(&tried)
+            let row = |name| tried.filesystems.iter().find(|row| row.name == name);
+            match name.and_then(row) {
+                Some(row) => capabilities_of(row),
+                None => one_or_all(capability_entries(&tried), name)? + &tried_with(&tried),
+            }
         }
-        Listed::Layouts => layouts(),
-        Listed::Disks => disks()?,
-        Listed::Profiles => profiles()?,
-        Listed::Studies => crate::commands::study::shipped()?,
+        Listed::Layouts => one_or_all(layouts(), name)?,
+        Listed::Disks => one_or_all(disks()?, name)?,
+        Listed::Profiles => one_or_all(profiles()?, name)?,
+        Listed::Studies => match name {
+            Some(name) => return crate::commands::study::show_named(name),
+            None => crate::commands::study::shipped()?,
+        },
+        Listed::Labs => match crate::commands::lab::listed()? {
+            labs if labs.is_empty() && name.is_none() => crate::commands::lab::NO_LAB.to_owned(),
+            labs => one_or_all(labs, name)?,
+        },
         Listed::Runs => return runs(arguments),
     };
     print(&text)?;
     Ok(Exit::Done)
+}
+
+/// Entries of a catalogue: each name with its text.
+type Entries = Vec<(String, String)>;
+
+/// The text of the entry of this name, or of all.
+fn one_or_all(entries: Entries, name: Option<&str>) -> Result<String, Failure> {
+    let Some(name) = name else { return Ok(entries.into_iter().map(|(_, text)| text).collect()) };
+    let found = entries.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    if let Some((_, text)) = found {
+        return Ok(text.clone());
+    }
+    let meant = text::meant(name, entries.iter().map(|(known, _)| known.as_str()));
+    let meant = meant.unwrap_or_else(|| "there is none yet".to_owned());
+    Err(Failure::new(Exit::Usage, format!("there is no `{name}` in this list; {meant}")))
 }
 
 /// All workloads and their presets, one line each.
@@ -121,10 +147,11 @@ pub(crate) fn lab_offers() -> Vec<(String, lab::Offer)> {
     lab::names(&cache).unwrap_or_default().into_iter().filter_map(offer).collect()
 }
 
-fn filesystems() -> String {
+/// Every filesystem, and what stands below them.
+fn filesystems() -> (Entries, String) {
     let labs = lab_offers();
     let in_kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let mut text = String::new();
+    let mut entries = Entries::new();
     for filesystem in FILESYSTEMS {
         let description = filesystem.describe();
         let kernel = in_kernel
@@ -138,7 +165,7 @@ fn filesystems() -> String {
             (false, None) => "tools missing".to_owned(),
         };
         let kernel = if kernel { "in this kernel" } else { "not in this kernel, or not loaded" };
-        text += &format!("{}\n    {}\n", description.name, description.summary);
+        let mut text = format!("{}\n    {}\n", description.name, description.summary);
         text += &format!("    here: {kernel}; {tools}\n");
         if labs.is_empty() {
             text += "    lab: not built: `fstrial lab build`\n";
@@ -156,19 +183,28 @@ fn filesystems() -> String {
             text += &described(&format!("@{}", preset.name), preset.help);
         }
         text.push('\n');
+        entries.push((description.name.to_owned(), text));
     }
-    text += "for every filesystem on disks, in addition to its own options\n";
+    let mut end = "for every filesystem on disks, in addition to its own options\n".to_owned();
     for option in QUEUE_OPTIONS {
-        text += &described(&format!("{}={}", option.name, option.values), option.help);
+        end += &described(&format!("{}={}", option.name, option.values), option.help);
     }
-    text
+    (entries, end + MANUALS)
 }
+
+const MANUALS: &str = "\nmount options and flags of mkfs are also understood as their manual pages \
+write them: ext4:nobarrier,\nbtrfs:nodatacow, 'ext4:-O ^has_journal', xfs:logbsize=256k\n";
 
 /// Capability by capability, who can and who cannot.
 pub(crate) fn capabilities(tried: &Tried) -> String {
-    let mut text = String::new();
+    let entries = capability_entries(tried).into_iter().map(|(_, text)| text);
+    entries.collect::<String>() + &tried_with(tried)
+}
+
+fn capability_entries(tried: &Tried) -> Entries {
+    let mut entries = Entries::new();
     for capability in CAPABILITIES {
-        text += &described(capability.name, capability.attempt);
+        let mut text = described(capability.name, capability.attempt);
         let (mut can, mut cannot, mut untried) = (Vec::new(), Vec::new(), Vec::new());
         for row in &tried.filesystems {
             match row.found.get(capability.name) {
@@ -188,32 +224,49 @@ pub(crate) fn capabilities(tried: &Tried) -> String {
             }
         }
         text.push('\n');
+        entries.push((capability.name.to_owned(), text));
     }
-    let mut kernels: Vec<_> = tried.filesystems.iter().map(|row| row.kernel.as_str()).collect();
-    kernels.dedup();
-    text + &format!("tried with Linux {} in the lab\n", kernels.join(", "))
+    entries
 }
 
-fn layouts() -> String {
+fn tried_with(tried: &Tried) -> String {
+    let mut kernels: Vec<_> = tried.filesystems.iter().map(|row| row.kernel.as_str()).collect();
+    kernels.dedup();
+    format!("tried with Linux {} in the lab\n", kernels.join(", "))
+}
+
+/// What one filesystem can do.
+fn capabilities_of(row: &TriedFilesystem) -> String {
+    let found = CAPABILITIES.iter().map(|capability| {
+        let found = row.found.get(capability.name);
+        let found = found.map_or_else(|| "not tried".to_owned(), Finding::to_string);
+        described(capability.name, &found)
+    });
+    found.collect::<String>() + &format!("\ntried with Linux {} in the lab\n", row.kernel)
+}
+
+fn layouts() -> Entries {
+    let described = |name: &str, summary| (name.to_owned(), described(name, summary));
     LAYOUTS
         .iter()
         .map(|layout| described(layout.describe().name, layout.describe().summary))
         .collect()
 }
 
-fn disks() -> Result<String, Failure> {
-    let mut text = String::new();
+fn disks() -> Result<Entries, Failure> {
+    let mut entries = Entries::new();
     for shipped in disk::DISKS {
         let description =
             disk::DiskDescription::find(shipped.name).map_err(Failure::from(Exit::Input))?;
         let title = format!("{} ({})", description.title, description.variant);
-        text += &described(&description.name, &title);
+        let text = described(&description.name, &title);
+        entries.push((description.name, text));
     }
-    Ok(text)
+    Ok(entries)
 }
 
-fn profiles() -> Result<String, Failure> {
-    let mut text = String::new();
+fn profiles() -> Result<Entries, Failure> {
+    let mut entries = Entries::new();
     for (name, _) in lab::PROFILES {
         let profile = lab::MachineProfile::find(name).map_err(Failure::from(Exit::Input))?;
         let available = profile.available.map(|left| format!(" with {left} available"));
@@ -224,9 +277,9 @@ fn profiles() -> Result<String, Failure> {
             available.unwrap_or_default(),
             profile.disk.model
         );
-        text += &described(name, &facts);
+        entries.push(((*name).to_owned(), described(name, &facts)));
     }
-    Ok(text)
+    Ok(entries)
 }
 
 fn runs(arguments: &List) -> Ended {
@@ -237,7 +290,7 @@ fn runs(arguments: &List) -> Ended {
     }
     let store = crate::files::open_store(&path)?;
     let runs = store.each_run().map_err(Failure::from(Exit::Store))?;
-    let mut text = String::new();
+    let mut entries = Entries::new();
     let mut damaged = Vec::new();
     for run in runs {
         let run = match run {
@@ -257,11 +310,12 @@ fn runs(arguments: &List) -> Ended {
         let asked = store.request(&run.id).map_err(Failure::from(Exit::Store))?;
         let asked = serde_json::from_str(&asked).ok().and_then(compared);
         let asked = asked.unwrap_or_else(|| run.testbed.clone());
-        text += &format!("{:<6} {created}  {state:<9} {asked}\n", run.id);
+        let mut text = format!("{:<6} {created}  {state:<9} {asked}\n", run.id);
         text +=
             &format!("       {} repeats, scale {}, seed {}\n", run.repeats, run.scale, run.seed);
+        entries.push((run.id.clone(), text));
     }
-    print(&text)?;
+    print(&one_or_all(entries, arguments.name.as_deref())?)?;
     if damaged.is_empty() {
         return Ok(Exit::Done);
     }

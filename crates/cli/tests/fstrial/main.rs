@@ -7,14 +7,18 @@ mod claims;
 mod device;
 mod directory;
 mod documentation;
+mod fio_jobs;
 mod foreign_text;
 mod guests;
 mod interrupted;
 mod lab;
+mod outputs;
+mod own_programs;
 mod sandbox;
 mod second_user;
 mod study;
 mod study_pages;
+mod surroundings;
 
 use std::process::ExitCode;
 
@@ -65,6 +69,17 @@ const TESTS: &[skippable::Test] = skippable::tests![
     documentation::a_dry_run_shows_the_parameters_of_every_workload,
     documentation::a_list_of_runs_says_what_was_compared,
     documentation::a_reader_that_has_seen_enough_is_no_error,
+    outputs::a_pipe_gets_the_whole_document_once,
+    outputs::a_pipe_that_nobody_reads_is_waited_for_and_a_signal_ends_that,
+    outputs::a_reader_that_does_not_read_on_does_not_hold_the_program,
+    outputs::standard_output_by_its_name_carries_the_document_alone,
+    outputs::a_comparison_goes_to_a_pipe_of_the_shell,
+    own_programs::what_a_command_names_is_carried_in_and_what_cannot_be_is_refused_first,
+    own_programs::a_program_that_fails_at_once_stops_the_run_and_resuming_goes_on,
+    own_programs::phases_have_their_own_figures_on_the_first_screen,
+    fio_jobs::a_job_file_is_run_group_by_group_with_fios_own_figures,
+    fio_jobs::what_a_job_may_not_do_is_refused_with_its_line_before_anything_is_made,
+    surroundings::what_is_missing_is_said_once,
     foreign_text::a_directorys_name_is_nothing_but_text_in_progress_and_in_every_report,
     foreign_text::a_disks_title_is_nothing_but_text,
     guests::disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone,

@@ -20,6 +20,7 @@ use crate::apt::{Archives, Package};
 use crate::building;
 use crate::cache::{key, link_tree};
 use crate::error::LabError;
+use crate::lock::Lock;
 use crate::packages::Source;
 use crate::progress::BuildProgress;
 use patches::Patch;
@@ -114,11 +115,15 @@ impl KernelSource {
 pub(crate) fn build(
     plan: &Plan,
     cache: &Path,
+    name: &str,
     work: &Path,
     progress: &mut dyn FnMut(BuildProgress),
 ) -> Result<Compiled, LabError> {
     let archives = Archives { security: plan.tree.archives(), ..Archives::default() };
-    let mut source = Source::new(cache, work, archives, Vec::new(), progress);
+    // Of interrupted builds only the newest is kept.
+    let lock = cache.join("kernel.lock");
+    let _lock = Lock::take_for(&lock, "the kernel that is compiled", progress)?;
+    let mut source = Source::new(cache, name, work, archives, Vec::new(), progress);
     let origin = plan.tree.look_up(&mut source)?;
     let built = cache.join("built");
     std::fs::create_dir_all(&built).map_err(LabError::at("create", &built))?;

@@ -133,6 +133,8 @@ impl std::fmt::Debug for Workshop<'_> {
 pub(crate) struct Base<'a> {
     /// The cache of all labs.
     pub(crate) cache: &'a Path,
+    /// The lab's name.
+    pub(crate) name: &'a str,
     /// The lab's unfinished directory.
     pub(crate) lab: &'a Path,
     /// Its kernel.
@@ -157,7 +159,14 @@ pub(crate) fn build_part(
     let description = part.describe();
     let scratch = base.lab.join("scratch");
     let mut workshop = Workshop {
-        source: Source::new(base.cache, base.lab, description.archives, base.packages, progress),
+        source: Source::new(
+            base.cache,
+            base.name,
+            base.lab,
+            description.archives,
+            base.packages,
+            progress,
+        ),
         lab: base.lab,
         part: description,
         kernel: base.kernel,

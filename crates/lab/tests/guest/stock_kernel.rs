@@ -63,7 +63,7 @@ pub(super) fn nbd_answers_many_at_once(_: &Lab, cache: &Path) {
         return;
     };
     let options = BuildOptions {
-        kernel: Some(kernel),
+        kernel: vec![kernel],
         name: Some("stock".to_owned()),
         ..BuildOptions::default()
     };

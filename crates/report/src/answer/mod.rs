@@ -385,9 +385,15 @@ fn others(
         .iter()
         .filter(is_headline)
         .filter_map(|phase| {
-            let ahead = sentences::in_short(phase.table("wall")?, contenders)?;
+            // What a program says itself of a phase comes before how long it took.
+            let own = phase.tables.iter().find(|table| table::is_own(table));
+            let ahead = sentences::in_short(own.or_else(|| phase.table("wall"))?, contenders)?;
             let disk = if untouched(phase) { " (nothing reached the disk)" } else { "" };
-            Some(OtherPhase { phase: phase.name.clone(), ahead: ahead + disk })
+            let phase = match own {
+                Some(table) => format!("{} ({})", phase.name, table.metric.label),
+                None => phase.name.clone(),
+            };
+            Some(OtherPhase { phase, ahead: ahead + disk })
         })
         .collect()
 }

@@ -31,7 +31,9 @@ pub(super) fn of(
         .filter_map(|(id, head)| Some((headline.phase.table(id)?, *head)))
         .filter(|(table, _)| table.cells.iter().any(|cell| cell.mean.is_some_and(|it| it > 0.0)))
         .collect();
+    let others = own_figures(headline);
     let mut columns = vec![head(headline), "vs best".to_owned()];
+    columns.extend(others.iter().map(|table| table.metric.label.clone()));
     columns.extend(tail.map(|(op, _)| format!("p99 {op}")));
     columns.extend(counts.iter().map(|(_, head)| (*head).to_owned()));
 
@@ -47,6 +49,7 @@ pub(super) fn of(
             None => String::new(),
         };
         let mut cells = vec![main_figure(cell, table), against(cell, 2).with_sign()];
+        cells.extend(others.iter().map(|table| of(table)));
         cells.extend(tail.map(|(_, table)| of(table)));
         cells.extend(counts.iter().map(|(table, _)| of(table)));
         Row {
@@ -63,6 +66,21 @@ pub(super) fn of(
         }
     });
     (columns, rows.collect())
+}
+
+/// The other figures of its own that a program prints in the headline's phase, as far as there is
+/// room.
+fn own_figures<'a>(headline: &Headline<'a>) -> Vec<&'a MetricTable> {
+    const ROOM: usize = 3;
+    let own = headline.phase.tables.iter().filter(|table| is_own(table));
+    own.filter(|table| table.metric.id != headline.table.metric.id).take(ROOM).collect()
+}
+
+/// Whether it is a figure that a program printed itself, and by which contenders are ranked.
+pub(super) fn is_own(table: &MetricTable) -> bool {
+    table.metric.higher_is_better.is_some()
+        && table.unit() == Unit::Named
+        && table.cells.iter().any(|cell| cell.mean.is_some())
 }
 
 fn head(headline: &Headline<'_>) -> String {

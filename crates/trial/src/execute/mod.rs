@@ -174,7 +174,12 @@ impl Execution<'_> {
                 context.taint(failed);
             }
             let Err(failure) = workload.run(&mut context) else { continue };
-            let outcome = self.failed(format!("{}: {failure}", choice.name));
+            let mut outcome = self.failed(format!("{}: {failure}", choice.name));
+            if let (workload::Failure::Unbegun(_), Outcome::Failed { step, .. }) =
+                (&failure, &mut outcome)
+            {
+                *step = Step::Start;
+            }
             if matches!(failure, workload::Failure::TargetLost(_)) {
                 return Err(outcome);
             }

@@ -26,7 +26,7 @@ mod video;
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
 pub use self::boot::{PRELOAD_COMMAND, preload_main, prepare_system};
 pub use self::originals::{ORIGINALS, original_of};
-pub use self::programs::{Better, Job, Metric, PROGRAMS};
+pub use self::programs::{Better, FioSurroundings, Job, JobPhase, Metric, PROGRAMS, fio_job_text};
 
 use crate::Workload;
 

@@ -1,7 +1,9 @@
 //! `fstrial run`: from the command line to a stored run and its report.
 
 mod dry;
+mod fio;
 mod like;
+mod named;
 pub(crate) mod program;
 pub(crate) mod request;
 
@@ -20,8 +22,9 @@ use crate::testbeds;
 
 /// Runs, or resumes, or shows what would be run.
 pub(crate) fn run(arguments: Box<Run>) -> Ended {
-    let here = Here::open()?;
+    // Before signals are caught: waiting for the reader of a pipe ends as for any program.
     let documents = Documents::new(&arguments.outputs)?;
+    let here = Here::open()?;
     let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
     let spread = Spread::new(&arguments.cluster, &store)?;
     match arguments.resume.clone() {
@@ -36,6 +39,7 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
         None => request::from_arguments(arguments)?,
     };
     let prepared = runner::prepare(here, request)?;
+    fio::warn_of_cost(&prepared.request, testbeds::describe(&prepared.request.testbed)?.slow);
     spread.check(&prepared.request.testbed)?;
     dry::warn_about_power(&prepared);
     if arguments.dry_run {
@@ -94,7 +98,13 @@ fn execute(
     let prepared = spread.over(prepared, id)?;
     let tell = &mut |event: RunEvent<'_>| watch.show(event);
     let ended = session.execute_until_decided(id, &prepared, &report::first_place, tell)?;
+    // Nothing of the run is left on the machine while a reader may be waited for.
+    drop(prepared);
     watch.finish();
+    if ended == RunEnd::Hopeless {
+        let why = session.hopeless(id)? + &arguments.store.suffix();
+        return Err(Failure::new(Exit::Input, why));
+    }
     let run = session.store.run(id).map_err(Failure::from(Exit::Store))?;
     // A run that was stopped before any trial ended has nothing to report.
     if ended != RunEnd::Stopped || run.trials.iter().any(|trial| trial.outcome.is_some()) {

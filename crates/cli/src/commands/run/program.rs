@@ -1,17 +1,24 @@
 //! A program of the user's own: from the words behind `--` or a file to a workload, and what is
 //! wrong with it found before anything is made.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use runner::{Request, WorkloadRequest};
+use units::Bytes;
 use workload::Job;
 
 use crate::exit::{Exit, Failure};
 use crate::files::tool_path;
+use crate::output::say;
 
 /// The workload that runs a command.
 pub(super) fn of_command(words: &[String]) -> Result<WorkloadRequest, Failure> {
-    let job = Job::of_command(words.to_vec(), &here()?);
+    let here = here()?;
+    let mut job = Job::of_command(words.to_vec(), &here);
+    carry(&mut job, &here)?;
+    if !job.carried.is_empty() {
+        job.directory = Some(here);
+    }
     let text = job.to_text().map_err(|problem| Failure::new(Exit::Input, problem))?;
     let parameters = [("file".to_owned(), text)].into();
     Ok(WorkloadRequest { name: "program".to_owned(), parameters })
@@ -26,8 +33,57 @@ pub(super) fn located(text: &str, file: &Path) -> Result<String, Failure> {
     let file = here()?.join(file);
     let file = file.canonicalize().map_err(|error| named(error.to_string()))?;
     let start = file.parent().unwrap_or(Path::new("/"));
-    job.directory = Some(start.join(job.directory.unwrap_or_default()).components().collect());
+    let start: PathBuf =
+        start.join(job.directory.clone().unwrap_or_default()).components().collect();
+    carry(&mut job, &start)?;
+    job.directory = Some(start);
     job.to_text().map_err(named)
+}
+
+/// Largest file that is copied because a command names it.
+const CARRIED_MAX: Bytes = Bytes::from_mib(256);
+
+/// Notes the files below `start` that the job's commands name: the program works in a directory of
+/// its own, in which it would not find them.
+fn carry(job: &mut Job, start: &Path) -> Result<(), Failure> {
+    let mut carried: Vec<PathBuf> = Vec::new();
+    for word in job.commands().flat_map(|words| words.iter().skip(1)) {
+        for named in lab::own_program::files_named(word) {
+            let path = start.join(named);
+            let is_file = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+            let is_known = carried.iter().chain(&job.inputs).any(|known| known == named);
+            if named.is_absolute() || !is_file || is_known {
+                continue;
+            }
+            let line = |why: &str| {
+                let (named, name) = (named.display(), named.file_name().unwrap_or_default());
+                let name = name.display();
+                let message = format!(
+                    "`{word}`: {why}; in a job's file (docs/howto/program.md) write inputs = \
+                     [\"{named}\"], and {{target}}/{name} in the command"
+                );
+                Failure::new(Exit::Input, message)
+            };
+            let below = path.canonicalize().is_ok_and(|path| path.starts_with(start));
+            if !below || named.components().any(|part| part == Component::ParentDir) {
+                return Err(line(&format!("{} is not below {}", path.display(), start.display())));
+            }
+            let size = Bytes(std::fs::metadata(&path).map_or(0, |found| found.len()));
+            if size > CARRIED_MAX {
+                return Err(line(&format!(
+                    "{} has {size}, and no more than {CARRIED_MAX} is copied unasked",
+                    path.display()
+                )));
+            }
+            say!(
+                "note: {} is copied into the program's directory, since its command names it",
+                named.display()
+            );
+            carried.push(named.components().filter(|part| *part != Component::CurDir).collect());
+        }
+    }
+    job.carried = carried;
+    Ok(())
 }
 
 fn here() -> Result<PathBuf, Failure> {
@@ -53,7 +109,7 @@ pub(crate) fn look(job: &Job) -> Result<(), Failure> {
     for words in job.commands() {
         lab::own_program::find(&job.program(words), &search).map_err(refused)?;
     }
-    for file in &job.inputs {
+    for file in job.inputs.iter().chain(&job.carried) {
         lab::own_program::file(&job.path(file), &search).map_err(refused)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use runner::{Request, TestbedRequest, WorkloadRequest, parse_workload};
+use runner::{Request, TestbedRequest, WorkloadRequest};
 use serde::Deserialize;
 use stack::Contender;
 use store::Until;
@@ -10,6 +10,7 @@ use units::Nanos;
 use workload::corpora::TreeChoice;
 use workload::{InputKind, Kind};
 
+use super::named;
 use crate::arguments::{Place, Run};
 use crate::exit::{Exit, Failure};
 use crate::output::say;
@@ -28,13 +29,16 @@ const DEFAULT_SEED: u64 = 1;
 /// the request is prepared, before anything is made.
 pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
+    if let Some(version) = &arguments.kernel {
+        return Err(usage(named::kernel(version)));
+    }
     let (testbed, contenders) = testbed_and_contenders(&arguments.place)?;
     let source_tree = arguments.source_tree.as_deref().unwrap_or(SYNTHETIC);
     check_tree(source_tree)?;
     let mut workloads = arguments
         .workloads
         .iter()
-        .map(|text| with_documents(parse_workload(text).map_err(usage)?))
+        .map(|text| with_documents(named::workload(text).map_err(usage)?))
         .collect::<Result<Vec<_>, _>>()?;
     if !arguments.program.is_empty() {
         workloads.push(super::program::of_command(&arguments.program)?);
@@ -140,6 +144,9 @@ pub(crate) fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadReque
             })?;
             if workload.describe().inputs.contains(&InputKind::OwnProgram) {
                 *value = super::program::located(value, &path)?;
+            }
+            if workload.describe().name == super::fio::NAME {
+                *value = super::fio::expanded(value, &path)?;
             }
         }
     }

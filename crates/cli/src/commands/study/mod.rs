@@ -51,6 +51,11 @@ fn contents(study: &Study) -> String {
     .join(", ")
 }
 
+/// Shows one.
+pub(crate) fn show_named(named: &str) -> Ended {
+    show::show(&read(named)?)
+}
+
 fn list() -> Ended {
     print(&shipped()?)?;
     Ok(Exit::Done)

@@ -114,7 +114,7 @@ fn labelled(label: &str, text: &str, width: usize, lines_max: usize) -> Vec<Stri
 fn others(workload: &WorkloadAnswer, most: usize, width: usize) -> Vec<String> {
     let shown = workload.others.len().min(most);
     let longest =
-        workload.others.iter().map(|other| other.phase.width()).max().unwrap_or(0).min(20);
+        workload.others.iter().map(|other| other.phase.width()).max().unwrap_or(0).min(32);
     let mut out: Vec<String> = Vec::new();
     for (nth, other) in workload.others.iter().take(shown).enumerate() {
         let label = if nth == 0 { "Also" } else { "" };

@@ -28,6 +28,9 @@ const NOT_FOUND: i32 = 127;
 const BRING: &str = "what it calls has to be named under `packages` or `files` of a job's file \
 (docs/howto/program.md)";
 
+const ONLY: &str = "in the lab it has only its libraries, and what `packages` and `files` of a job's \
+file name (docs/howto/program.md)";
+
 /// A program with its arguments and where it runs.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'a> {
@@ -101,8 +104,11 @@ impl Call<'_> {
     /// it succeeded.
     pub(super) fn failure(&self, done: &Done) -> Option<String> {
         let failure = done.failure(self.limit)?;
-        let missing = self.root.is_some() && done.status.code() == Some(NOT_FOUND);
-        Some(if missing { format!("{BRING}: {failure}") } else { failure })
+        Some(match (self.root, done.status.code()) {
+            (Some(_), Some(NOT_FOUND)) => format!("{BRING}: {failure}"),
+            (Some(_), Some(_)) => format!("{failure}; {ONLY}"),
+            _ => failure,
+        })
     }
 
     fn not_started(&self, error: &io::Error) -> String {

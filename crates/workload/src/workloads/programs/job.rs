@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
+
+use super::metric::Metric;
+
+/// What the name of a phase ends with that writes what another left in memory.
+pub(super) const SYNC_ENDING: &str = "-sync";
 
 /// A program and everything that belongs to it, as its file says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +24,8 @@ pub struct Job {
     /// Commands before the clock, one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<Vec<String>>,
-    /// The command that is timed.
+    /// The command that is timed; empty where there are phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run: Vec<String>,
     /// Commands after the clock that fail if the data is not as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -28,6 +33,9 @@ pub struct Job {
     /// Files and directories that are copied into the target beforehand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<PathBuf>,
+    /// Files that its commands name: they are copied into the target, at the same relative path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<PathBuf>,
     /// Programs and files it uses that do not lie in the target: the lab brings them along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathBuf>,
@@ -46,36 +54,25 @@ pub struct Job {
     /// Whether the run begins with an empty cache, where that can be done.
     #[serde(default)]
     pub cold: bool,
+    /// Its timed parts, where it has more than `run`.
+    #[serde(default, rename = "phase", skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<JobPhase>,
     /// What to read from its output.
     #[serde(default, rename = "metric", skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
 }
 
-/// A figure that a program prints.
+/// A timed part of a job that has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Metric {
-    /// Its name: small letters, digits, underscores.
+pub struct JobPhase {
+    /// Its name: small letters, digits, `-`.
     pub name: String,
-    /// A regular expression with a group named `value`; its last match counts.
-    pub pattern: String,
-    /// Its unit, for the reader.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub unit: String,
-    /// Which is better.
+    /// The command that is timed.
+    pub run: Vec<String>,
+    /// Whether it begins with an empty cache, where that can be done.
     #[serde(default)]
-    pub better: Better,
-}
-
-/// Which of two values is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    /// The larger one, as of a rate.
-    #[default]
-    Higher,
-    /// The smaller one, as of a time.
-    Lower,
+    pub cold: bool,
 }
 
 fn an_hour() -> String {
@@ -101,12 +98,14 @@ impl Job {
             run: words,
             check: Vec::new(),
             inputs: Vec::new(),
+            carried: Vec::new(),
             files: Vec::new(),
             packages: Vec::new(),
             environment: BTreeMap::new(),
             timeout: an_hour(),
             space: a_gibibyte(),
             cold: false,
+            phases: Vec::new(),
             metrics: Vec::new(),
         }
     }
@@ -122,8 +121,8 @@ impl Job {
                 .to_owned());
         }
         let job: Job = toml::from_str(text).map_err(|error| error.to_string())?;
-        let commands = job.setup.iter().chain([&job.run]).chain(&job.check);
-        for words in commands {
+        job.check_phases()?;
+        for words in job.commands() {
             if words.first().is_none_or(String::is_empty) {
                 return Err(
                     "a command has no words; `run = [\"./program\", \"{target}\"]`".to_owned()
@@ -136,16 +135,63 @@ impl Job {
         job.timeout.parse::<Nanos>().map_err(|error| format!("timeout: {error}"))?;
         job.space.parse::<Bytes>().map_err(|error| format!("space: {error}"))?;
         for metric in &job.metrics {
-            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            if metric.name.is_empty() || !metric.name.chars().all(plain) {
+            metric.check()?;
+            let named = metric.phase.as_deref();
+            if named.is_some_and(|name| !job.timed().any(|phase| phase.name == name)) {
+                let known: Vec<String> = job.timed().map(|phase| phase.name).collect();
                 return Err(format!(
-                    "metric `{}`: a name has small letters, digits and underscores",
-                    metric.name
+                    "metric `{}`: there is no phase `{}`, but {}",
+                    metric.name,
+                    named.unwrap_or_default(),
+                    known.join(", ")
                 ));
             }
-            metric.regex()?;
         }
         Ok(job)
+    }
+
+    fn check_phases(&self) -> Result<(), String> {
+        let both =
+            "a job has `run` or phases: put the command of `run` into a [[phase]] of its own";
+        match (self.run.is_empty(), self.phases.is_empty()) {
+            (true, true) => {
+                return Err(
+                    "a job has no words to run; `run = [\"./program\", \"{target}\"]`".to_owned()
+                );
+            }
+            (false, false) => return Err(both.to_owned()),
+            (true, false) if self.cold => {
+                return Err("`cold` belongs to a [[phase]] where there are some".to_owned());
+            }
+            _ => {}
+        }
+        for (at, phase) in self.phases.iter().enumerate() {
+            let name = &phase.name;
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            if name.is_empty() || !name.chars().all(plain) {
+                return Err(format!("phase `{name}`: a name has small letters, digits and `-`"));
+            }
+            let taken = |other: &JobPhase| {
+                other.name == *name || other.name == format!("{name}{SYNC_ENDING}")
+            };
+            if self.phases.iter().skip(at + 1).any(taken) || name.ends_with(SYNC_ENDING) {
+                return Err(format!(
+                    "phase `{name}`: every phase has a name of its own, and `NAME{SYNC_ENDING}` is \
+                     that of writing what it left"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Its timed parts, in order.
+    pub fn timed(&self) -> impl Iterator<Item = JobPhase> {
+        let only = (!self.run.is_empty()).then(|| JobPhase {
+            name: "run".to_owned(),
+            run: self.run.clone(),
+            cold: self.cold,
+        });
+        only.into_iter().chain(self.phases.iter().cloned())
     }
 
     /// The text of a job, as [`Job::read`] takes it.
@@ -184,7 +230,9 @@ impl Job {
 
     /// Every command, in order.
     pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
-        self.setup.iter().chain([&self.run]).chain(&self.check)
+        let only = Some(&self.run).filter(|run| !run.is_empty());
+        let timed = only.into_iter().chain(self.phases.iter().map(|phase| &phase.run));
+        self.setup.iter().chain(timed).chain(&self.check)
     }
 }
 
@@ -199,35 +247,6 @@ fn plain(path: &Path) -> PathBuf {
         }
     }
     plain
-}
-
-impl Metric {
-    fn regex(&self) -> Result<Regex, String> {
-        let named = |problem: String| format!("metric `{}`: {problem}", self.name);
-        let regex = Regex::new(&self.pattern).map_err(|error| named(error.to_string()))?;
-        match regex.capture_names().any(|name| name == Some("value")) {
-            true => Ok(regex),
-            false => Err(named("its pattern has no group `(?<value>…)`".to_owned())),
-        }
-    }
-
-    /// Its value in a program's output; the last one if there are several.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub(super) fn find(&self, said: &str) -> Result<f64, String> {
-        let regex = self.regex()?;
-        let last = regex.captures_iter(said).filter_map(|found| found.name("value")).last();
-        let found = last
-            .ok_or_else(|| {
-                format!("{} is missing: nothing it printed matches `{}`", self.name, self.pattern)
-            })?
-            .as_str();
-        match found.replace([',', '_'], "").parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(value),
-            _ => Err(format!("{} is missing: `{found}` is no number", self.name)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -248,14 +267,19 @@ mod tests {
     }
 
     #[test]
-    fn the_last_figure_counts_and_a_missing_one_says_why() {
-        let job = Job::read("run = ['x']\n[[metric]]\nname='tps'\npattern='tps = (?<value>\\S+)'")
-            .unwrap();
-        let metric = &job.metrics[0];
-        assert_eq!(metric.find("tps = 1,234.5\n tps = 7"), Ok(7.0));
-        assert_eq!(metric.find("tps = 1,234.5\n"), Ok(1234.5));
-        assert!(metric.find("nothing").unwrap_err().contains("nothing it printed"));
-        assert!(metric.find("tps = fast").unwrap_err().contains("no number"));
+    fn a_job_has_one_command_or_phases_with_names_of_their_own() {
+        let phase = |name: &str| format!("[[phase]]\nname = '{name}'\nrun = ['x']\n");
+        let error = |text: &str| Job::read(text).unwrap_err();
+        let job = Job::read(&(phase("load") + &phase("query"))).unwrap();
+        assert_eq!(job.timed().map(|it| it.name).collect::<Vec<_>>(), ["load", "query"]);
+        assert_eq!(job.commands().count(), 2);
+        assert_eq!(Job::read(&job.to_text().unwrap()).unwrap(), job);
+        assert!(error(&format!("run = ['x']\n{}", phase("load"))).contains("[[phase]]"));
+        assert!(error(&(phase("a") + &phase("a"))).contains("of its own"));
+        assert!(error(&phase("a-sync")).contains("of its own"));
+        assert!(error(&phase("A")).contains("small letters"));
+        let metric = "[[metric]]\nname = 'm'\npattern = '(?<value>.)'\nphase = 'quary'";
+        assert!(error(&(phase("query") + metric)).contains("no phase `quary`, but query"));
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use measure::ProcessCpu;
 
 use super::call::{Call, Done};
-use super::job::{Better, Job, Metric};
-use super::steps::in_directory;
+use super::job::{Job, JobPhase, SYNC_ENDING};
+use super::metric::{Better, Metric};
+use super::steps::in_directory_of;
+use super::trace::Trace;
 use crate::typed::DocumentParameter;
 use crate::{
     Context, Description, Failure, Headline, InputFacts, InputKind, NotComparable, OpError,
@@ -76,7 +78,8 @@ impl Workload for OwnProgram {
         if let Some(job) = job.as_ref().filter(|job| !job.summary.is_empty()) {
             return job.summary.clone();
         }
-        let command = job.as_ref().and_then(|job| job.run.first()).map(Path::new);
+        let command = job.as_ref().and_then(|job| job.timed().next());
+        let command = command.as_ref().and_then(|phase| phase.run.first()).map(Path::new);
         match command.and_then(Path::file_name) {
             Some(name) => format!("`{}`", name.display()),
             None => DESCRIPTION.headline.question.to_owned(),
@@ -98,11 +101,38 @@ impl Workload for OwnProgram {
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         let job = Job::read(context.parameters().get(&FILE)).map_err(Failure::Input)?;
-        in_directory(context, DIRECTORY, |context, directory| {
+        let phases = Timed::of(&job);
+        let reported: Vec<_> = phases.iter().flat_map(|it| [it.run, it.sync]).collect();
+        in_directory_of(context, DIRECTORY, &reported, |context, directory| {
             let root = context.program_tree().map(super::tree::unpacked).transpose()?;
             let seed = context.seed().stream("program").below(1 << 31);
-            Place { job, root, directory, seed }.work(context)
+            Place { job, root, directory, seed }.work(context, &phases)
         })
+    }
+}
+
+/// A timed part with its two phases.
+struct Timed {
+    part: JobPhase,
+    run: &'static PhaseDescription,
+    sync: &'static PhaseDescription,
+}
+
+impl Timed {
+    /// The parts of a job.
+    fn of(job: &Job) -> Vec<Timed> {
+        let described = |name: String, like: &PhaseDescription| {
+            PhaseDescription::of_user(name, like.summary, like.clock)
+        };
+        let timed = job.timed().map(|part| match part.name.as_str() {
+            "run" => Timed { part, run: &RUN, sync: &SYNC },
+            name => Timed {
+                run: described(name.to_owned(), &RUN),
+                sync: described(format!("{name}{SYNC_ENDING}"), &SYNC),
+                part,
+            },
+        });
+        timed.collect()
     }
 }
 
@@ -115,24 +145,64 @@ struct Place {
 }
 
 impl Place {
-    fn work(&self, context: &mut Context<'_>) -> Result<(), Failure> {
-        for input in &self.job.inputs {
-            let from = self.job.path(input);
-            let from = self.root.as_ref().map_or(from.clone(), |root| below(root, &from));
-            let name = input.file_name().unwrap_or(input.as_os_str());
-            copy(&from, &self.directory.join(name)).map_err(Failure::Input)?;
-        }
+    fn work(&self, context: &mut Context<'_>, phases: &[Timed]) -> Result<(), Failure> {
+        self.bring().map_err(Failure::Input)?;
         let programs = context.programs().to_vec();
         let call = |words: &[String]| self.call(words, &programs);
         for words in &self.job.setup {
-            call(words).succeed().map_err(|why| failed("setup", words, &why))?;
+            let untouched = Trace::of(&self.directory);
+            call(words).succeed().map_err(|why| match untouched == Trace::of(&self.directory) {
+                true => unbegun("setup", words, &why),
+                false => failed("setup", words, &why),
+            })?;
         }
-        if self.job.cold {
-            context.make_cold();
+        let mut found = vec![false; self.job.metrics.len()];
+        for (at, timed) in phases.iter().enumerate() {
+            if timed.part.cold {
+                context.make_cold();
+            }
+            let place = At { is_first: at == 0, is_last: at + 1 == phases.len() };
+            let wrote = self.time(context, &call(&timed.part.run), timed, place, &mut found)?;
+            self.sync(context, timed.sync, wrote)?;
         }
-        let wrote = self.time(context, &call(&self.job.run))?;
-        let written = context.phase_with(
-            &SYNC,
+        for words in &self.job.check {
+            let checked = call(words).succeed();
+            let failed = |why| Failure::Verify(format!("`{}`: {why}", text::shell_words(words)));
+            checked.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Copies into the target what the job names.
+    fn bring(&self) -> Result<(), String> {
+        let from = |path: &Path| {
+            let path = self.job.path(path);
+            self.root.as_ref().map_or(path.clone(), |root| below(root, &path))
+        };
+        for input in &self.job.inputs {
+            let name = input.file_name().unwrap_or(input.as_os_str());
+            copy(&from(input), &self.directory.join(name))?;
+        }
+        for carried in &self.job.carried {
+            let to = self.directory.join(carried);
+            if let Some(parent) = to.parent() {
+                let named = |error: std::io::Error| format!("{}: {error}", parent.display());
+                std::fs::create_dir_all(parent).map_err(named)?;
+            }
+            copy(&from(carried), &to)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what a part left in memory; `wrote` is the number of its requests to the device.
+    fn sync(
+        &self,
+        context: &mut Context<'_>,
+        phase: &'static PhaseDescription,
+        wrote: Option<u64>,
+    ) -> Result<(), Failure> {
+        context.phase_with(
+            phase,
             0,
             |_| {
                 let target = std::fs::File::open(&self.directory)
@@ -146,32 +216,40 @@ impl Place {
                     result.not_comparable = Some(NotComparable::Other { why });
                 }
             },
-        );
-        written?;
-        for words in &self.job.check {
-            let checked = call(words).succeed();
-            let failed = |why| Failure::Verify(format!("`{}`: {why}", text::shell_words(words)));
-            checked.map_err(failed)?;
-        }
-        Ok(())
+        )
     }
 
-    /// The timed run. Returns the requests to its device, if it has one.
-    fn time(&self, context: &mut Context<'_>, call: &Call<'_>) -> Result<Option<u64>, Failure> {
-        let begun = context.begin(&RUN, 0)?;
+    /// A timed part. Returns the requests to its device, if it has one.
+    fn time(
+        &self,
+        context: &mut Context<'_>,
+        call: &Call<'_>,
+        timed: &Timed,
+        at: At,
+        found: &mut [bool],
+    ) -> Result<Option<u64>, Failure> {
+        let untouched = Trace::of(&self.directory);
+        let begun = context.begin(timed.run, 0)?;
         let before = ProcessCpu::read_children();
         let ended = call.run();
         let cpu = ProcessCpu::read_children().since(before);
         let mut result = begun.result(context.description().name);
         result.cpu = cpu;
         let requests = result.device.map(|used| used.reads + used.writes);
-        let words = &self.job.run;
+        let (name, words) = (timed.run.name, &timed.part.run);
         let ended = match ended {
-            Err(why) => Err(failed("run", words, &why)),
+            Err(why) if at.is_first => Err(unbegun(name, words, &why)),
+            Err(why) => Err(failed(name, words, &why)),
             Ok(done) => {
                 result.wall = done.end - done.start;
-                self.describe(&done, &mut result);
-                self.judge(call, &done).map_or(Ok(()), |why| Err(failed("run", words, &why)))
+                self.describe(&done, name, at, found, &mut result);
+                match self.judge(call, &done) {
+                    None => Ok(()),
+                    Some(why) if at.is_first && untouched == Trace::of(&self.directory) => {
+                        Err(unbegun(name, words, &why))
+                    }
+                    Some(why) => Err(failed(name, words, &why)),
+                }
             }
         };
         context.finish(begun, result, ended, |(), _| {})?;
@@ -190,15 +268,32 @@ impl Place {
         }
     }
 
-    fn describe(&self, done: &Done, result: &mut PhaseResult) {
+    fn describe(
+        &self,
+        done: &Done,
+        phase: &str,
+        at: At,
+        found: &mut [bool],
+        result: &mut PhaseResult,
+    ) {
         result.figures.insert("peak_memory_kib".to_owned(), done.memory as f64);
         if let Some(code) = done.status.code() {
             result.figures.insert("exit_code".to_owned(), f64::from(code));
         }
         let said = format!("{}\n{}", done.output, done.errors);
-        for metric in &self.job.metrics {
+        for (metric, found) in self.job.metrics.iter().zip(found) {
+            if !metric.is_of(phase) {
+                continue;
+            }
             match metric.find(&said) {
-                Ok(value) => _ = result.figures.insert(figure_name(metric), value),
+                Ok(Some(value)) => {
+                    *found = true;
+                    result.notes.extend(value.note);
+                    result.figures.insert(figure_name(metric), value.value);
+                }
+                // Another part may print it.
+                Ok(None) if *found || metric.phase.is_none() && !at.is_last => {}
+                Ok(None) => result.notes.push(metric.unprinted()),
                 Err(why) => result.notes.push(why),
             }
         }
@@ -255,6 +350,18 @@ fn figure_name(metric: &Metric) -> String {
 fn failed(step: &str, words: &[String], why: &str) -> Failure {
     let said = format!("{step}: `{}`: {why}", text::shell_words(words));
     Failure::Program { program: "program", said }
+}
+
+/// A failure before the program did anything: others of the run would fail likewise.
+fn unbegun(step: &str, words: &[String], why: &str) -> Failure {
+    Failure::Unbegun(format!("{step}: `{}`: {why}", text::shell_words(words)))
+}
+
+/// The place of a timed part among the others.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    is_first: bool,
+    is_last: bool,
 }
 
 fn below(root: &Path, path: &Path) -> PathBuf {

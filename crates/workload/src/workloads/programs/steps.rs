@@ -26,6 +26,16 @@ pub(super) fn in_directory(
     name: &str,
     work: impl FnOnce(&mut Context<'_>, PathBuf) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    in_directory_of(context, name, context.description().phases, work)
+}
+
+/// The same for a workload with these phases.
+pub(super) fn in_directory_of(
+    context: &mut Context<'_>,
+    name: &str,
+    phases: &[&'static PhaseDescription],
+    work: impl FnOnce(&mut Context<'_>, PathBuf) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let outside = |error| Failure::Op { phase: "outside the phases", error };
     let target = open_target(context.target())?;
     rustix::fs::mkdirat(&target, name, Mode::from_raw_mode(0o755))
@@ -34,7 +44,7 @@ pub(super) fn in_directory(
     let directory = context.target().join(name);
     let done = work(context, directory);
     if done.is_err() {
-        context.skip_rest("the program failed");
+        context.skip_rest_of(phases, "the program failed");
     }
     let target = open_target(context.target())?;
     walk::remove(target.as_fd(), name, || ()).map_err(outside)?;

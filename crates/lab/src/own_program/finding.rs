@@ -1,0 +1,93 @@
+//! Finds a program or file of this machine, and says why it cannot run in a guest.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::LabError;
+
+/// `EM_X86_64` of elf.h.
+const X86_64: u16 = 62;
+/// The path of a program; a name without a slash is looked up in `search`.
+///
+/// # Errors
+/// When it is not there, not executable, or of another architecture.
+pub fn find(program: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
+    let path = file(program, search)?;
+    let wrong = |problem: String| LabError::value(path.display().to_string(), problem);
+    let found = std::fs::metadata(&path).map_err(LabError::at("look at", &path))?;
+    if found.is_dir() {
+        return Err(wrong("it is a directory, not a program".to_owned()));
+    }
+    if found.permissions().mode() & 0o111 == 0 {
+        return Err(wrong(format!("it is not executable; `chmod +x {}`", path.display())));
+    }
+    let mut start = [0; 20];
+    let read = std::fs::File::open(&path)
+        .and_then(|file| std::os::unix::fs::FileExt::read_at(&file, &mut start, 0));
+    let read = read.map_err(LabError::at("read", &path))?;
+    match (&start[..4], start[4], u16::from_le_bytes([start[18], start[19]])) {
+        (b"\x7fELF", 2, X86_64) if read == 20 => Ok(path),
+        (b"\x7fELF", class, machine) => Err(wrong(format!(
+            "it is a program for {}, but the guest is x86_64",
+            architecture(class, machine)
+        ))),
+        _ if start.starts_with(b"#!") => Ok(path),
+        _ => Err(wrong(
+            "it is neither an ELF program nor a script that begins with `#!` and its interpreter"
+                .to_owned(),
+        )),
+    }
+}
+
+fn architecture(class: u8, machine: u16) -> String {
+    match machine {
+        3 => "32-bit x86".to_owned(),
+        40 => "32-bit ARM".to_owned(),
+        183 => "aarch64".to_owned(),
+        243 => "RISC-V".to_owned(),
+        X86_64 => format!("x86_64 with pointers of another size (class {class})"),
+        other => format!("another architecture (machine {other} of elf.h)"),
+    }
+}
+
+/// The path of a file; if there is no file of that name, a name without a slash is looked up as a
+/// program.
+///
+/// # Errors
+/// When it is not there.
+pub fn file(path: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
+    if path.is_absolute() && path.exists() {
+        return Ok(path.to_owned());
+    }
+    let name = path.file_name().unwrap_or_default();
+    let looked_up = search.iter().map(|directory| directory.join(name));
+    match looked_up.clone().find(|place| place.is_file()) {
+        Some(found) if path.components().count() == 1 => Ok(found),
+        _ => Err(LabError::value(path.display().to_string(), "there is no such file or program")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_run_says_why() {
+        let place = tempfile::tempdir().unwrap();
+        let refused = |contents: &[u8], mode| {
+            let path = place.path().join("program");
+            std::fs::write(&path, contents).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            find(&path, &[]).unwrap_err().to_string()
+        };
+        let mut arm = std::fs::read("/bin/true").unwrap();
+        arm[18] = 183;
+        assert!(refused(&arm, 0o755).contains("a program for aarch64"));
+        assert!(refused(b"#!/bin/sh", 0o644).contains("chmod +x"));
+        assert!(refused(b"hello", 0o755).contains("neither an ELF program nor a script"));
+        let missing = find(Path::new("/no/such"), &[]).unwrap_err().to_string();
+        assert!(missing.contains("no such file or program"), "{missing}");
+        let missing = find(Path::new("no-such"), &["/bin".into()]).unwrap_err().to_string();
+        assert!(missing.starts_with("no-such:"), "{missing}");
+    }
+}
