@@ -49,7 +49,7 @@ pub struct Prepared {
     pub room: Space,
     /// Which source tree, and what it holds.
     source_tree: String,
-    facts: InputFacts,
+    pub(crate) facts: InputFacts,
     /// As in [`Inputs`].
     program: String,
 }
@@ -64,7 +64,8 @@ impl Prepared {
     /// Where it takes place, and what its workloads read.
     pub fn environment(&self) -> Environment {
         let mut environment = self.testbed.environment();
-        let mut add = |key: &str, value: &String| environment.0.insert(key.to_owned(), value.clone());
+        let mut add =
+            |key: &str, value: &String| environment.0.insert(key.to_owned(), value.clone());
         add("mail_source", &self.request.mail);
         add("source_tree", &self.source_tree);
         if !self.program.is_empty() {

@@ -202,7 +202,7 @@ impl Store {
             .collect()
     }
 
-    fn query<T>(
+    pub(crate) fn query<T>(
         &self,
         sql: &str,
         parameter: i64,

@@ -215,7 +215,11 @@ pub(crate) fn insert_trial(
 }
 
 /// Writes a trial's checksum; the last step of every change.
-pub(crate) fn seal(transaction: &Transaction<'_>, run_sum: &str, trial: i64) -> rusqlite::Result<()> {
+pub(crate) fn seal(
+    transaction: &Transaction<'_>,
+    run_sum: &str,
+    trial: i64,
+) -> rusqlite::Result<()> {
     let sum = checksum::of_trial(transaction, run_sum, trial)?;
     transaction
         .prepare_cached("UPDATE trials SET checksum = ?2 WHERE id = ?1")?

@@ -58,7 +58,8 @@ pub(crate) fn refused_outputs() -> Attempt {
         "symlink(\"$precious/file\", 'link'); symlink('/etc', 'up'); system('mkfifo', 'pipe')",
     )?;
     for (name, why) in [("link", "symlink of user"), ("pipe", "pipe"), ("up/report", "symlink")] {
-        let error = Output::open(&scene.theirs.join(name), || ()).map_err(|error| error.to_string());
+        let error =
+            Output::open(&scene.theirs.join(name), || ()).map_err(|error| error.to_string());
         match error {
             Err(text) if text.contains(why) => {}
             other => return Err(format!("{name}: {other:?}").into()),

@@ -175,7 +175,10 @@ fn a_run_that_gets_more_trials_keeps_those_that_it_has() {
     assert_eq!((stored.header.repeats, stored.header.state), (2, RunState::Open));
     let outcomes: Vec<_> = stored.trials.iter().map(|trial| trial.outcome.clone()).collect();
     assert_eq!((&outcomes[0], &outcomes[2], &outcomes[3]), (&Some(Outcome::Done), &None, &None));
-    assert!(matches!(outcomes[1], Some(Outcome::Failed { .. })), "a change stays seen: {outcomes:?}");
+    assert!(
+        matches!(outcomes[1], Some(Outcome::Failed { .. })),
+        "a change stays seen: {outcomes:?}"
+    );
     let unfinished = store.unfinished(&run).unwrap();
     assert_eq!(unfinished, [(2, spec("b", 1)), (3, spec("a", 1))]);
     assert!(store.extend_run("r9", 2, &[]).is_err());

@@ -79,7 +79,9 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
 fn repeats(request: &Request) -> String {
     let planned = counted(request.repeats as usize, "repeat");
     match (request.until, stats::LOOKS.last()) {
-        (Some(_), Some(most)) => format!("{planned}, and up to {most} until it is decided who is first"),
+        (Some(_), Some(most)) => {
+            format!("{planned}, and up to {most} until it is decided who is first")
+        }
         _ => planned,
     }
 }

@@ -69,11 +69,8 @@ pub(super) fn request(arguments: &Run, id: &str) -> Result<Request, Failure> {
 pub(super) fn tell_of_differences(store: &Store, id: &str, prepared: &Prepared) {
     let Ok(header) = store.run_header(id) else { return };
     let environment = prepared.environment();
-    let before = Place {
-        testbed: &header.testbed,
-        environment: &header.environment,
-        scale: header.scale,
-    };
+    let before =
+        Place { testbed: &header.testbed, environment: &header.environment, scale: header.scale };
     let after = Place {
         testbed: prepared.testbed.name(),
         environment: &environment,

@@ -75,9 +75,8 @@ fn repeats(
     if let Some(repeats) = arguments.repeats {
         return Ok((repeats, None));
     }
-    let decides = testbeds::describe(testbed)?.in_guest
-        && contenders > 1
-        && arguments.cluster.on.is_none();
+    let decides =
+        testbeds::describe(testbed)?.in_guest && contenders > 1 && arguments.cluster.on.is_none();
     Ok(match decides {
         true => (stats::LOOKS[0], Some(Until { budget: BUDGET })),
         false => (DEFAULT_REPEATS, None),
