@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::apt::Archives;
-use crate::building::on_path;
 use crate::cache::{key, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
 use crate::contents::tree_digest;
 use crate::emulator;
@@ -273,7 +272,7 @@ fn build_in(
     let emulator = match &options.emulator {
         Some(emulator) => absolute(emulator)?,
         None => {
-            packages.extend(emulator::build(cache, work, progress)?);
+            packages.extend(emulator::build((cache, name), work, progress)?);
             own.insert(emulator::PLACE.to_owned(), emulator::recipe());
             emulator::PLACE.into()
         }

@@ -12,6 +12,7 @@ use crate::apt::{Archives, Package, unpack};
 use crate::building::{on_path, run};
 use crate::cache::{key, link_tree};
 use crate::error::LabError;
+use crate::lock::Lock;
 use crate::packages::Source;
 
 /// To be changed whenever a change in this module makes a different emulator of the same source.
@@ -56,12 +57,15 @@ pub(crate) fn recipe() -> String {
 /// # Errors
 /// Each step's own: what is missing, which edit does not fit, what the compiler said.
 pub(crate) fn build(
-    cache: &Path,
+    (cache, name): (&Path, &str),
     work: &Path,
     progress: &mut dyn FnMut(crate::BuildProgress),
 ) -> Result<Vec<Package>, LabError> {
     let archives = Archives { source: Some(emulator::RELEASE), ..Archives::default() };
-    let mut source = Source::new(cache, work, archives, Vec::new(), progress);
+    // Of interrupted builds only the newest is kept.
+    let lock = cache.join("emulator.lock");
+    let _lock = Lock::take_for(&lock, "the emulator that is compiled", progress)?;
+    let mut source = Source::new(cache, name, work, archives, Vec::new(), progress);
     let origin = source.source_package(emulator::PACKAGE)?;
     let needed = source.known(&PACKAGES)?;
     let built = cache.join("built");

@@ -31,7 +31,7 @@ pub use analysis::{
     analyse, metrics_of, simulated_memory,
 };
 pub use changes::{
-    Change, Changes, CountChange, Difference, Effect, Gate, PhaseChange, Place, Standing,
+    AtLimit, Change, Changes, CountChange, Difference, Effect, Gate, PhaseChange, Place,
     Verdict as ChangeVerdict, What, changes, places,
 };
 pub use crosscheck::{

@@ -178,6 +178,7 @@ fn of_part(
                 contenders: contenders_of(part, assumption),
                 testbed: place(part, &changes)?,
                 repeats: under.or(wishes.seeds).unwrap_or(study.seeds),
+                until: None,
                 seed: seed_of(wishes.seed, id.as_deref()),
                 scale,
                 verify: false,

@@ -1,6 +1,6 @@
 //! `fstrial compare`: compares a run with an earlier one of the same work.
 
-use report::{ChangeVerdict, Changes, Gate, Standing};
+use report::{AtLimit, ChangeVerdict, Changes, Gate};
 use store::Store;
 
 use crate::arguments::Compare;
@@ -48,18 +48,18 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
     let percent = limit * 100.0;
     for phase in &changes.phases {
         let name = format!("{} {} on {}", phase.workload, phase.phase, phase.contender);
-        match phase.standing(limit) {
-            Standing::Within => {}
-            Standing::Beyond => tell(&format!("beyond {percent} %: {name}")),
-            Standing::Open if phase.time.verdict == ChangeVerdict::Missing => {
+        match phase.at_limit(limit) {
+            AtLimit::Within => {}
+            AtLimit::Beyond => tell(&format!("beyond {percent} %: {name}")),
+            AtLimit::Open if phase.time.verdict == ChangeVerdict::Missing => {
                 tell(&format!("no figure: {name}"));
             }
-            Standing::Open if phase.time.verdict == ChangeVerdict::More => {
+            AtLimit::Open if phase.time.verdict == ChangeVerdict::More => {
                 tell(&format!(
                     "slower, but not shown well enough for a gate: {name}; more --repeats"
                 ));
             }
-            Standing::Open => tell(&format!(
+            AtLimit::Open => tell(&format!(
                 "neither slower nor within {percent} % is shown: {name}; more --repeats"
             )),
         }

@@ -88,9 +88,9 @@ pub(crate) fn a_corpus_that_is_empty_or_unreadable() {
 pub(crate) fn an_archive_that_gnu_tar_would_not_unpack() {
     let sandbox = Sandbox::new();
     let tar = |words: &str| {
-        let ran =
-            std::process::Command::new("sh").arg("-c").arg(words).current_dir(sandbox.path(""));
-        assert!(ran.output().unwrap().status.success(), "{words}");
+        let mut shell = std::process::Command::new("sh");
+        let ran = shell.arg("-c").arg(words).current_dir(sandbox.path("")).output().unwrap();
+        assert!(ran.status.success(), "{words}");
     };
     tar("mkdir w && echo hi >w/a && ln w/a w/b && mkfifo w/pipe && tar -cf whole.tar w");
     tar("head -c 700 whole.tar >cut.tar && rm w/pipe");

@@ -44,7 +44,8 @@ fn built(room: &Path, plan: &Plan) -> Result<String, String> {
     let _ = std::fs::remove_dir_all(&work);
     std::fs::create_dir_all(&cache).unwrap();
     std::fs::create_dir_all(&work).unwrap();
-    let compiled = build(plan, &cache, &work, &mut |_| {}).map_err(|error| error.to_string())?;
+    let compiled =
+        build(plan, &cache, "default", &work, &mut |_| {}).map_err(|error| error.to_string())?;
     assert!(work.join(&compiled.kernel).is_file() && work.join(&compiled.modules).is_dir());
     Ok(crate::contents::tree_digest(&work).unwrap())
 }

@@ -8,7 +8,7 @@ const ALPHA: f64 = 0.01;
 
 /// How a phase stands to a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum AtLimit {
     /// Shown to take less than the limit longer, and not shown to ask more of the disk.
     Within,
     /// Shown to take longer, or to ask more of the disk, by at least the limit at the best estimate.
@@ -31,10 +31,10 @@ pub enum Gate {
 impl Changes {
     /// What follows from a limit: a share, 0.05 for 5 %.
     pub fn gate(&self, limit: f64) -> Gate {
-        let standings = || self.phases.iter().map(|phase| phase.standing(limit));
+        let standings = || self.phases.iter().map(|phase| phase.at_limit(limit));
         match () {
-            () if standings().any(|it| it == Standing::Beyond) => Gate::Slower,
-            () if standings().any(|it| it == Standing::Open) => Gate::Open,
+            () if standings().any(|it| it == AtLimit::Beyond) => Gate::Slower,
+            () if standings().any(|it| it == AtLimit::Open) => Gate::Open,
             () => Gate::Passed,
         }
     }
@@ -46,14 +46,14 @@ impl PhaseChange {
     /// together this is wrong in at most 2.5 of 100 comparisons, since the error would have to
     /// happen in the very phase that is beyond (an intersection-union test: Berger, Technometrics 24,
     /// 1982).
-    pub fn standing(&self, limit: f64) -> Standing {
+    pub fn at_limit(&self, limit: f64) -> AtLimit {
         let beyond = |change: &Change| {
             change.verdict == Verdict::More
                 && change.p_adjusted.is_some_and(|p| p < ALPHA)
                 && change.ratio.is_some_and(|it| it >= 1.0 + limit)
         };
         if beyond(&self.time) || self.counts.iter().any(|count| beyond(&count.change)) {
-            return Standing::Beyond;
+            return AtLimit::Beyond;
         }
         let within = match self.time.verdict {
             Verdict::Missing => false,
@@ -63,6 +63,6 @@ impl PhaseChange {
                 ways.peek().is_some() && ways.all(|way| way.interval(0.95).high < 1.0 + limit)
             }
         };
-        if within { Standing::Within } else { Standing::Open }
+        if within { AtLimit::Within } else { AtLimit::Open }
     }
 }

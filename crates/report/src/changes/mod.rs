@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use difference::{Difference, Effect, What};
 pub use found::{Place, places};
 use found::{of_contender, of_runs};
-pub use gate::{Gate, Standing};
+pub use gate::{AtLimit, Gate};
 use serde::Serialize;
 use store::{StoredRun, StoredTrial};
 use trial::WorkloadChoice;

@@ -1,6 +1,6 @@
 //! Two runs of the same work, with planted differences.
 
-use report::{ChangeVerdict, Changes, Effect, Gate, Standing, What, changes};
+use report::{AtLimit, ChangeVerdict, Changes, Effect, Gate, What, changes};
 use store::StoredRun;
 use trial::{Outcome, Step};
 use units::Nanos;
@@ -51,10 +51,10 @@ fn what_takes_longer_is_slower_and_nothing_else() {
     let written = xfs.counts.iter().find(|count| count.name == "written").unwrap();
     assert_eq!(written.change.verdict, ChangeVerdict::More);
     assert_eq!(of(&found, "ext4").time.verdict, ChangeVerdict::Same);
-    let standing = |limit| xfs.standing(limit);
-    assert_eq!(standing(0.1), Standing::Beyond, "by time");
-    assert_eq!(standing(0.3), Standing::Beyond, "by what is written");
-    assert_eq!(standing(1.5), Standing::Within);
+    let standing = |limit| xfs.at_limit(limit);
+    assert_eq!(standing(0.1), AtLimit::Beyond, "by time");
+    assert_eq!(standing(0.3), AtLimit::Beyond, "by what is written");
+    assert_eq!(standing(1.5), AtLimit::Within);
     assert_eq!((found.gate(0.1), found.gate(1.5)), (Gate::Slower, Gate::Passed));
     let text = found.to_text(false);
     assert!(
@@ -157,7 +157,7 @@ fn what_is_missing_is_said_and_not_passed() {
     }
     let found = changes(&before, &after);
     assert_eq!(of(&found, "btrfs").time.verdict, ChangeVerdict::Missing);
-    assert_eq!(of(&found, "btrfs").standing(0.5), Standing::Open, "no figure is not a good one");
+    assert_eq!(of(&found, "btrfs").at_limit(0.5), AtLimit::Open, "no figure is not a good one");
     assert_eq!(found.gate(0.5), Gate::Open);
     let alone = found.alone.join("; ");
     assert!(alone.contains("ext4 is in r7 alone"), "{alone}");
@@ -186,7 +186,7 @@ fn a_phase_that_nobody_asked_for_is_not_missing() {
         trial.record.phases.last_mut().unwrap().status = PhaseStatus::Completed;
     }
     let found = changes(&before, &after);
-    let open = found.phases.iter().filter(|phase| phase.standing(0.0) == Standing::Open);
+    let open = found.phases.iter().filter(|phase| phase.at_limit(0.0) == AtLimit::Open);
     assert_eq!((found.phases.len(), open.count()), (6, 3));
 }
 

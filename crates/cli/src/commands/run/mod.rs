@@ -98,6 +98,7 @@ fn execute(
     let prepared = spread.over(prepared, id)?;
     let tell = &mut |event: RunEvent<'_>| watch.show(event);
     let ended = session.execute_until_decided(id, &prepared, &report::first_place, tell)?;
+    let unwritten = prepared.testbed.unwritten();
     // Nothing of the run is left on the machine while a reader may be waited for.
     drop(prepared);
     watch.finish();
@@ -120,7 +121,7 @@ fn execute(
         return Ok(Exit::Stopped);
     }
     spread.done(id);
-    if let Some(what) = testbed.unwritten() {
+    if let Some(what) = unwritten {
         return Err(Failure::new(Exit::Output, what));
     }
     let is_lost = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Lost { .. }));
