@@ -291,7 +291,9 @@ mod tests {
                     limited.map(|known| (known.name.to_owned(), ends(known.kind)[end].clone()));
                 ends.filter(|(_, value)| !value.is_empty()).collect()
             };
-            for end in [0, 1] {
+            // Its trees are drawn to know their size: the largest takes minutes.
+            let ends = if description.name == "mongo" { 0..1 } else { 0..2 };
+            for end in ends {
                 look(&all(end));
                 for (name, value) in all(end) {
                     look(&BTreeMap::from([(name, value)]));

@@ -51,7 +51,10 @@ impl Workload for FsyncAppend {
         let (segment, writers) = (parameters.get(&SEGMENT_PARAMETER).0, parameters.get(&WRITERS));
         let bytes = (parameters.get(&RECORD) * parameters.get(&RECORDS)).0;
         let segments = bytes.div_ceil(segment);
-        Space { bytes: Bytes(segment) * segments * writers, inodes: (segments + 1) * writers + 1 }
+        Space {
+            bytes: Bytes(segment) * segments * writers,
+            inodes: (segments + 1).saturating_mul(writers).saturating_add(1),
+        }
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<(), Failure> {

@@ -111,7 +111,7 @@ pub(crate) fn what_gnu_tar_packs_is_unpacked_as_by_gnu_tar() {
         &["--format=pax", "-S", "--sparse-version=0.1", SOURCE],
         &["--format=gnu", "-V", "a label", "-g", "snapshot", SOURCE],
         &["--format=pax", "--pax-option=comment=a b", "-C", SOURCE, "."],
-        &["--transform", "s,^source/,source/.//x/./,S", "--owner=someone:3000000000", SOURCE],
+        &["--transform", "s,^source/,source/.//./,S", "--owner=someone:3000000000", SOURCE],
         // Whatever comes twice has its last contents.
         &["--hard-dereference", SOURCE, SOURCE, "source/./one", "source//two"],
     ];
@@ -141,12 +141,12 @@ pub(crate) fn what_was_appended_replaces_what_was_there() {
 }
 
 pub(crate) fn compressed_archives_are_read_for_what_they_are() -> Ending {
-    for (program, package) in [("zstd", "zstd"), ("bzip2", "bzip2"), ("lz4", "lz4")] {
+    for (program, package) in [("zstd", "zstd"), ("bzip2", "bzip2")] {
         needs_program(program, package)?;
     }
     let home = scratch();
     source(home.path());
-    for program in ["gzip", "xz", "bzip2", "zstd", "lz4"] {
+    for program in ["gzip", "xz", "bzip2", "zstd"] {
         // The name says nothing.
         let archive = home.path().join("archive");
         let packing = ["tar", "-I", program, "-cf", archive.to_str().unwrap(), SOURCE];

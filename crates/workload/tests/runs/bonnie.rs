@@ -215,7 +215,7 @@ pub(crate) fn chunks_and_sizes_that_it_cannot_have_are_refused() {
         let said = format!("bonnie: chunk={chunk}: {reason}");
         assert_eq!(refused(&format!("chunk={chunk}")), Some(said));
     }
-    assert_eq!(refused("chunk=3000").as_deref(), Some("chunk=2.9 KiB is no power of two"));
+    assert_eq!(refused("chunk=3000").as_deref(), Some("chunk=2.93 KiB is no power of two"));
     let said = "min_size=2 B is above max_size=1 B";
     assert_eq!(refused("min_size=2 max_size=1").as_deref(), Some(said));
     let said = "size=4 KiB is below chunk=8 KiB; 0 leaves the large file out";

@@ -30,10 +30,8 @@ pub(crate) fn every_record_is_there_however_it_was_made_durable() {
 }
 
 pub(crate) fn a_segment_holds_whole_records() {
-    let target = scratch();
-    let ran = run("fsync-append", target.path(), &Inputs::default(), 1, "record=3000");
-    let message = ran.ended.unwrap_err().to_string();
-    assert!(message.contains("not a multiple of record=3000"), "{message}");
+    let message = refused("fsync-append", "record=3000").unwrap();
+    assert_eq!(message, "segment=16 MiB is not a multiple of record=2.93 KiB");
 }
 
 pub(crate) fn room_is_reserved_or_written_as_it_was_asked_for() {

@@ -50,12 +50,14 @@ pub(super) fn split<E: From<io::Error>>(
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let is_from = begins && after_empty && text.starts_with(b"From ");
         let is_mmdf = begins && text == MMDF;
-        let known = *style.get_or_insert(match () {
-            () if is_from => Style::Mbox,
-            () if is_mmdf => Style::Mmdf,
-            () if text.is_empty() => continue,
-            () => return Ok(Split::NoMailbox),
-        });
+        let known = match style {
+            Some(known) => known,
+            None if is_from => Style::Mbox,
+            None if is_mmdf => Style::Mmdf,
+            None if text.is_empty() => continue,
+            None => return Ok(Split::NoMailbox),
+        };
+        style = Some(known);
         if if known == Style::Mbox { is_from } else { is_mmdf } {
             mail.end(known, add)?;
         } else {

@@ -55,7 +55,7 @@ static GC: PhaseDescription = PhaseDescription {
 const FILES: CountParameter =
     CountParameter::new("files", "Files of a commit.", 1, 10_000_000, "2000").scaled();
 const SIZE: SizeParameter =
-    SizeParameter::new("size", "Mean size of a file.", Bytes(1), Bytes::from_gib(1), "4K");
+    SizeParameter::new("size", "Mean size of a file.", Bytes(1), Bytes::from_mib(16), "4K");
 const COMMITS: CountParameter =
     CountParameter::new("commits", "Commits after the first.", 1, 100_000, "10");
 const CHANGED: CountParameter =

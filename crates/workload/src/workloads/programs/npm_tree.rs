@@ -69,7 +69,7 @@ const PACKAGES: CountParameter =
 const FILES: CountParameter =
     CountParameter::new("files", "Files of a package, beside its package.json.", 1, 10_000, "25");
 const SIZE: SizeParameter =
-    SizeParameter::new("size", "Mean size of a file.", Bytes(1), Bytes::from_gib(1), "3K");
+    SizeParameter::new("size", "Mean size of a file.", Bytes(1), Bytes::from_mib(16), "3K");
 
 static DESCRIPTION: Description = Description {
     name: "npm-tree",

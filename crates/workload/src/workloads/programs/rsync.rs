@@ -63,7 +63,7 @@ static EXPIRE: PhaseDescription = PhaseDescription {
 const FILES: CountParameter =
     CountParameter::new("files", "Files of the tree.", 1, 10_000_000, "2000").scaled();
 const SIZE: SizeParameter =
-    SizeParameter::new("size", "Mean size of a file.", Bytes(1), Bytes::from_gib(1), "8K");
+    SizeParameter::new("size", "Mean size of a file.", Bytes(1), Bytes::from_mib(16), "8K");
 const CHANGED: CountParameter = CountParameter::new(
     "changed",
     "Files that change before each further run of rsync.",
