@@ -68,7 +68,9 @@ impl DeviceTestbed {
 
     /// Why the devices that are named do not hold what the largest trial writes, if so.
     fn too_small(&self, spec: &TrialSpec) -> Option<Refusal> {
-        let sizes = self.devices.iter().map(|device| facts::size_of_device(device));
+        let disks = roles(spec).into_iter().zip(&self.devices);
+        let data = disks.filter(|(role, _)| matches!(role, Role::Data));
+        let sizes = data.map(|(_, device)| facts::size_of_device(device));
         let smallest = sizes.collect::<Option<Vec<_>>>()?.into_iter().min()?;
         let layout = &spec.contender.layout;
         let room = layout.layout().ok()?.device_size(layout, smallest).ok()?;
