@@ -285,6 +285,16 @@ fn has_second_group(superblock: &[u8]) -> bool {
     blocks > first.saturating_add(in_group)
 }
 
+/// Background work after mounting. It happens even where mkfs has written every inode table: since
+/// 5.13 the same thread prefetches the block bitmaps after each mount.
+fn settle(options: &Options<'_>) -> Settle {
+    let thread = "ext4lazyinit".to_owned();
+    if options.switch(&LAZY_INIT) == Some(true) {
+        return Settle::KernelThreadGone(thread);
+    }
+    Settle::ReadAhead { thread, file: "/proc/fs/ext4/{device}/mb_groups".to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,14 +313,4 @@ mod tests {
         assert!(superblock(40_000, 0, 32_768) && superblock(8194, 1, 8192));
         assert!(!superblock(8193, 1, 8192) && !has_second_group(&[]));
     }
-}
-
-/// Background work after mounting. It happens even where mkfs has written every inode table: since
-/// 5.13 the same thread prefetches the block bitmaps after each mount.
-fn settle(options: &Options<'_>) -> Settle {
-    let thread = "ext4lazyinit".to_owned();
-    if options.switch(&LAZY_INIT) == Some(true) {
-        return Settle::KernelThreadGone(thread);
-    }
-    Settle::ReadAhead { thread, file: "/proc/fs/ext4/{device}/mb_groups".to_owned() }
 }
