@@ -101,9 +101,8 @@ impl Source {
     /// # Errors
     /// When one of the three cannot be read.
     pub fn folder(path: &Path) -> Result<Source, SourceError> {
-        let read = |path: PathBuf| match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(text),
-            Err(error) => Err(SourceError::Read { path, error }),
+        let read = |path: PathBuf| {
+            files::read_text(&path).map_err(|error| SourceError::Read { path, error: error.source })
         };
         let mut files = Vec::new();
         for name in FILES {

@@ -283,8 +283,9 @@ impl Testbed for DeviceTestbed {
         let facts = &mut environment.0;
         if self.uses_loops() {
             facts.insert("device".to_owned(), DeviceKind::LoopFile.words().to_owned());
-            if let Ok(directory) = self.loop_directory.canonicalize() {
-                facts.insert("target_path".to_owned(), directory.display().to_string());
+            if let Ok(directory) = files::Directory::hold(&self.loop_directory) {
+                let path = directory.present_path().display().to_string();
+                facts.insert("target_path".to_owned(), path);
             }
             facts.extend(facts::backing_facts(&self.loop_directory));
         }

@@ -25,7 +25,7 @@ fn check_model(arguments: &DiskCheck) -> Ended {
     if let Some(path) = &arguments.trace {
         let failed =
             |error: String| Failure::new(Exit::Input, format!("{}: {error}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        let text = files::read_text(path).map_err(|error| failed(error.source.to_string()))?;
         let trace = read_trace(&text).map_err(|error| failed(error.to_string()))?;
         let mut model = description.build(arguments.seed, &options);
         return match agreement(model.as_mut(), &trace).map_err(Failure::from(Exit::Input))? {

@@ -246,7 +246,7 @@ impl Configured for Settings {
         if let Some(directory) = request_log {
             lab.keep_request_logs(directory).map_err(|error| {
                 let message = format!("--request-log {}: {error}", directory.display());
-                Failure::new(Exit::Output, message)
+                Failure::new(Exit::Refused, message)
             })?;
         }
         Ok(Box::new(lab))

@@ -55,6 +55,24 @@ pub(crate) fn disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone() -
     Ok(())
 }
 
+pub(crate) fn request_logs_that_cannot_be_written_are_refused_before_anything_runs() -> Ending {
+    needs_root()?;
+    let sandbox = Sandbox::with_lab()?;
+    std::fs::write(sandbox.path("file"), "").unwrap();
+    std::os::unix::fs::symlink(sandbox.directory.path(), sandbox.path("link")).unwrap();
+    std::os::unix::fs::lchown(sandbox.path("link"), Some(65534), None).unwrap();
+    for (place, why) in [("file", "not a directory"), ("link/logs", "symlink of user 65534")] {
+        let ran = sandbox.run(&format!("run null --fs ext4 --repeats 1 --request-log {place}"));
+        let ran = ran.ended_with(3);
+        let said = ran.stderr.to_lowercase();
+        assert!(said.contains(&format!("--request-log {place}")), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+    assert!(!sandbox.path("logs").exists());
+    sandbox.run("report").ended_with(4);
+    Ok(())
+}
+
 pub(crate) fn a_plan_that_does_not_fit_the_machine_is_refused_before_anything_runs() -> Ending {
     let sandbox = Sandbox::with_lab()?;
     let larger = "its guest needs 4.00 TiB of memory; are free; --set ram=SIZE";

@@ -83,6 +83,7 @@ const TESTS: &[skippable::Test] = skippable::tests![
     foreign_text::a_directorys_name_is_nothing_but_text_in_progress_and_in_every_report,
     foreign_text::a_disks_title_is_nothing_but_text,
     guests::disks_of_16_gib_in_guests_of_256_mib_two_at_once_and_one_alone,
+    guests::request_logs_that_cannot_be_written_are_refused_before_anything_runs,
     guests::a_plan_that_does_not_fit_the_machine_is_refused_before_anything_runs,
     guests::too_little_memory_for_the_guest_is_refused_with_what_is_enough,
     guests::a_lab_from_elsewhere_gives_the_same_figures_and_so_does_one_whose_checkpoint_is_damaged,
