@@ -5,7 +5,7 @@ use std::time::Duration;
 use stats::{FirstPlace, Look};
 use store::{RunState, StoredRun};
 
-use crate::size::refusals;
+use crate::admission::admit;
 use crate::{Limit, Prepared, Request, RunEnd, RunEvent, Session, SessionError, plan};
 
 impl Session<'_> {
@@ -60,7 +60,7 @@ impl Session<'_> {
         trials.retain(|spec| spec.block >= from);
         let has = self.store.trial_count(id)?;
         self.store.extend_run(id, to, &trials)?;
-        let refused = refusals(prepared.testbed.as_ref(), &trials, &prepared.facts);
+        let refused = admit(prepared.testbed.as_ref(), &trials, &prepared.facts);
         self.leave_out(id, has, &refused, observer)
     }
 }

@@ -7,6 +7,7 @@
 //! [`RunEvent`]s; the runner itself prints nothing.
 
 mod adaptive;
+mod admission;
 mod estimate;
 mod event;
 mod places;

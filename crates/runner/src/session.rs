@@ -1,16 +1,17 @@
 //! What every command that runs trials does: prepare a request, put it into the store, execute
 //! it, resume it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use stack::Refusal;
-use store::{Environment, NewRun, RunHeader, RunState, Store, StoreError};
+use store::{Environment, HeldRun, NewRun, RunHeader, RunState, Store, StoreError};
 use testbed::{Lanes, Stop, Testbed};
 use trial::{InputFiles, Outcome, TrialRecord, TrialSpec};
 use units::Bytes;
 use workload::{InputFacts, InputKind, Space};
 
-use crate::size::refusals;
+use crate::admission::admit;
 use crate::{Durations, Inputs, Places, Request, RunEnd, RunEvent, device_size, plan, room, run};
 
 /// Why a session cannot go on. What was finished is in the store.
@@ -58,7 +59,7 @@ impl Prepared {
     /// Leaves some trials out, before the run is created.
     pub fn retain(&mut self, change: impl FnOnce(Vec<TrialSpec>) -> Vec<TrialSpec>) {
         self.trials = change(std::mem::take(&mut self.trials));
-        self.refused = refusals(self.testbed.as_ref(), &self.trials, &self.facts);
+        self.refused = admit(self.testbed.as_ref(), &self.trials, &self.facts);
     }
 
     /// Where it takes place, and what its workloads read.
@@ -103,6 +104,8 @@ pub struct Session<'a> {
     stop: Stop,
     command_line: String,
     machine: Option<Lanes>,
+    /// Runs that this session executes, which nobody else does meanwhile.
+    held: BTreeMap<String, HeldRun>,
 }
 
 impl<'a> Session<'a> {
@@ -117,7 +120,9 @@ impl<'a> Session<'a> {
         stop: Stop,
         command_line: String,
     ) -> Result<Session<'a>, SessionError> {
-        Ok(Session { store: Store::open(store)?, places, stop, command_line, machine: None })
+        let store = Store::open(store)?;
+        let held = BTreeMap::new();
+        Ok(Session { store, places, stop, command_line, machine: None, held })
     }
 
     /// The same session, sharing the machine with the other sessions that use these lanes.
@@ -169,6 +174,7 @@ impl<'a> Session<'a> {
             request: &request,
             trials: &prepared.trials,
         })?;
+        self.hold(&id)?;
         self.leave_out(&id, 0, &prepared.refused, observer)?;
         Ok(id)
     }
@@ -182,6 +188,7 @@ impl<'a> Session<'a> {
         observer: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(), SessionError> {
         let mut told: Vec<&Refusal> = Vec::new();
+        let mut ended = Vec::with_capacity(refused.len());
         for (index, refusal) in refused {
             if first == 0 && !told.contains(&refusal) {
                 observer(RunEvent::LeftOut { refusal });
@@ -189,7 +196,17 @@ impl<'a> Session<'a> {
             }
             let outcome = Outcome::Refused { reason: refusal.to_string() };
             let ordinal = u32::try_from(first + index).unwrap_or(u32::MAX);
-            self.store.finish_trial(id, ordinal, &TrialRecord::ended(outcome))?;
+            ended.push((ordinal, TrialRecord::ended(outcome)));
+        }
+        let refused = ended.iter().map(|(ordinal, record)| (*ordinal, record));
+        self.store.finish_trials(id, refused)?;
+        Ok(())
+    }
+
+    /// Makes sure that no other process executes the run as long as this session does.
+    fn hold(&mut self, id: &str) -> Result<(), SessionError> {
+        if !self.held.contains_key(id) {
+            self.held.insert(id.to_owned(), self.store.hold_run(id)?);
         }
         Ok(())
     }
@@ -216,7 +233,8 @@ impl<'a> Session<'a> {
     /// again.
     ///
     /// # Errors
-    /// When the store cannot be read or written. Running trials are stopped then.
+    /// When another process executes it, or the store cannot be read or written. Running trials are
+    /// stopped then.
     pub fn execute(
         &mut self,
         id: &str,
@@ -224,6 +242,7 @@ impl<'a> Session<'a> {
         limit: Limit,
         observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
     ) -> Result<RunEnd, SessionError> {
+        self.hold(id)?;
         let pending = self.store.unfinished(id)?;
         testbed.begin(&pending).map_err(|refusal| SessionError::Refused(refusal.to_string()))?;
         let remain: Vec<TrialSpec> = pending.into_iter().map(|(_, spec)| spec).collect();
@@ -295,8 +314,14 @@ impl<'a> Session<'a> {
     /// last trial's filesystem now.
     ///
     /// # Errors
-    /// When its request cannot be read or prepared, or the lab is another than it began in.
-    pub fn reopen(&self, header: &RunHeader, allow: &[PathBuf]) -> Result<Prepared, SessionError> {
+    /// When another process executes it, its request cannot be read or prepared, or the lab is
+    /// another than it began in.
+    pub fn reopen(
+        &mut self,
+        header: &RunHeader,
+        allow: &[PathBuf],
+    ) -> Result<Prepared, SessionError> {
+        self.hold(&header.id)?;
         let json = self.store.request(&header.id)?;
         let other_version = |error: &dyn std::fmt::Display| {
             let id = &header.id;
@@ -335,7 +360,10 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
     };
     let first = planned(&request, None)?;
     let inputs = places.inputs(&request, &input_kinds(&request))?;
-    let groups: Vec<_> = first.iter().map(|spec| spec.workloads.clone()).collect();
+    // Every block does the same.
+    let first_block = first.iter().take_while(|spec| spec.block == 0);
+    let groups: Vec<_> = first_block.map(|spec| spec.workloads.clone()).collect();
+    drop(first);
     let needs_size = places.makes_filesystems(&request.testbed)?;
     if needs_size && request.size.is_none() {
         let size = device_size(&groups, &request.contenders, &inputs.facts)
@@ -345,7 +373,7 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
     let trials = planned(&request, request.size.filter(|_| needs_size))?;
     let room = room(&groups, &inputs.facts);
     let testbed = places.testbed(&request.testbed, inputs.files.clone(), room)?;
-    let refused = refusals(testbed.as_ref(), &trials, &inputs.facts);
+    let refused = admit(testbed.as_ref(), &trials, &inputs.facts);
     // The user's own path is left out: the command line has it.
     let name = request.source_tree.split(':').next().unwrap_or_default();
     let source_tree = match inputs.facts.source_tree {

@@ -82,6 +82,14 @@ fn a_run_that_was_stopped_is_resumed_and_nothing_runs_twice() {
     assert!(outcomes(&session.store, &id)["hangs"].contains(&"open".to_owned()));
     assert_eq!(session.newest().unwrap().1, RunState::Open);
     let before = session.store.run(&id).unwrap();
+    // Whoever executes it is the only one.
+    let mut other = open(directory.path(), &places);
+    let header = other.newest().unwrap().0;
+    let refused = other.reopen(&header, &[]).err().unwrap().to_string();
+    let us = format!("by process {} on ", std::process::id());
+    assert!(refused.contains("already") && refused.contains(&us), "{refused}");
+    assert!(refused.contains(", since 2"), "{refused}");
+    drop((session, other));
 
     // The next start of the program, in which what hung is gone.
     let again = FakePlaces::default();
@@ -178,8 +186,9 @@ fn figures_of_two_labs_do_not_mix() {
     let first = FakePlaces { lab: Some("aaa".to_owned()), ..FakePlaces::default() };
     let mut session = open(directory.path(), &first);
     let (id, ..) = run(&mut session, request(&["good", "better"]));
+    drop(session);
     let second = FakePlaces { lab: Some("bbb".to_owned()), ..FakePlaces::default() };
-    let session = open(directory.path(), &second);
+    let mut session = open(directory.path(), &second);
     let header = session.store.run_header(&id).unwrap();
     let refused = session.reopen(&header, &[]).err().unwrap();
     assert!(matches!(refused, SessionError::Refused(_)));
@@ -311,4 +320,22 @@ fn the_newest_run_is_one_with_something_left_and_its_time_is_estimated_from_the_
     session.execute(&open, testbed, Limit::NONE, &mut |_| {}).unwrap();
     let (header, state) = session.newest().unwrap();
     assert_eq!((header.id, state), (newer, RunState::Complete));
+}
+
+/// A testbed is asked once for each kind of trial, and its answer counts for every block.
+#[test]
+fn what_is_refused_is_asked_once_for_all_blocks() {
+    let places = FakePlaces::default();
+    let plan = |repeats| {
+        let asked = Request { repeats, ..request(&["good", "refused", "better"]) };
+        crate::prepare(&places, asked).unwrap()
+    };
+    let few = plan(2);
+    let of_each_block: Vec<u32> = few.refused.iter().map(|(at, _)| few.trials[*at].block).collect();
+    assert_eq!(of_each_block, [0, 1]);
+    let many = plan(20_000);
+    assert_eq!((many.trials.len(), many.refused.len()), (60_000, 20_000));
+    let is_refused = |at: &usize| many.trials[*at].contender.name == "refused";
+    assert!(many.refused.iter().all(|(at, _)| is_refused(at)));
+    assert!(many.refused.is_sorted_by_key(|(at, _)| *at));
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use stack::{Contender, Refusal};
-use testbed::Testbed;
 use trial::{TrialSpec, WorkloadChoice};
 use units::Bytes;
 use workload::{InputFacts, Space};
@@ -70,26 +69,8 @@ fn too_large(size: Bytes, most: Bytes, workload: &str) -> Refusal {
         .with_next(format!("a larger {workload}:size, or a smaller --size"))
 }
 
-/// Which trials cannot run: what the testbed refuses, and what does not fit on its devices.
-pub(crate) fn refusals(
-    testbed: &dyn Testbed,
-    trials: &[TrialSpec],
-    facts: &InputFacts,
-) -> Vec<(usize, Refusal)> {
-    let mut refused = testbed.admit(trials);
-    for (index, trial) in trials.iter().enumerate() {
-        if refused.iter().all(|(other, _)| *other != index)
-            && let Some(refusal) = too_small(trial, facts)
-        {
-            refused.push((index, refusal));
-        }
-    }
-    refused.sort_by_key(|(index, _)| *index);
-    refused
-}
-
 /// Why a trial does not fit on its devices, if it does not.
-fn too_small(spec: &TrialSpec, inputs: &InputFacts) -> Option<Refusal> {
+pub(crate) fn too_small(spec: &TrialSpec, inputs: &InputFacts) -> Option<Refusal> {
     let size = spec.size?;
     let name = &spec.contender.name;
     let filesystem = stack::filesystems::find(&spec.contender.filesystem)?;

@@ -76,6 +76,19 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Another process executes the run.
+    #[error(
+        "run {run} of store {} is being executed already, by {holder}; wait for it, or end it",
+        path.display()
+    )]
+    Running {
+        /// The store.
+        path: PathBuf,
+        /// The run's id.
+        run: String,
+        /// Who executes it, and since when.
+        holder: String,
+    },
     /// It is not what was written.
     #[error("store {}: {damage}", path.display())]
     Damaged {

@@ -8,6 +8,7 @@ mod checksum;
 mod compressed;
 mod error;
 mod extending;
+mod held;
 mod reading;
 mod rows;
 mod runs;
@@ -23,6 +24,7 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use compressed::compress;
 pub use error::{Damage, StoreError};
+pub use held::HeldRun;
 pub use rows::{Environment, RunHeader, RunState, StoredRun, StoredTrial, Until};
 pub use writing::NewRun;
 

@@ -79,9 +79,7 @@ impl Store {
             trials: &specs,
         };
         let id = self.insert_run(&copy, &header.created)?;
-        for (place, trial) in (0..).zip(&run.trials) {
-            self.finish_trial(&id, place, &trial.record)?;
-        }
+        self.finish_trials(&id, (0..).zip(run.trials.iter().map(|trial| &trial.record)))?;
         Ok(id)
     }
 
@@ -125,45 +123,64 @@ impl Store {
         ordinal: u32,
         trial: &TrialRecord,
     ) -> Result<(), StoreError> {
-        let Some(outcome) = &trial.outcome else { return Ok(()) };
+        self.finish_trials(run, [(ordinal, trial)])
+    }
+
+    /// The same for many, all of them or none.
+    ///
+    /// # Errors
+    /// As [`Store::finish_trial`].
+    pub fn finish_trials<'t>(
+        &mut self,
+        run: &str,
+        trials: impl IntoIterator<Item = (u32, &'t TrialRecord)>,
+    ) -> Result<(), StoreError> {
         let run = self.run_ordinal(run)?;
         let run_sum = self.row_checksum(run)?;
         let path = self.path.clone();
         let failed = |error| StoreError::from_sqlite(&path, error);
         let transaction = self.connection.transaction().map_err(failed)?;
-        let updated = transaction
-            .execute(
-                "UPDATE trials SET outcome = ?3, outcome_doc = ?4, made = ?5, notes = ?6, ended = ?7,
-                 space = ?8, host_ns = ?9
-                 WHERE run = ?1 AND ordinal = ?2 AND outcome IS NULL",
-                params![
-                    run,
-                    ordinal,
-                    outcome.word(),
-                    json(outcome),
-                    trial.made.as_ref().map(json),
-                    json(&trial.notes),
-                    now(),
-                    trial.space.as_ref().map(json),
-                    trial.host.and_then(|host| i64::try_from(host.as_nanos()).ok())
-                ],
-            )
-            .map_err(failed)?;
-        if updated == 1 {
-            let id: i64 = transaction
-                .query_row(
-                    "SELECT id FROM trials WHERE run = ?1 AND ordinal = ?2",
-                    params![run, ordinal],
-                    |row| row.get(0),
-                )
-                .map_err(failed)?;
-            for (index, phase) in trial.phases.iter().enumerate() {
-                insert_phase(&transaction, id, index, phase).map_err(failed)?;
-            }
-            seal(&transaction, &run_sum, id).map_err(failed)?;
+        for (ordinal, trial) in trials {
+            finish(&transaction, (run, &run_sum), ordinal, trial).map_err(failed)?;
         }
         transaction.commit().map_err(failed)
     }
+}
+
+fn finish(
+    transaction: &Transaction<'_>,
+    (run, run_sum): (i64, &str),
+    ordinal: u32,
+    trial: &TrialRecord,
+) -> rusqlite::Result<()> {
+    let Some(outcome) = &trial.outcome else { return Ok(()) };
+    let updated = transaction
+        .prepare_cached(
+            "UPDATE trials SET outcome = ?3, outcome_doc = ?4, made = ?5, notes = ?6, ended = ?7,
+             space = ?8, host_ns = ?9
+             WHERE run = ?1 AND ordinal = ?2 AND outcome IS NULL",
+        )?
+        .execute(params![
+            run,
+            ordinal,
+            outcome.word(),
+            json(outcome),
+            trial.made.as_ref().map(json),
+            json(&trial.notes),
+            now(),
+            trial.space.as_ref().map(json),
+            trial.host.and_then(|host| i64::try_from(host.as_nanos()).ok())
+        ])?;
+    if updated == 0 {
+        return Ok(());
+    }
+    let id: i64 = transaction
+        .prepare_cached("SELECT id FROM trials WHERE run = ?1 AND ordinal = ?2")?
+        .query_row(params![run, ordinal], |row| row.get(0))?;
+    for (index, phase) in trial.phases.iter().enumerate() {
+        insert_phase(transaction, id, index, phase)?;
+    }
+    seal(transaction, run_sum, id)
 }
 
 fn insert_header(

@@ -1,6 +1,7 @@
 //! What goes in comes out, and what is no store says so.
 
 mod damaged;
+mod held;
 
 use std::collections::BTreeMap;
 

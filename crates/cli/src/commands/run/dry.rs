@@ -1,7 +1,10 @@
 //! `--dry-run`, and notes on a plan before it runs.
 
+use std::collections::BTreeMap;
+
 use report::counted;
 use runner::{Durations, Prepared, Remaining, Request};
+use trial::WorkloadChoice;
 
 use crate::exit::Failure;
 use crate::output::say;
@@ -30,10 +33,12 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
         request.seed,
         request.scale
     );
+    let refused: BTreeMap<_, _> =
+        prepared.refused.iter().map(|(index, why)| (index, why)).collect();
     for (index, spec) in prepared.trials.iter().enumerate() {
         let workloads: Vec<_> = spec.workloads.iter().map(|choice| choice.name.as_str()).collect();
-        let refused = prepared.refused.iter().find(|(refused, _)| *refused == index);
-        let left_out = refused.map(|(_, why)| format!("  left out: {why}")).unwrap_or_default();
+        let refused = refused.get(&index);
+        let left_out = refused.map(|why| format!("  left out: {why}")).unwrap_or_default();
         text += &format!(
             "{:>5}  repeat {:<3} {:<24} on {}{left_out}\n",
             index + 1,
@@ -44,7 +49,12 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
     }
     text += "\nparameters:\n";
     let mut shown: Vec<String> = Vec::new();
+    let mut seen: Vec<&WorkloadChoice> = Vec::new();
     for choice in prepared.trials.iter().flat_map(|spec| &spec.workloads) {
+        if seen.contains(&choice) {
+            continue;
+        }
+        seen.push(choice);
         let typed = |(name, value)| {
             let value = workload::shown(&choice.name, name, value);
             format!("{name}={value}")
