@@ -25,6 +25,21 @@ fn plan(text: &str) -> (Vec<String>, stack::layouts::Plan) {
 }
 
 #[test]
+fn what_an_array_has_for_data_follows_from_its_level() {
+    for (text, usable, of) in [
+        ("raid0x4", 1, 1),
+        ("raid1", 1, 2),
+        ("raid5x6", 5, 6),
+        ("raid6x6", 4, 6),
+        ("raid10x6", 1, 2),
+    ] {
+        let choice = LayoutChoice::parse(text).unwrap();
+        let share = choice.layout().unwrap().share(&choice).unwrap();
+        assert_eq!((share.usable, share.of), (usable, of), "{text}");
+    }
+}
+
+#[test]
 fn every_layout_is_named_once_and_documented() {
     let mut names = BTreeSet::new();
     for layout in LAYOUTS {
