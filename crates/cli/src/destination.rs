@@ -6,9 +6,9 @@ use std::path::Path;
 
 use files::{FileError, Output};
 
-use crate::ending::ended_by_signals;
 use crate::exit::{Exit, Failure};
 use crate::output::{print_document, say};
+use crate::writing::ended_by_signals;
 
 /// Where a document goes.
 #[derive(Debug)]

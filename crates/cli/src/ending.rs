@@ -1,6 +1,5 @@
 //! Ending fstrial: signals, and messages about what is still being removed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use testbed::Stop;
 
 use crate::exit::{Exit, Failure};
 use crate::progress::aside;
+use crate::writing::is_writing;
 
 /// A removal that takes longer than this is reported.
 const TOLD_AFTER: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
     let asked = stop.clone();
     thread::spawn(move || {
         for (nth, _) in signals.forever().enumerate() {
-            if WRITING.load(Ordering::SeqCst) > 0 {
+            if is_writing() {
                 // The reader of a pipe may never read on. The results are in the store.
                 aside("stopped while a document was written; the results are in the store");
                 std::process::exit(Exit::Stopped as i32);
@@ -51,25 +51,6 @@ pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
     });
     *known = Some(stop.clone());
     Ok(stop)
-}
-
-/// Documents that are being written to where that may wait.
-static WRITING: AtomicUsize = AtomicUsize::new(0);
-
-/// While it lives, the first signal ends the process.
-pub(crate) struct EndedBySignals(());
-
-/// Until what this returns is dropped, the first signal ends the process: all work is done, and
-/// only a document is written.
-pub(crate) fn ended_by_signals() -> EndedBySignals {
-    WRITING.fetch_add(1, Ordering::SeqCst);
-    EndedBySignals(())
-}
-
-impl Drop for EndedBySignals {
-    fn drop(&mut self) {
-        WRITING.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 /// What fstrial is still waiting for before it can stop.

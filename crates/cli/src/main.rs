@@ -17,6 +17,7 @@ mod places;
 mod progress;
 mod surroundings;
 mod testbeds;
+mod writing;
 
 use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::ending::ended_by_signals;
 use crate::exit::{Exit, Failure};
+use crate::writing::ended_by_signals;
 
 /// Writes a line for the user to standard error; control characters in it are made harmless. If
 /// the terminal was closed the line is lost, and the program goes on.

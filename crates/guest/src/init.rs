@@ -392,10 +392,3 @@ fn ended_by_itself(worker: Pid) -> Result<Option<Outcome>, String> {
         _ => without_log("the trial's process ended"),
     })
 }
-
-/// Whether this process is PID 1 of a guest of ours.
-pub(crate) fn is_guest() -> bool {
-    std::process::id() == 1
-        && !Path::new("/proc/self").exists()
-        && Path::new(modules::MODULES_DIRECTORY).is_dir()
-}

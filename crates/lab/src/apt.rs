@@ -2,14 +2,16 @@
 //! package state, only the list of sources and the keys are read; nothing is changed.
 
 mod archives;
+mod errors;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::archives::Archives;
+use self::errors::{checked, not_debian};
 use crate::error::LabError;
 use crate::watched::{self, Ended, Patience};
 
@@ -288,60 +290,6 @@ fn sweep(directory: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-fn not_debian(program: &str, error: &std::io::Error) -> LabError {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => LabError::NotDebian { missing: program.to_owned() },
-        _ => LabError::Program { command: program.to_owned(), said: error.to_string(), next: None },
-    }
-}
-
-fn checked(program: &str, arguments: &[&str], output: &Output) -> Result<String, LabError> {
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let all = String::from_utf8_lossy(&output.stderr);
-    Err(LabError::Program {
-        command: format!("{program} {}", arguments.join(" ")),
-        next: advice(&all),
-        said: last_words(&all),
-    })
-}
-
-/// The lines that apt marks as errors, or else the last lines of the output. Explanations that
-/// follow an error may be long and are dropped.
-fn last_words(all: &str) -> String {
-    const LINES: usize = 6;
-    let lines: Vec<&str> = all.lines().filter(|line| !line.is_empty()).collect();
-    let errors: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("E:")).collect();
-    let kept = match errors.is_empty() {
-        true => &lines[lines.len().saturating_sub(LINES)..],
-        false => &errors[..errors.len().min(LINES)],
-    };
-    kept.join(" / ")
-}
-
-fn advice(said: &str) -> Option<String> {
-    let unreachable =
-        ["Could not resolve", "Failed to fetch", "Unable to connect", "Temporary failure"];
-    if said.contains("No space left") {
-        Some("free some space, or set XDG_CACHE_HOME to a place that has some".to_owned())
-    } else if said.contains("Hash Sum mismatch") || said.contains("unexpected size") {
-        Some(
-            "a file does not match the lists of its archive: the mirror is being updated, or a \
-             proxy serves an old copy; try again later, or use another mirror"
-                .to_owned(),
-        )
-    } else if unreachable.iter().any(|words| said.contains(words)) {
-        Some(
-            "the archive could not be reached: check the network and the sources of apt, or \
-             import a lab that was exported on another machine with `fstrial lab import`"
-                .to_owned(),
-        )
-    } else {
-        None
-    }
-}
-
 /// A line of `--print-uris`: `'URI' file size HASH`. A hash other than SHA-256 is left out.
 fn planned(line: &str) -> Option<Package> {
     let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split_whitespace();
@@ -397,19 +345,5 @@ mod tests {
         sweep(directory.path()).unwrap();
         let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().flatten().collect();
         assert!(left.len() == 1 && left[0].path().is_dir());
-    }
-
-    #[test]
-    fn an_error_is_kept_and_its_explanation_is_not() {
-        let long: String = (0..9).map(|nth| format!("   - detail {nth}\n")).collect();
-        assert_eq!(last_words(&format!("E: Hash Sum mismatch\n{long}")), "E: Hash Sum mismatch");
-        assert!(last_words(&long).starts_with("   - detail 3 / "));
-    }
-
-    #[test]
-    fn a_network_that_is_down_is_said_to_be() {
-        let next = advice("E: Failed to fetch x  Could not resolve 'x'").unwrap();
-        assert!(next.contains("lab import"), "{next}");
-        assert_eq!(advice("something else"), None);
     }
 }

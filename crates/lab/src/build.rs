@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::apt::Archives;
-use crate::cache::{key, link_tree, open_cache, sweep_unfinished, unfinished, write_whole};
+use crate::cache::{
+    DEFAULT_LAB, key, link_tree, open_cache, sweep_unfinished, unfinished, write_whole,
+};
 use crate::contents::tree_digest;
 use crate::emulator;
 use crate::error::LabError;
 use crate::kernel_source::{self, KernelSource, Plan};
 use crate::lock::Lock;
-use crate::names::{self, BUILDS, DEFAULT_LAB};
+use crate::names::{self, BUILDS};
 use crate::optional::{self, Base, OptionalPart, directory_of};
 use crate::own_kernel::{self, Given};
 use crate::packages::Source;
@@ -82,17 +84,7 @@ pub fn build(
         return Ok(present.clone());
     }
     let work = unfinished(&store.join("lab"));
-    let finish = |built: Result<Manifest, LabError>| {
-        if built.is_err() {
-            let _ = std::fs::remove_dir_all(&work);
-        }
-        let manifest = built?;
-        let text = toml::to_string(&manifest)
-            .map_err(|error| LabError::value("the manifest", error.to_string()))?;
-        let path = work.join(MANIFEST);
-        std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
-        adopt(cache, name, &work, &text)
-    };
+    let finish = |built| finished(built, (cache, name), &work);
     let was_present = present.is_some();
     let mut software = match present {
         Some(present) => present,
@@ -105,21 +97,18 @@ pub fn build(
             finish(built)?
         }
     };
-    // One at a time: a part takes minutes, and if it fails, the others are kept.
     let mut failed = Vec::new();
+    // One at a time: a part takes minutes, and if it fails, the others are kept.
     for part in with {
-        if !is_current(&software.manifest, &part) {
-            let begun = extend(&work, &software);
-            match finish(begun.and_then(|m| add_part(&work, (cache, name), m, &part, progress))) {
-                Ok(grown) => {
-                    software = grown;
-                    names::note_part(cache, name, &part, None)?;
-                }
-                Err(error) => {
-                    names::note_part(cache, name, &part, Some(&error))?;
-                    failed.push((part, error));
-                }
-            }
+        if is_current(&software.manifest, &part) {
+            continue;
+        }
+        let begun = extend(&work, &software);
+        let grown = finish(begun.and_then(|m| add_part(&work, (cache, name), m, &part, progress)));
+        names::note_part(cache, name, &part, grown.as_ref().err())?;
+        match grown {
+            Ok(grown) => software = grown,
+            Err(error) => failed.push((part, error)),
         }
     }
     match failed.len() {
@@ -128,6 +117,23 @@ pub fn build(
         1 if was_present && options.with.len() == 1 => Err(failed.remove(0).1),
         _ => Err(LabError::Parts { name: name.to_owned(), failed }),
     }
+}
+
+/// Makes a lab of what was built in `work`, or removes it where that failed.
+fn finished(
+    built: Result<Manifest, LabError>,
+    (cache, name): (&Path, &str),
+    work: &Path,
+) -> Result<Software, LabError> {
+    if built.is_err() {
+        let _ = std::fs::remove_dir_all(work);
+    }
+    let manifest = built?;
+    let text = toml::to_string(&manifest)
+        .map_err(|error| LabError::value("the manifest", error.to_string()))?;
+    let path = work.join(MANIFEST);
+    std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
+    adopt(cache, name, work, &text)
 }
 
 /// Whether a lab has a part as this program would build it.

@@ -7,6 +7,17 @@ use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
 
+/// The lab that is used if none is named.
+pub const DEFAULT_LAB: &str = "default";
+
+/// The directory of apt's own files for the lab of this name, relative to the cache.
+pub(crate) fn apt_directory(name: &str) -> PathBuf {
+    match name {
+        DEFAULT_LAB => PathBuf::from("apt"),
+        name => PathBuf::from(format!("apt-{name}")),
+    }
+}
+
 /// Where the lab is kept: `$XDG_CACHE_HOME/fstrial/lab`, or below `~/.cache`; for root without a home
 /// below `/var/cache`.
 ///

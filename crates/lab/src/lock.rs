@@ -6,21 +6,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::LabError;
-use crate::progress::BuildProgress;
+use crate::progress::{BuildProgress, Holder};
 
 /// Holds a lock file until dropped. Works across processes; the lock of a process that dies is
 /// released.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
-
-/// Who holds a lock, as far as it says so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    /// The process.
-    pub process: u32,
-    /// How long it has held the lock.
-    pub held: Duration,
-}
 
 impl Lock {
     /// Waits for it.

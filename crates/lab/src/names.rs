@@ -6,16 +6,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{open_cache, write_whole};
+use crate::cache::{DEFAULT_LAB, apt_directory, open_cache, write_whole};
 use crate::error::LabError;
 use crate::kernel_source;
 use crate::lock::Lock;
-use crate::packages::{self, apt_directory};
+use crate::packages;
 use crate::progress::BuildProgress;
 use crate::software::{MANIFEST, Software, read_manifest};
 
-/// The lab that is used if none is named.
-pub const DEFAULT_LAB: &str = "default";
 const TABLE: &str = "labs.toml";
 /// The file that named the default lab's directory before labs had names.
 const UNNAMED: &str = "current";

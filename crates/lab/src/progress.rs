@@ -1,8 +1,17 @@
 //! What is told while the software of a lab is built.
 
+use std::time::Duration;
+
 use units::Bytes;
 
-use crate::lock::Holder;
+/// Who holds a lock, as far as it says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub process: u32,
+    /// How long it has held the lock.
+    pub held: Duration,
+}
 
 /// How a build is getting on.
 #[derive(Debug, Clone, PartialEq, Eq)]

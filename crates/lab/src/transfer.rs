@@ -106,7 +106,8 @@ fn unpack(file: &Path, work: &Path) -> Result<(PathBuf, String), LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::{DEFAULT_LAB, find};
+    use crate::cache::DEFAULT_LAB;
+    use crate::names::find;
 
     fn lab(cache: &Path) -> Software {
         let work = cache.join("software").join("made");

@@ -2,7 +2,8 @@
 
 use std::io::BufRead;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use device::Ledger;
 use units::Bytes;
@@ -16,7 +17,7 @@ pub(crate) const VICTIM: &str = "FSTRIAL_TEST_VICTIM";
 
 /// What the process that is killed in the tests does: this test program, started again with a
 /// stage to reach.
-pub(crate) fn act(part: &str) {
+pub(crate) fn act(part: &str) -> ExitCode {
     let (stage, place) = part.split_once(' ').unwrap();
     let place = Path::new(place);
     let ledger = Ledger::open(&place.join("ledger")).unwrap();
@@ -45,6 +46,7 @@ pub(crate) fn act(part: &str) {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).unwrap();
     drop((loop_file, queue));
+    ExitCode::SUCCESS
 }
 
 /// A victim that has reached its stage.
