@@ -1,15 +1,11 @@
 //! What goes around `crates/files`: changes of files and directories by a path, which another
 //! user of the machine may have made to lead elsewhere.
 
-use std::collections::BTreeMap;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use syn::visit::{self, Visit};
 
+use crate::allowed::Rule;
 use crate::sources::{Crate, SourceFile, is_test};
-
-/// Which files may do so, and why.
-const ALLOWED: &str = include_str!("../around.toml");
 
 /// Functions of these modules and types that follow a path.
 const FOLLOW: [(&str, &[&str]); 10] = [
@@ -79,38 +75,13 @@ const FIXED: [&str; 6] = ["/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/usr/"]
 
 /// Places that go around it without a reason in the list, and reasons that nothing needs.
 pub(crate) fn check(crates: &[Crate]) -> Result<Vec<String>> {
-    let allowed: BTreeMap<String, String> = toml::from_str(ALLOWED).context("xtask/around.toml")?;
-    let mut used: Vec<&str> = Vec::new();
-    let mut problems = Vec::new();
-    for file in crates.iter().flat_map(|one| &one.files).filter(|file| runs(file)) {
-        let shown = file.shown();
-        let found = follows(file);
-        match allowed.keys().find(|place| covers(place, &shown)) {
-            Some(place) if !found.is_empty() => used.push(place),
-            Some(_) => {}
-            None => problems.extend(found.into_iter().map(|(line, what)| {
-                format!(
-                    "{shown}:{line}: {what} follows a path that others could change: use crate \
-                     files, or give the reason in xtask/around.toml"
-                )
-            })),
-        }
+    Rule {
+        list: "xtask/around.toml",
+        text: include_str!("../around.toml"),
+        broken: &follows,
+        advice: "follows a path that others could change: use crate files",
     }
-    let idle = allowed.keys().filter(|place| !used.contains(&place.as_str()));
-    problems.extend(idle.map(|place| format!("xtask/around.toml: nothing in {place} needs it")));
-    Ok(problems)
-}
-
-/// Whether the file is part of a program that users run.
-fn runs(file: &SourceFile) -> bool {
-    let parts: Vec<_> = file.path.iter().filter_map(|part| part.to_str()).collect();
-    let tests = |name: &&str| name.ends_with("tests.rs");
-    parts.first() == Some(&"crates") && parts.get(2) == Some(&"src") && !parts.iter().any(tests)
-}
-
-/// Whether a key of the list is this file, or a folder around it (`crates/lab/`).
-fn covers(place: &str, file: &str) -> bool {
-    place == file || (place.ends_with('/') && file.starts_with(place))
+    .check(crates)
 }
 
 /// The line and the name of each.
@@ -214,7 +185,6 @@ mod tests {
             [(1, "fs::write"), (1, "fs::metadata"), (1, "File::create"), (4, "fs::rename")];
         assert_eq!(found(text), expected.map(|(line, what)| (line, what.to_owned())));
         let file = SourceFile::parse("crates/a/src/b.rs".as_ref(), text.to_owned()).unwrap();
-        assert!(runs(&file));
         let one = Crate { name: "a".to_owned(), folder: "crates/a".into(), files: vec![file] };
         let problems = check(&[one]).unwrap();
         assert!(problems[0].starts_with("crates/a/src/b.rs:1: fs::write"), "{problems:?}");
@@ -253,12 +223,5 @@ mod tests {
         let inside =
             "fn f() { fs::read(\"/tmp/a\"); fs::read_dir(\"/proc/\").map(|a| fs::read(a)) }";
         assert_eq!(found(inside).len(), 2);
-    }
-
-    #[test]
-    fn a_reason_counts_for_a_file_or_a_folder() {
-        assert!(covers("crates/lab/", "crates/lab/src/build.rs"));
-        assert!(covers("crates/a/src/b.rs", "crates/a/src/b.rs"));
-        assert!(!covers("crates/a", "crates/ab/src/c.rs"));
     }
 }

@@ -2,6 +2,7 @@
 //! manifests and sizes and circles in the sources, rules of style, generated pages against the
 //! tables they come from.
 
+mod allowed;
 mod around;
 mod arrows;
 mod circles;
@@ -15,6 +16,7 @@ mod screens;
 mod size;
 mod sources;
 mod style;
+mod words;
 
 use std::path::PathBuf;
 
@@ -33,6 +35,7 @@ usage: cargo xtask WORD
   counts     long functions and files, dead declarations, circles, all of them
   ratchet    lowers the numbers in xtask/ratchet.toml to what is counted
   style      names, headings, holes
+  words      decisions by searching a text for words
   pages      writes docs/reference
   screens    runs what docs/screens.md shows, some minutes, and writes what is shown then
   dist       an archive and a Debian package below target/dist; a second word names a binary
@@ -69,6 +72,7 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         }
         "ratchet" => ratchet::lower(&counts(&sources::workspace()?)?).map(|()| nothing),
         "style" => style::check(&sources::workspace()?),
+        "words" => words::check(&sources::workspace()?),
         "pages" => pages::write().map(|()| nothing),
         "screens" => screens::write().map(|()| nothing),
         "dist" => dist::make(std::env::args_os().nth(2).map(PathBuf::from)).map(|()| nothing),
@@ -81,6 +85,7 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
                 manifests::check(&crates)?,
                 ratchet::check(&counts(&crates)?)?,
                 style::check(&crates)?,
+                words::check(&crates)?,
                 pages::check()?,
             ];
             Ok(checks.concat())

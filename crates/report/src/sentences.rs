@@ -1,10 +1,9 @@
 //! Who is first and who comes near, in words: the same in every format.
 
 use crate::analysis::{
-    Behind, Conditions, Decision, EQUIVALENCE_MARGIN, MetricTable, PhaseAnalysis, Relation,
-    Standing, Unit,
+    Behind, Conditions, Decision, EQUIVALENCE_MARGIN, Measured, MetricTable, PhaseAnalysis,
+    Relation, Standing, Unit,
 };
-use crate::answer::MeasuredWork;
 use crate::numbers::{counted, number};
 use crate::wording::{and, factor, figure};
 
@@ -82,6 +81,7 @@ fn why_not(standing: &Standing, table: &MetricTable) -> &'static str {
     let once = |at: &usize| table.cells[*at].figures.len() == 1;
     match &standing.not_compared[..] {
         all if standing.leader.is_none() && all.iter().all(once) => "one repeat decides nothing",
+        all if standing.leader.is_none() && all.iter().any(few) => "not enough trials",
         all if all.iter().all(few) => "not enough trials",
         _ => "cannot be compared",
     }
@@ -171,8 +171,7 @@ fn near(ratio: f64) -> String {
 }
 
 /// `1,000 commits in 13.6 ms to 224 ms of virtual time, in each of 20 trials`.
-pub(crate) fn of_work(measured: &MeasuredWork) -> String {
-    let MeasuredWork { work, things, clock, .. } = measured;
+pub(crate) fn of_work(work: &Measured, things: &str, clock: &str) -> String {
     let ends = |least: String, most: String| match least == most {
         true => most,
         false => format!("{least} to {most}"),

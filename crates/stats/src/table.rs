@@ -2,7 +2,7 @@
 
 use crate::comparison::first_of_blocks;
 use crate::judging::{Shown, judge};
-use crate::standing::Standing;
+use crate::standing::{Behind, Relation, Standing};
 use crate::{
     Comparison, Estimate, FirstPlace, Interval, Missing, Observation, RankInterval, Resolution,
     arithmetic_mean, geometric_mean, paired, rank_intervals, welch,
@@ -65,7 +65,7 @@ impl Pair {
     }
 
     /// Ratio and interval of contender `index` to the other one of the pair.
-    pub fn seen_from(&self, index: usize) -> (f64, Interval) {
+    fn seen_from(&self, index: usize) -> (f64, Interval) {
         let (ratio, interval) = (self.comparison().ratio(), self.shown.interval);
         if index == self.a { (ratio, interval) } else { (1.0 / ratio, interval.inverse()) }
     }
@@ -181,7 +181,7 @@ pub fn compare_variants(contenders: &[Vec<Vec<Observation>>], settings: &Setting
         .collect();
     let ranks = ranks(contenders.len(), &pairs, settings.better);
     let mut table = Table { estimates, pairs, ranks, standing: None };
-    table.standing = Standing::of(&table, settings.better);
+    table.standing = standing(&table, settings.better);
     table
 }
 
@@ -208,6 +208,38 @@ fn ranks(count: usize, pairs: &[Pair], better: Better) -> Vec<Option<RankInterva
         .collect();
     let ranked = rank_intervals(present.len(), &separated);
     (0..count).map(|index| place(index).map(|at| ranked[at])).collect()
+}
+
+/// Who leads and how the others stand to it; `None` where nobody can be compared.
+fn standing(table: &Table, better: Better) -> Option<Standing> {
+    let figure = |index: usize| table.estimates[index].as_ref().ok().map(|it| it.mean);
+    let mut order: Vec<(usize, f64)> = (0..table.ranks.len())
+        .filter(|index| table.ranks[*index].is_some())
+        .filter_map(|index| Some((index, figure(index)?)))
+        .collect();
+    order.sort_by(|a, b| match better {
+        Better::Lower => a.1.total_cmp(&b.1),
+        Better::Higher => b.1.total_cmp(&a.1),
+    });
+    let may_lead =
+        |(index, _): &&(usize, f64)| table.ranks[*index].is_some_and(|rank| rank.best == 1);
+    let leader = order.iter().find(may_lead)?.0;
+    let behind = order.iter().filter(|(index, _)| *index != leader).filter_map(|(index, _)| {
+        let pair = table.pair(*index, leader)?;
+        let (ratio, interval) = pair.seen_from(*index);
+        let (ratio, interval) = match better {
+            Better::Lower => (ratio, interval),
+            Better::Higher => (1.0 / ratio, interval.inverse()),
+        };
+        let relation = match (pair.shown.separated, pair.shown.equivalent) {
+            (true, false) => Relation::Worse,
+            (true, true) => Relation::LittleWorse,
+            (false, true) => Relation::Level,
+            (false, false) => Relation::Open,
+        };
+        Some(Behind { index: *index, ratio, interval, relation })
+    });
+    Some(Standing { leader, behind: behind.collect() })
 }
 
 #[cfg(test)]

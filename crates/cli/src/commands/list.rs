@@ -210,11 +210,10 @@ fn capability_entries(tried: &Tried) -> Entries {
             match row.found.get(capability.name) {
                 Some(Finding::Yes(detail)) if detail.is_empty() => can.push(row.name.clone()),
                 Some(Finding::Yes(detail)) => can.push(format!("{} ({detail})", row.name)),
-                Some(finding) => {
-                    let reason = finding.to_string();
-                    let reason = reason.strip_prefix("no: ").unwrap_or(&reason);
-                    cannot.push(format!("{} ({reason})", row.name));
+                Some(Finding::No(why)) if !why.is_empty() => {
+                    cannot.push(format!("{} ({why})", row.name));
                 }
+                Some(finding) => cannot.push(format!("{} ({finding})", row.name)),
                 None => untried.push(row.name.clone()),
             }
         }

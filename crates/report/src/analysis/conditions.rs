@@ -1,10 +1,81 @@
 //! What each contender really ran on.
 
+use serde::Serialize;
 use stack::{Contender, Durability};
 use store::{Environment, StoredRun, StoredTrial};
 use trial::Made;
 
-use super::Conditions;
+use super::SpaceLeft;
+
+/// A contender and what it really ran on. Lists hold one entry unless trials differed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Conditions {
+    /// Its name in tables.
+    pub name: String,
+    /// As written on the command line.
+    pub written: String,
+    /// Kernel release.
+    pub kernel: Vec<String>,
+    /// The driver that served.
+    pub served_by: Vec<String>,
+    /// Feature flags.
+    pub features: Vec<String>,
+    /// Mount options as the kernel shows them.
+    pub mount_options: Vec<String>,
+    /// What is under it.
+    pub device: Vec<String>,
+    /// Size of the new filesystem in bytes.
+    pub size_bytes: Option<u64>,
+    /// Room for files on it when new, in bytes.
+    pub free_bytes: Option<u64>,
+    /// Room of all disks that hold it, redundancy included, in bytes.
+    pub raw_bytes: Option<u64>,
+    /// What the workloads left and the room in use for it, one entry for each kind of trial.
+    pub space: Vec<SpaceLeft>,
+    /// What an fsync promises; `None` where nothing was made.
+    pub durability: Option<Durability>,
+    /// Versions of the tools used.
+    pub tools: Vec<(String, String)>,
+    /// Trials planned for it.
+    pub trials: usize,
+    /// Trials that were done.
+    pub done: usize,
+}
+
+impl Conditions {
+    /// Space for files and the disks' capacity: `1.4 GiB for files of 3 GiB on its disks, 53.3 %
+    /// overhead`.
+    pub fn room(&self) -> Option<String> {
+        let (free, raw) = (self.free_bytes?, self.raw_bytes.filter(|raw| *raw > 0)?);
+        let lost = 100.0 * raw.saturating_sub(free) as f64 / raw as f64;
+        let (free, raw) = (units::Bytes(free), units::Bytes(raw));
+        Some(format!("{free} for files of {raw} on its disks, {lost:.1} % overhead"))
+    }
+
+    /// The room in use after each kind of trial, in words.
+    pub fn room_left(&self) -> Option<String> {
+        let words: Vec<String> = self.space.iter().map(SpaceLeft::words).collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+
+    /// A word of warning to stand beside its name where an fsync promises less than usual.
+    pub fn durability_flag(&self) -> Option<&'static str> {
+        match self.durability? {
+            Durability::Full => None,
+            Durability::NoBarriers => Some("no barriers: synced data may be lost"),
+            Durability::None => Some("not durable: nothing survives a power failure"),
+        }
+    }
+
+    /// The same in two words.
+    pub fn durability_word(&self) -> Option<&'static str> {
+        match self.durability? {
+            Durability::Full => None,
+            Durability::NoBarriers => Some("no barriers"),
+            Durability::None => Some("not durable"),
+        }
+    }
+}
 
 pub(super) fn of_contenders(run: &StoredRun, names: &[String]) -> Vec<Conditions> {
     names.iter().map(|name| of_contender(run, name)).collect()

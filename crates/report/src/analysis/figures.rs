@@ -6,13 +6,13 @@ use workload::{Cache, PhaseResult, PhaseStatus};
 use super::arrange::{Phase, Task};
 use super::footnotes::Footnotes;
 use super::{
-    AgainstBest, CacheUse, Cell, Conditions, Group, Mark, Measure, Measured, Metric, MetricTable,
-    OpKind, PairResult, PhaseAnalysis, Rank, Reason, Standing, TrialFigure, overhead,
+    AgainstBest, CacheUse, Cell, Conditions, EQUIVALENCE_MARGIN, Group, Mark, Measure, Measured,
+    Metric, MetricTable, OpKind, PairResult, PhaseAnalysis, Rank, Reason, Standing, TrialFigure,
+    overhead,
 };
 
 pub(super) const ALPHA: f64 = 0.05;
 pub(super) const CONFIDENCE: f64 = 0.95;
-pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
 
 pub(super) fn phase(
     task: &Task<'_>,
@@ -157,7 +157,8 @@ fn fill(
         MetricTable { metric, cells, pairs: Vec::new(), ways: Vec::new(), standing: None };
     let ranked = filled.metric.higher_is_better.is_some();
     if ranked {
-        let standing = Standing::of(&table, &filled.cells, settings.better);
+        let figures: Vec<usize> = filled.cells.iter().map(|cell| cell.figures.len()).collect();
+        let standing = Standing::of(&table, &figures, settings.better);
         for (cell, rank) in filled.cells.iter_mut().zip(&table.ranks) {
             cell.rank = rank.map(|rank| Rank { best: rank.best, worst: rank.worst });
         }

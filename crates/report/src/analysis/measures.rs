@@ -248,7 +248,11 @@ impl Measure {
             Measure::Latency(op, quantile) => {
                 let latencies =
                     result.latencies.get(op).ok_or_else(|| Reason::NoOp { op: op.clone() })?;
-                let too_few = |least| Reason::too_few_ops(*quantile, least, op);
+                let too_few = |least| Reason::TooFewOps {
+                    percentile: quantile.word(),
+                    least,
+                    op: op.clone(),
+                };
                 quantile.of(latencies).map_err(too_few)?.as_secs_f64()
             }
             Measure::Figure(name) => {

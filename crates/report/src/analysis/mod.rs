@@ -12,16 +12,17 @@ mod space;
 mod standing;
 mod warnings;
 
+pub use conditions::Conditions;
 pub(crate) use conditions::written;
-pub(crate) use figures::EQUIVALENCE_MARGIN;
 pub use measures::{Group, Measure, Metric, Quantile, Unit, metrics_of};
 pub use model::{
-    AgainstBest, Analysis, CacheUse, Cell, Conditions, Footnote, Mark, Measured, MetricTable,
-    OpKind, PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
+    AgainstBest, Analysis, CacheUse, Cell, Footnote, Mark, Measured, MetricTable, OpKind,
+    PairResult, PhaseAnalysis, Rank, TrialCounts, TrialFigure, WorkloadAnalysis,
 };
 pub use reasons::Reason;
 pub(crate) use reasons::{idle, not_comparable};
 pub use space::SpaceLeft;
+pub(crate) use standing::EQUIVALENCE_MARGIN;
 pub use standing::{Behind, Decision, Relation, Standing};
 pub use warnings::simulated_memory;
 pub(crate) use warnings::{simulated_machine, simulated_processors};
@@ -62,7 +63,7 @@ pub fn analyse(run: &StoredRun) -> Analysis {
     Analysis {
         alpha,
         confidence: figures::CONFIDENCE,
-        equivalence_margin: figures::EQUIVALENCE_MARGIN,
+        equivalence_margin: EQUIVALENCE_MARGIN,
         trials: count(run),
         contenders,
         workloads,

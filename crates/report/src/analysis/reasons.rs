@@ -4,8 +4,6 @@ use serde::Serialize;
 use trial::Outcome;
 use workload::NotComparable;
 
-use super::Quantile;
-
 /// The reason; only [`Reason::words`] makes a sentence of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "code")]
@@ -85,11 +83,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Too few ops for a percentile.
-    pub(super) fn too_few_ops(quantile: Quantile, least: u64, op: &str) -> Reason {
-        Reason::TooFewOps { percentile: quantile.word(), least, op: op.to_owned() }
-    }
-
     /// Whether the phase was left out because nobody asked for it or something is missing.
     pub fn is_skipped(&self) -> bool {
         matches!(self, Reason::PhaseSkipped { .. })

@@ -4,7 +4,8 @@
 use serde::Serialize;
 use stats::Better;
 
-use super::Cell;
+/// Ratios up to 1 + this (0.05: 5 %) count as equal, if they are shown to be.
+pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
 
 /// How the contenders of a table stand.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -72,17 +73,18 @@ pub enum Decision {
     Alone,
     /// There are figures, and no two contenders have enough of them to be compared.
     TooFew,
-    /// All others are shown to be worse than the leader.
+    /// All others that are compared are shown to be worse than the leader.
     First,
-    /// All others are shown to be worse or to be level with the leader.
+    /// They are shown to be worse or to be level with the leader.
     Level,
-    /// Of at least one neither is shown.
+    /// Of at least one of them neither is shown.
     Open,
 }
 
 impl Standing {
-    /// Reads it from a table and its cells, which have their means.
-    pub(super) fn of(table: &stats::Table, cells: &[Cell], better: Better) -> Standing {
+    /// Reads it from a table; each contender has so many figures.
+    pub(super) fn of(table: &stats::Table, figures: &[usize], better: Better) -> Standing {
+        let mean = |at: usize| table.estimates[at].as_ref().ok().map(|estimate| estimate.mean);
         let standing = table.standing.as_ref();
         let finite = |value: f64| value.is_finite().then_some(value);
         let behind = standing.into_iter().flat_map(|it| &it.behind).filter_map(|behind| {
@@ -105,17 +107,17 @@ impl Standing {
             ..Standing::default()
         };
         let compared = found.order();
-        found.repeats = compared.iter().map(|at| cells[*at].figures.len()).min().unwrap_or(0);
-        let mut rest: Vec<(usize, f64)> = (0..cells.len())
+        found.repeats = compared.iter().map(|at| figures[*at]).min().unwrap_or(0);
+        let mut rest: Vec<(usize, f64)> = (0..figures.len())
             .filter(|at| !compared.contains(at))
-            .filter_map(|at| Some((at, cells[at].mean?)))
+            .filter_map(|at| Some((at, mean(at)?)))
             .collect();
         rest.sort_by(|a, b| match better {
             Better::Lower => a.1.total_cmp(&b.1),
             Better::Higher => b.1.total_cmp(&a.1),
         });
         found.not_compared = rest.into_iter().map(|(at, _)| at).collect();
-        found.missing = (0..cells.len()).filter(|at| cells[*at].mean.is_none()).collect();
+        found.missing = (0..figures.len()).filter(|at| mean(*at).is_none()).collect();
         found
     }
 

@@ -3,7 +3,8 @@
 use store::StoredRun;
 use workload::InputKind;
 
-use super::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH, Step, WorkloadAnswer, untouched};
+use super::work::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH};
+use super::{Step, WorkloadAnswer, untouched};
 use crate::analysis::{
     Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
     simulated_processors,

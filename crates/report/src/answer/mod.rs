@@ -4,15 +4,17 @@
 mod limits;
 mod table;
 mod why;
+mod work;
 
 use serde::Serialize;
 use store::StoredRun;
 
 use crate::analysis::{
-    Analysis, Conditions, Decision, Mark, Measured, MetricTable, PhaseAnalysis, Relation,
-    WorkloadAnalysis,
+    Analysis, Conditions, Decision, Mark, MetricTable, PhaseAnalysis, Relation, WorkloadAnalysis,
 };
 use crate::{sentences, testbeds};
+use why::Processors;
+use work::MeasuredWork;
 
 /// What a reader wants to know first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -92,21 +94,6 @@ pub(crate) struct NamedBehind {
     pub(crate) high: Option<f64>,
     /// What is shown of it.
     pub(crate) relation: Relation,
-}
-
-/// How much a workload's answer rests on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct MeasuredWork {
-    #[serde(flatten)]
-    pub(crate) work: Measured,
-    /// What an op is; `ops` where the workload has no word for it.
-    pub(crate) things: &'static str,
-    /// `virtual` or `real`.
-    pub(crate) clock: &'static str,
-    /// Whether it is enough for a rate and a percentile.
-    pub(crate) enough: bool,
-    /// All of it in words.
-    pub(crate) words: String,
 }
 
 impl WorkloadAnswer {
@@ -248,8 +235,12 @@ fn of_workload(
     let (columns, rows, why) = match &headline {
         Some(headline) => {
             let (columns, rows) = table::of(headline, workload, contenders, run);
-            let alone = run.header.is_simulated() || is_quiet(headline.phase);
-            (columns, rows, why::of(headline, contenders, alone))
+            let processors = match run.header.is_simulated() {
+                true => Processors::Simulated,
+                false if is_quiet(headline.phase) => Processors::Quiet,
+                false => Processors::Shared,
+            };
+            (columns, rows, why::of(headline, contenders, processors))
         }
         None => {
             let (rows, why) = table::without_figures(workload, contenders, run);
@@ -264,7 +255,7 @@ fn of_workload(
         phase: headline.as_ref().map(|it| it.phase.name.clone()).unwrap_or_default(),
         metric: headline.as_ref().map(|it| it.table.metric.id.clone()).unwrap_or_default(),
         best: headline.as_ref().map(|it| best(it, contenders)).unwrap_or_default(),
-        measured: headline.as_ref().and_then(|it| measured(it, run)),
+        measured: headline.as_ref().and_then(|it| work::of(it, run)),
         columns,
         rows,
         why,
@@ -308,27 +299,6 @@ fn named(headline: &Headline<'_>, contenders: &[Conditions]) -> Option<NamedStan
         missing: names(&standing.missing),
         repeats: standing.repeats,
     })
-}
-
-/// Below this many ops a rate and a percentile may be those of the beginning.
-pub(crate) const OPS_ENOUGH: u64 = 3000;
-
-/// The same in seconds of the clock it is measured by.
-pub(crate) const SECONDS_ENOUGH: f64 = 1.0;
-
-fn measured(headline: &Headline<'_>, run: &StoredRun) -> Option<MeasuredWork> {
-    let work = headline.phase.measured?;
-    // A phase that is a single program counts no ops.
-    let ops = work.ops_most == 0 || work.ops_least >= OPS_ENOUGH;
-    let mut measured = MeasuredWork {
-        work,
-        things: if headline.things.is_empty() { "ops" } else { headline.things },
-        clock: if run.header.is_simulated() { "virtual" } else { "real" },
-        enough: ops && work.seconds_least >= SECONDS_ENOUGH,
-        words: String::new(),
-    };
-    measured.words = sentences::of_work(&measured);
-    Some(measured)
 }
 
 /// The verdict as a sentence, with a full stop.

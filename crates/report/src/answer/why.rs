@@ -66,12 +66,23 @@ const QUANTITIES: [Quantity; 4] = [
     },
 ];
 
+/// Whose processors the workload used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Processors {
+    /// A simulated machine's only one.
+    Simulated,
+    /// A machine's that hardly anybody else used.
+    Quiet,
+    /// Those of a machine that others used too: nothing can be said of them.
+    Shared,
+}
+
 /// A sentence without a full stop; nothing where nobody is shown to be behind or nothing was
-/// counted. `alone` is whether nobody else used the processors.
+/// counted.
 pub(super) fn of(
     headline: &Headline<'_>,
     contenders: &[Conditions],
-    alone: bool,
+    processors: Processors,
 ) -> Option<String> {
     let standing = headline.table.standing.as_ref()?;
     let leader = standing.leader?;
@@ -93,27 +104,22 @@ pub(super) fn of(
         if table.cells.iter().all(|cell| cell.mean.is_none()) {
             continue;
         }
+        if !known.contains(&quantity.name) {
+            known.push(quantity.name);
+        }
         // The number of requests is told only of those whom bytes and flushes do not explain.
         let asked =
             behind.iter().filter(|(at, _)| quantity.name != "requests" || !explained.contains(at));
         let found: Vec<(usize, f64)> = asked
+            .filter(|(at, _)| !is_overtaken(headline.table, table, *at))
             .filter_map(|(at, worse)| {
-                let ratio = cause(table, quantity.least, leader, *at, *worse)?;
-                let faster = headline.table.pairs.iter().filter(|pair| pair.separated);
-                let faster = faster.filter_map(|pair| pair.other(*at));
-                let overtaken = faster
-                    .filter(|other| is_ahead(headline.table, *other, *at))
-                    .any(|other| has_as_much(table, other, *at));
-                (!overtaken).then_some((*at, ratio))
+                Some((*at, cause(table, quantity.least, leader, *at, *worse)?))
             })
             .collect();
-        if !known.contains(&quantity.name) {
-            known.push(quantity.name);
-        }
         explained.extend(found.iter().map(|(at, _)| *at));
         said.extend(in_words(quantity.verb, quantity.unit, found, &name, leader));
     }
-    if alone {
+    if processors != Processors::Shared {
         known.push("processor time");
         let found: Vec<(usize, f64)> = behind
             .iter()
@@ -121,6 +127,9 @@ pub(super) fn of(
             .collect();
         explained.extend(found.iter().map(|(at, _)| *at));
         said.extend(in_words("takes", "the processor time of", found, &name, leader));
+    }
+    // With several processors a share of the time says nothing of a limit.
+    if processors == Processors::Simulated {
         said.extend(bound(headline.phase, &standing.order(), contenders));
     }
     let rest: Vec<&str> =
@@ -153,6 +162,15 @@ fn cause(table: &MetricTable, least: f64, leader: usize, at: usize, worse: f64) 
     }
     let ratio = its / own;
     (ratio >= WORTH_TELLING && ratio.ln() >= SHARE_LEAST * worse.ln()).then_some(ratio)
+}
+
+/// Whether somebody who is shown to be faster has as much of a count.
+fn is_overtaken(ranked: &MetricTable, counts: &MetricTable, at: usize) -> bool {
+    let apart = ranked.pairs.iter().filter(|pair| pair.separated);
+    apart
+        .filter_map(|pair| pair.other(at))
+        .filter(|other| is_ahead(ranked, *other, at))
+        .any(|other| has_as_much(counts, other, at))
 }
 
 /// Whether `one` is ahead of `other`, by their figures.

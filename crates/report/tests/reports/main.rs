@@ -16,6 +16,7 @@ mod redaction;
 mod schema;
 mod snapshots;
 mod terminal;
+mod verdicts;
 
 use report::{Options, analyse};
 use store::StoredRun;

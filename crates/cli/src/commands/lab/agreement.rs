@@ -81,15 +81,16 @@ fn difference(base: &StoredRun, run: &StoredRun) -> String {
     let profile = |run: &StoredRun| -> Option<(String, BTreeSet<String>)> {
         let name = run.header.environment.0.get("lab_profile")?;
         let (name, changes) = name.split_once(" with ").unwrap_or((name, ""));
-        let disk = run.header.environment.0.get("lab_disk").map(|disk| format!("disk {disk}"));
-        let changes = changes.split_whitespace().map(str::to_owned).chain(disk);
-        Some((name.to_owned(), changes.collect()))
+        Some((name.to_owned(), changes.split_whitespace().map(str::to_owned).collect()))
     };
     let differing = match (profile(base), profile(run)) {
         (Some((one, of_base)), Some((other, of_run))) if one == other => {
             let more = of_run.difference(&of_base).cloned();
-            let fewer = of_base.difference(&of_run).filter(|change| !change.starts_with("disk "));
-            more.chain(fewer.map(|change| format!("without {change}"))).collect::<Vec<_>>()
+            let fewer = of_base.difference(&of_run).map(|change| format!("without {change}"));
+            let disk = |run: &StoredRun| run.header.environment.0.get("lab_disk").cloned();
+            let other = disk(run).filter(|_| disk(run) != disk(base));
+            let other = other.map(|disk| format!("disk {disk}"));
+            more.chain(other).chain(fewer).collect::<Vec<_>>()
         }
         _ => Vec::new(),
     };
