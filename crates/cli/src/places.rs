@@ -25,6 +25,7 @@ impl Here {
     /// Opens the ledger and removes what interrupted runs left behind.
     pub(crate) fn open() -> Result<Here, Failure> {
         surroundings::proc_and_dev()?;
+        surroundings::here_in_utf8()?;
         let ledger = testbed::open_ledger()
             .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
         tell_of_removals();

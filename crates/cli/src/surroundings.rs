@@ -58,6 +58,18 @@ pub(crate) fn home() -> Option<PathBuf> {
     home.filter(|path| path.is_absolute() && path.is_dir())
 }
 
+/// Checks that a run could keep the name of the working directory.
+///
+/// # Errors
+/// When its name is not UTF-8.
+pub(crate) fn here_in_utf8() -> Result<(), Failure> {
+    let here = std::env::current_dir().unwrap_or_default();
+    match not_utf8().filter(|_| here.to_str().is_none()) {
+        Some(why) => Err(Failure::new(Exit::Usage, why)),
+        None => Ok(()),
+    }
+}
+
 /// What of the command line or the working directory cannot be kept with a run, whose names are
 /// UTF-8.
 pub(crate) fn not_utf8() -> Option<String> {

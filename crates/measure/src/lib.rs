@@ -13,5 +13,5 @@ pub use clock::{exclude_since, now, time_outside};
 pub use cpu::{CpuTime, MachineCpu, ProcessCpu, ProgramCpu, leave_out, spent_by_this_thread};
 pub use device::{DeviceCounters, DeviceUse};
 pub use latencies::{DecodeLatenciesError, Latencies, Percentiles};
-pub use memory::{MemoryLimit, machine_memory, memory_left, usable_memory};
+pub use memory::{MemoryLimit, memory_left, usable_memory};
 pub use tally::Tally;

@@ -90,7 +90,7 @@ fn groups(own: &str, mounts: &str) -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// The memory of the machine; `None` where the kernel does not report it.
-pub fn machine_memory() -> Option<Bytes> {
+fn machine_memory() -> Option<Bytes> {
     of_meminfo(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
 }
 

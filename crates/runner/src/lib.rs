@@ -8,6 +8,7 @@
 
 mod adaptive;
 mod admission;
+mod error;
 mod estimate;
 mod event;
 mod places;
@@ -24,10 +25,11 @@ mod fake;
 #[cfg(test)]
 mod session_tests;
 
+pub use error::SessionError;
 pub use estimate::{Durations, Estimate, Remaining};
 pub use event::{RunEnd, RunEvent};
 pub use places::{Inputs, Places};
 pub use plan::{PlanError, plan};
 pub use request::{Request, StudyTag, TestbedRequest, WorkloadRequest, parse_workload};
-pub use session::{Limit, Prepared, Session, SessionError, prepare};
+pub use session::{Limit, Prepared, Session, prepare};
 pub use size::{device_size, room};

@@ -5,34 +5,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use stack::Refusal;
-use store::{Environment, HeldRun, NewRun, RunHeader, RunState, Store, StoreError};
+use store::{Environment, HeldRun, NewRun, RunHeader, RunState, Store};
 use testbed::{Lanes, Stop, Testbed};
 use trial::{InputFiles, Outcome, TrialRecord, TrialSpec};
 use units::Bytes;
 use workload::{InputFacts, InputKind, Space};
 
 use crate::admission::admit;
+use crate::error::SessionError;
 use crate::{Durations, Inputs, Places, Request, RunEnd, RunEvent, device_size, plan, room, run};
-
-/// Why a session cannot go on. What was finished is in the store.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// What was asked for does not exist or contradicts itself.
-    #[error("{0}")]
-    Request(String),
-    /// A safety rule, a missing tool, too little room: nothing was begun.
-    #[error("{0}")]
-    Refused(String),
-    /// An input cannot be used.
-    #[error("{0}")]
-    Input(String),
-    /// The store cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// It was asked to stop. The run of this id goes on with `--resume`.
-    #[error("stopped; go on with: fstrial run --resume {0}")]
-    Stopped(String),
-}
 
 /// A request with everything that has to be known before it can be run.
 pub struct Prepared {

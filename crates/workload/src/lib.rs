@@ -5,6 +5,7 @@
 //! itself and never prints. Adding one is a file in `workloads/` and a line in
 //! [`WORKLOADS`]; what workloads are made of is in `engine/`.
 
+mod amounts;
 mod begun;
 mod care;
 mod context;
@@ -28,6 +29,7 @@ mod typed;
 mod workload;
 mod workloads;
 
+pub use amounts::range;
 pub use context::Context;
 pub use description::{
     Description, Headline, InputKind, Kind, Limits, OpDescription, Parameter, PhaseDescription,
@@ -40,7 +42,7 @@ pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, NotComparable, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
-pub use shown::{range, shown};
+pub use shown::shown;
 pub use workload::{OwnFigure, Space, Workload};
 pub use workloads::{
     Better, BonnieCsv, FioSurroundings, Job, JobPhase, Metric, ORIGINALS, PRELOAD_COMMAND,

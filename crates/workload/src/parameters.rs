@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, ParseQuantityError};
 
-use crate::shown::range;
+use crate::amounts::range;
 use crate::typed::{Typed, Value};
 use crate::{Description, Kind, Limits, Parameter, Preset};
 

@@ -101,18 +101,19 @@ pub(crate) fn own_mail_leaves_no_readable_word_on_the_target_or_in_a_report() {
 
 pub(crate) fn a_workload_that_fails_does_not_stop_a_sequence_and_marks_what_follows() {
     let sandbox = Sandbox::new();
-    // There is no tree that could be copied.
-    let words = "run null:ops=100 tree:phases=copy null:ops=1000 --sequence --dir . --repeats 1";
-    let ran = sandbox.run(&format!("{words} --quiet --json -")).ended_with(1);
+    let job = "[[phase]]\nname = \"run\"\nrun = [\"sh\", \"-c\", \"exit 3\"]\n";
+    std::fs::write(sandbox.path("bad.toml"), job).unwrap();
+    let words = "run null:ops=100 program:file=bad.toml null:ops=1000 --sequence --dir .";
+    let ran = sandbox.run(&format!("{words} --repeats 1 --quiet --json -")).ended_with(1);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let trial = &json["trials"][0];
-    assert!(trial["outcome"].to_string().contains("needs tree/untarred"), "{}", trial["outcome"]);
+    assert!(trial["outcome"].to_string().contains("exit code 3"), "{}", trial["outcome"]);
     let phases: Vec<_> = trial["phases"].as_array().unwrap().iter().collect();
-    assert_eq!(phases.len(), 3, "{phases:?}");
+    assert_eq!(phases.len(), 4, "{phases:?}");
     assert!(phases[0]["not_comparable"].is_null(), "{}", phases[0]);
-    assert!(phases[1].to_string().contains("skipped"), "{}", phases[1]);
-    let marked = phases[2]["not_comparable"].as_str().unwrap_or_default();
-    assert!(marked.contains("follows the workload tree, which failed"), "{}", phases[2]);
+    assert!(phases[2].to_string().contains("skipped"), "{}", phases[2]);
+    let marked = phases[3]["not_comparable"].as_str().unwrap_or_default();
+    assert!(marked.contains("follows the workload program, which failed"), "{}", phases[3]);
 }
 
 pub(crate) fn resuming_without_a_name_takes_the_newest_that_is_open_and_says_when_none_is() {

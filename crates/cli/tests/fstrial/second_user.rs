@@ -265,16 +265,7 @@ pub(crate) fn outputs_go_into_devices_and_pipes() {
     let words = "run bigfile:size=1M --dir . --repeats 1 --quiet --scale 0.001 --json";
     sandbox.run(&format!("{words} /dev/null")).ended_with(0);
     let ran = sandbox.run("report --json /dev/stdout").ended_with(0);
-    let report: serde_json::Value = ran
-        .stdout
-        .lines()
-        .skip_while(|line| !line.starts_with('{'))
-        .collect::<Vec<_>>()
-        .join("\n")
-        .split("\n}\n")
-        .next()
-        .map(|json| serde_json::from_str(&format!("{json}\n}}")).unwrap())
-        .unwrap();
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert!(report["schema_version"].is_number());
     let null = fs::symlink_metadata("/dev/null").unwrap();
     assert!(std::os::unix::fs::FileTypeExt::is_char_device(&null.file_type()));

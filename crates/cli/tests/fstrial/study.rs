@@ -200,15 +200,6 @@ pub(crate) fn a_dry_run_of_a_study_that_goes_on_shows_what_is_then_run() {
         let said = total.map_or("0", |total| total.split(' ').next().unwrap());
         assert_eq!(said, trials.to_string(), "{words}: {shown}");
     }
-    // As if it had been interrupted.
-    let store = sandbox.path(".local/share/fstrial/results.db");
-    rusqlite::Connection::open(store)
-        .unwrap()
-        .execute_batch("UPDATE trials SET outcome = NULL, checksum = NULL WHERE id = 1")
-        .unwrap();
-    let shown = sandbox.run("study run --resume r1 --dry-run").ended_with(0).stdout;
-    assert!(shown.contains("1 unfinished trial,"), "{shown}");
-    assert!(!shown.contains("time: unknown"), "it was run before: {shown}");
 }
 
 pub(crate) fn a_report_at_another_scale_says_that_its_reasons_are_not_of_that_scale() {

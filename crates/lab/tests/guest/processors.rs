@@ -6,14 +6,14 @@ use std::path::Path;
 use lab::{Extras, Lab, MachineProfile};
 use stack::Contender;
 use testbed::Stop;
-use trial::{Event, InputFiles, TrialSpec, WorkloadChoice};
+use trial::{Event, InputFiles, Outcome, TrialSpec, WorkloadChoice};
 use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent};
 
-/// The workload `scale` with this number of threads.
-fn scale(threads: &str) -> TrialSpec {
+/// The workload `scale` with this number of threads, and of entries for each.
+fn scale(threads: &str, entries: &str) -> TrialSpec {
     let scale = workload::find("scale").expect("it is in the catalogue").describe();
-    let given = [("threads", threads), ("entries", "500")];
+    let given = [("threads", threads), ("entries", entries)];
     let given: BTreeMap<_, _> =
         given.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let parameters = Parameters::resolve(scale, &given, 1.0).expect("they are allowed");
@@ -21,19 +21,23 @@ fn scale(threads: &str) -> TrialSpec {
         contender: Contender::parse_list("tmpfs").expect("it is in the catalogue").remove(0),
         workloads: vec![WorkloadChoice { name: "scale".to_owned(), parameters }],
         size: Some(Bytes::from_gib(1)),
+        timeout: Nanos::from_secs(3600),
         ..crate::spec(1)
     }
 }
 
 /// The time of each phase.
 fn phases(lab: &Lab, spec: &TrialSpec) -> Vec<(String, Nanos, u64)> {
-    let mut phases = Vec::new();
-    let carried = lab.carry_out(spec, &Extras::default(), &Stop::new(), &mut |event| {
-        if let Event::Phase(PhaseEvent::Finished(result)) = event {
+    let (mut phases, mut outcome) = (Vec::new(), None);
+    let carried = lab.carry_out(spec, &Extras::default(), &Stop::new(), &mut |event| match event {
+        Event::Phase(PhaseEvent::Finished(result)) => {
             phases.push((result.phase.clone(), result.wall, result.ops));
         }
+        Event::Ended(how) => outcome = Some(how),
+        _ => {}
     });
     carried.expect("a guest starts");
+    assert_eq!(outcome, Some(Outcome::Done));
     phases
 }
 
@@ -45,13 +49,13 @@ pub(crate) fn repeat(_: &Lab, cache: &Path) {
     let lab = Lab::open(parts, cache, profile, &InputFiles::default()).expect("it opens");
     let journalled = TrialSpec {
         contender: Contender::parse_list("ext4").expect("it is in the catalogue").remove(0),
-        ..scale("4")
+        ..scale("4", "300")
     };
     let result = lab::verify(&lab, &journalled, 4, &Stop::new(), &|_, _| {});
     assert_eq!(result.expect("guests start").first_difference(), None);
     // Of files in directories of their own, four threads stat nearly four times as many.
     let rate = |threads: &str| {
-        let phases = phases(&lab, &scale(threads));
+        let phases = phases(&lab, &scale(threads, "4000"));
         let (_, wall, ops) =
             phases.iter().find(|(name, ..)| name == "stat-own").expect("it stats").clone();
         ops as f64 / wall.0 as f64

@@ -30,7 +30,9 @@ pub struct Analysis {
 impl Analysis {
     /// The error rate of a table, as a number of percent.
     pub(crate) fn alpha_in_percent(&self) -> String {
-        units::significant(self.alpha * 100.0, 3)
+        let digits = units::significant(self.alpha * 100.0, 3);
+        let whole = digits.trim_end_matches('0').trim_end_matches('.');
+        if digits.contains('.') { whole.to_owned() } else { digits }
     }
 }
 

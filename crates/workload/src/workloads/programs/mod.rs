@@ -22,7 +22,7 @@ mod text;
 mod trace;
 mod tree;
 
-pub use self::fio::{Surroundings as FioSurroundings, job_text as fio_job_text};
+pub use self::fio::{Surroundings as FioSurroundings, fio_job_text};
 pub use self::job::{Job, JobPhase};
 pub use self::metric::{Better, Metric};
 pub(super) use self::program::OwnProgram;

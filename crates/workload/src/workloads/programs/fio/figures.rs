@@ -120,7 +120,7 @@ fn add(job: &str, json: &Value, result: &mut PhaseResult) {
         percentiles(&format!("own_{job}_{way}"), complete, result);
     }
     let sync = json["sync"]["lat_ns"].get("percentile");
-    let syncs = json["sync"]["total_ios"].as_u64().unwrap_or(0);
+    let syncs = json["sync"]["lat_ns"]["N"].as_u64().unwrap_or(0);
     percentiles(&format!("own_{job}_sync"), sync.filter(|_| syncs > 0), result);
 }
 

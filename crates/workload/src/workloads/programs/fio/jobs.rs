@@ -95,7 +95,7 @@ impl std::fmt::Debug for Surroundings<'_> {
 ///
 /// # Errors
 /// What cannot be run in a directory of its own, or not be read, with file and line.
-pub fn job_text(
+pub fn fio_job_text(
     text: &str,
     path: &Path,
     surroundings: &Surroundings<'_>,
@@ -179,7 +179,7 @@ fn filled(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
 }
 
 impl Jobs {
-    /// Reads a text that [`job_text`] made.
+    /// Reads a text that [`fio_job_text`] made.
     ///
     /// # Errors
     /// What is wrong, with its line.
@@ -308,7 +308,7 @@ mod tests {
         };
         let variable = |name: &str| (name == "SIZE").then(|| "8m".to_owned());
         let surroundings = Surroundings { read: &read, variable: &variable };
-        job_text(written, Path::new("place/my.fio"), &surroundings)
+        fio_job_text(written, Path::new("place/my.fio"), &surroundings)
     }
 
     fn jobs(written: &str) -> Jobs {

@@ -16,7 +16,7 @@ use units::Nanos;
 
 use self::figures::Missing;
 use self::jobs::{Group, Jobs};
-pub use self::jobs::{Surroundings, job_text};
+pub use self::jobs::{Surroundings, fio_job_text};
 use super::call::Call;
 use super::steps::in_directory_of;
 use crate::typed::DocumentParameter;
