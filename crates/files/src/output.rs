@@ -309,6 +309,7 @@ mod tests {
         let written: Result<(), FileError> =
             output.write(|file| file.write_all(b"whole").map_err(FileError::of("write", &fifo)));
         written.unwrap();
+        drop(output);
         assert_eq!(reader.join().unwrap(), "whole");
     }
 
