@@ -59,6 +59,7 @@ mod tests {
         };
         let digest = |inputs: &[&str]| {
             let mut job = Job::of_command(vec!["./job".to_owned()], directory.path());
+            job.directory = Some(directory.path().to_owned());
             job.inputs = inputs.iter().map(PathBuf::from).collect();
             program_digest(&job, &[]).unwrap()
         };
