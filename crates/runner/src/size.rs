@@ -91,7 +91,7 @@ pub(crate) fn too_small(spec: &TrialSpec, inputs: &InputFacts) -> Option<Refusal
     if spec.workloads.iter().any(|choice| choice.name == OWN_PROGRAM) {
         return None;
     }
-    if Bytes(need.bytes.0 / 4 * 3) > device {
+    if Bytes(need.bytes.0 / 10 * 9) > device {
         let rule = format!("{} are needed, --size {size} makes {device}", need.bytes);
         return Some(Refusal::new(name, rule).with_next(next));
     }
@@ -204,7 +204,7 @@ mod tests {
         };
         let files = [("files", "10"), ("directories", "1"), ("max_size", "40M")];
         let said = refused(&files, 320).unwrap();
-        assert!(said.contains("400.1 MiB are needed, --size 320 MiB makes 320 MiB"), "{said}");
+        assert!(said.contains("400 MiB are needed, --size 320 MiB makes 320 MiB"), "{said}");
         assert_eq!(refused(&files, 512), None);
         // An inode for each 16 KiB of the device, eleven of which are the filesystem's own.
         let many = [("files", "20000"), ("min_size", "1"), ("max_size", "1")];

@@ -155,7 +155,7 @@ fn each_error_names_file_line_and_what_to_write() {
         ("fsync=file", "fsnyc=file", "study.toml:19:", &["did you mean `fsync`?"]),
         ("fsync=file", "fsync=maybe", "study.toml:19:", &["fsync=maybe"]),
         ("scsi-2004", "scsi-2005", "study.toml:17:", &["did you mean `scsi-2004`?"]),
-        ("instruction_ns = 2", "instruction_ns = 65", "study.toml:27:", &["power of two"]),
+        ("instruction_ns = 2", "instruction_ns = 2000", "study.toml:27:", &["from 0.01 to 1024"]),
         ("write_cache = true", "cache = true", "study.toml:27:", &["unknown field `cache`"]),
         ("946.5, ", "", "published.toml:12:", &["2 entries for 3 columns"]),
         ("[\"fast\",", "[\"fats\",", "published.toml:6:", &["did you mean `fast`?"]),

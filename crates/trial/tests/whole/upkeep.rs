@@ -77,7 +77,7 @@ pub(crate) fn a_guard_with_a_switch_cuts_the_power_around_the_unmount() -> Endin
 
 pub(crate) fn a_repair_that_repairs_nothing_is_a_failure() -> Ending {
     needs_loop_devices()?;
-    let disk = Disk::blank(64);
+    let disk = Disk::blank(256);
     let programs = StandIns::new().with("e2fsck", "exit 0");
     let site = disk.site(DeviceKind::LoopFile);
     let mut order = order(contender("ext2", &[]), site, &[UPKEEP]);
