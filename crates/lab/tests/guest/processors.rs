@@ -53,13 +53,18 @@ pub(crate) fn repeat(_: &Lab, cache: &Path) {
     };
     let result = lab::verify(&lab, &journalled, 4, &Stop::new(), &|_, _| {});
     assert_eq!(result.expect("guests start").first_difference(), None);
-    // Of files in directories of their own, four threads stat nearly four times as many.
-    let rate = |threads: &str| {
+    // Threads that only look things up wait for nobody. Where the kernel puts two of them on one
+    // processor, it takes some milliseconds until it moves one away, so the best phase counts.
+    let rates = |threads: &str| -> BTreeMap<String, f64> {
         let phases = phases(&lab, &scale(threads, "4000"));
-        let (_, wall, ops) =
-            phases.iter().find(|(name, ..)| name == "stat-own").expect("it stats").clone();
-        ops as f64 / wall.0 as f64
+        let looks = phases.into_iter().filter(|(name, ..)| {
+            ["dirstat", "stat", "read"].iter().any(|act| name.split('-').next() == Some(act))
+        });
+        looks.map(|(name, wall, ops)| (name, ops as f64 / wall.0 as f64)).collect()
     };
-    let factor = rate("4") / rate("1");
-    assert!((3.0..4.2).contains(&factor), "four threads on four processors: {factor}");
+    let (one, four) = (rates("1"), rates("4"));
+    let factors: BTreeMap<_, _> = one.iter().map(|(name, one)| (name, four[name] / one)).collect();
+    assert_eq!(factors.len(), 6, "{factors:?}");
+    let best = factors.values().copied().fold(0.0, f64::max);
+    assert!((3.5..4.1).contains(&best), "four threads on four processors: {factors:?}");
 }
