@@ -98,7 +98,7 @@ pub struct Provenance {
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
     /// The file cannot be read.
-    #[error("cannot read the disk description {}", path.display())]
+    #[error("cannot read the disk description {}: {source}", path.display())]
     Read {
         /// Which.
         path: PathBuf,

@@ -1,9 +1,9 @@
 //! Small files that the user names: read whole, and bounded.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
-use crate::{FileError, HeldFile};
+use crate::{FileError, read_file};
 
 /// The largest size of a settings file. Real ones are more than a hundred times smaller.
 pub const TEXT_MAX: u64 = 16 << 20;
@@ -15,22 +15,9 @@ pub const TEXT_MAX: u64 = 16 << 20;
 /// When it is not a regular file, too large, not readable, or not UTF-8. For root, when another
 /// user could have led the path elsewhere.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
-    let held = HeldFile::hold(path).map_err(|error| FileError { step: "read", ..error })?;
-    let read = || -> io::Result<String> {
-        if !held.is_regular() {
-            return Err(io::Error::other("it is a pipe or a device; name a file"));
-        }
-        let file = held.read()?;
-        let mut bytes = Vec::new();
-        // It may grow while it is read.
-        file.take(TEXT_MAX + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > TEXT_MAX {
-            let limit = TEXT_MAX >> 20;
-            return Err(io::Error::other(format!("it is larger than {limit} MiB")));
-        }
-        String::from_utf8(bytes).map_err(io::Error::other)
-    };
-    read().map_err(FileError::of("read", path))
+    let bytes = read_file(path, TEXT_MAX)?;
+    let text = String::from_utf8(bytes).map_err(io::Error::other);
+    text.map_err(FileError::of("read", path))
 }
 
 #[cfg(test)]

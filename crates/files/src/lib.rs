@@ -12,7 +12,7 @@
 //!   file, or piece by piece into a device or pipe, which is held open until then.
 //! * [`private_directory`], [`private_file`]: paths that nobody else can change, such as the
 //!   cache's and the store's.
-//! * [`read_text`]: reads a small file that the user names, and refuses endless ones.
+//! * [`read_text`], [`read_file`]: read a file that the user names, and refuse endless ones.
 //! * [`empty`]: removes the contents of a held directory, and nothing outside it.
 //! * [`Mount`]: what is mounted, and the mount that holds a path.
 
@@ -24,6 +24,7 @@ mod new_file;
 mod output;
 mod private;
 mod reach;
+mod regular;
 mod removal;
 mod walk;
 
@@ -34,6 +35,7 @@ pub use mounts::{Mount, parse_mountinfo, unescape_octal};
 pub use output::{Output, write_output};
 pub use private::{private_directory, without_set_id};
 pub use reach::{InReach, Reach};
+pub use regular::{open_regular, read_at_most, read_file};
 pub use removal::{Removing, empty, leave_the_rest, open_directory, removing};
 
 use std::io;

@@ -78,6 +78,9 @@ pub(super) fn parse(file: &str, text: &str, role: As) -> Result<DiskDescription,
     let provenance: Vec<Provenance> = sources.chain(assumptions).collect();
     let table: toml::Table = toml::from_str(text).map_err(syntax)?;
     check_provenance(&table, section, &provenance).map_err(at)?;
+    for published in &parsed.published {
+        check_published(published).map_err(at)?;
+    }
     Ok(DiskDescription {
         name: parsed.name,
         title: parsed.title,
@@ -168,8 +171,19 @@ fn member_of(file: &str, member: &str) -> Result<DiskDescription, DescriptionErr
 }
 
 pub(super) fn read(path: &Path) -> Result<String, DescriptionError> {
-    std::fs::read_to_string(path)
-        .map_err(|source| DescriptionError::Read { path: path.to_owned(), source })
+    files::read_text(path)
+        .map_err(|error| DescriptionError::Read { path: path.to_owned(), source: error.source })
+}
+
+/// Checks that a published figure can be compared with.
+fn check_published(published: &Published) -> Result<(), Problem> {
+    let tolerance = published.tolerance_percent;
+    for (key, value) in [("value", Some(published.value)), ("tolerance_percent", tolerance)] {
+        if value.is_some_and(|value| !(value >= 0.0 && value.is_finite())) {
+            return Err(("", key.to_owned(), "must be a number, 0 or more".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that every parameter is named exactly once, as sourced or as assumed, and that nothing

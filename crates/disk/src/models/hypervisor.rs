@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
+use crate::models::bounds;
 use crate::models::dirty::DirtyExtents;
 use crate::models::draw::Draw;
 use crate::models::outbox::Outbox;
@@ -47,9 +48,14 @@ impl HypervisorParameters {
     /// Checks the whole; the error is the offending key and what is wrong with it.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         let fail = |key, problem: &str| Err((key, problem.to_owned()));
-        if self.sectors == 0 {
-            return fail("sectors", "a device needs at least one sector");
-        }
+        bounds::sectors(self.sectors)?;
+        bounds::times(&[
+            ("wake", self.wake),
+            ("scatter", self.scatter),
+            ("command_read", self.command_read),
+            ("command_write", self.command_write),
+            ("flush", self.flush),
+        ])?;
         if self.queue_depth == 0 || self.queue_depth > 65_536 {
             return fail("queue_depth", "must be between 1 and 65536");
         }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 use units::{Bytes, Lba, Nanos, SECTOR_BYTES};
 
+use crate::models::bounds;
 use crate::models::outbox::Outbox;
 use crate::options::Options;
 use crate::{Activity, Completion, Destaged, Model, Operation, Request};
@@ -23,10 +24,8 @@ pub struct IdealParameters {
 impl IdealParameters {
     /// Checks the whole; the error is the offending key and what is wrong with it.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
-        if self.sectors == 0 {
-            return Err(("sectors", "a device needs at least one sector".to_owned()));
-        }
-        Ok(())
+        bounds::sectors(self.sectors)?;
+        bounds::times(&[("latency", self.latency)])
     }
 }
 

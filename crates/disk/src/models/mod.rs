@@ -1,6 +1,7 @@
 //! The kinds of device. Each is parameters (what a TOML file may say), a check of them, and
 //! a [`crate::Model`] built from them.
 
+mod bounds;
 pub(crate) mod dirty;
 pub(crate) mod draw;
 pub mod flash;

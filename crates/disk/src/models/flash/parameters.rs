@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use units::{Bytes, Nanos, SECTOR_BYTES};
 
+use crate::models::bounds;
+
 /// Bytes of the unit that is mapped: what the host's filesystems write.
 pub(crate) const UNIT_BYTES: u64 = 4096;
 
@@ -109,6 +111,17 @@ impl SsdParameters {
                 return fail(key, "must be above 0.01 and below 1000000");
             }
         }
+        bounds::times(&[
+            ("read", self.read),
+            ("program", self.program),
+            ("erase", self.erase),
+            ("suspend", self.suspend.unwrap_or_default()),
+            ("command_read", self.command_read),
+            ("command_write", self.command_write),
+            ("command_interval", self.command_interval),
+            ("flush", self.flush),
+        ])?;
+        bounds::memory(&[("write_buffer", self.write_buffer)])?;
         if self.queue_depth == 0 || self.queue_depth > 65_536 {
             return fail("queue_depth", "must be between 1 and 65536");
         }

@@ -10,7 +10,17 @@ pub(super) mod tests_support;
 use serde::Deserialize;
 use units::{Bytes, Nanos};
 
+use crate::models::bounds::{self, Problem};
 use crate::models::queue::Scheduler;
+
+/// The longest seek of a measured curve.
+const SEEK_MS_MAX: f64 = 10_000.0;
+
+/// By what share a measured time may fall below that over a shorter distance.
+const FALL_MAX: f64 = 0.1;
+
+/// The most segments of a read cache.
+const SEGMENTS_MAX: u32 = 65_536;
 
 /// The `[drive]` table of a parameter file. Times carry their unit (`"0.34ms"`); sectors
 /// are of 512 bytes; rates are in 10⁶ bytes a second, as data sheets have them.
@@ -159,9 +169,8 @@ impl DriveParameters {
     /// Checks the whole; the error is the offending key and what is wrong with it.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         let fail = |key, problem: &str| Err((key, problem.to_owned()));
-        if self.sectors == 0 {
-            return fail("sectors", "a drive needs at least one sector");
-        }
+        bounds::sectors(self.sectors)?;
+        self.check_amounts()?;
         if !(500..=100_000).contains(&self.rpm) {
             return fail("rpm", "must be between 500 and 100000");
         }
@@ -199,10 +208,28 @@ impl DriveParameters {
         if self.layout == Layout::Serpentine && !(1..=1_000_000).contains(&band) {
             return fail("band", "a serpentine layout needs its band: 1 to 1000000 cylinders");
         }
-        if self.sectors > 1 << 40 {
-            return fail("sectors", "must be at most 2^40 (512 TiB)");
-        }
         self.check_seek()
+    }
+
+    fn check_amounts(&self) -> Result<(), Problem> {
+        bounds::times(&[
+            ("head_switch", self.head_switch),
+            ("cylinder_switch", self.cylinder_switch.unwrap_or_default()),
+            ("overhead", self.overhead.read_hit),
+            ("overhead", self.overhead.read_miss),
+            ("overhead", self.overhead.write_hit),
+            ("overhead", self.overhead.write_miss),
+            ("seek", self.seek.full.unwrap_or_default()),
+            ("seek", self.seek.write_settle),
+        ])?;
+        bounds::memory(&[
+            ("read_segment", self.read_segment),
+            ("write_buffer", self.write_buffer),
+        ])?;
+        if self.read_segments > SEGMENTS_MAX {
+            return Err(("read_segments", format!("must be at most {SEGMENTS_MAX}")));
+        }
+        Ok(())
     }
 
     fn check_ramp(&self, ramp: Ramp) -> Result<(), (&'static str, String)> {
@@ -267,11 +294,30 @@ impl DriveParameters {
             }
             (0, 2..) => {
                 let ascend = seek.knots_ms.is_sorted_by(|a, b| a.0 < b.0);
-                if ascend && seek.knots_ms[0].0 > 0 && seek.knots_ms.iter().all(|k| k.1 > 0.0) {
-                    Ok(())
+                let possible = |ms: f64| ms > 0.0 && ms <= SEEK_MS_MAX;
+                let mut longest = 0.0_f64;
+                let falls = seek.knots_ms.iter().find(|(_, ms)| {
+                    longest = longest.max(*ms);
+                    *ms < longest * (1.0 - FALL_MAX)
+                });
+                if !ascend
+                    || seek.knots_ms[0].0 == 0
+                    || !seek.knots_ms.iter().all(|knot| possible(knot.1))
+                {
+                    let problem = format!(
+                        "knots_ms must ascend from 1 cylinder or more, times above 0 and at most \
+                         {SEEK_MS_MAX} ms"
+                    );
+                    Err(("seek", problem))
+                } else if let Some((cylinders, ms)) = falls {
+                    let problem = format!(
+                        "knots_ms: {ms} ms over {cylinders} cylinders is less than over fewer \
+                         ({longest} ms), by more than measuring explains ({:.0} %)",
+                        FALL_MAX * 100.0
+                    );
+                    Err(("seek", problem))
                 } else {
-                    let problem = "knots_ms must ascend from 1 cylinder or more, times above 0";
-                    Err(("seek", problem.to_owned()))
+                    Ok(())
                 }
             }
             _ => {

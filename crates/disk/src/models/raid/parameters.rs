@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use units::{Bytes, Nanos, SECTOR_BYTES};
 
+use crate::models::bounds;
+
 use super::striping::{Level, Striping};
 
 /// The `[controller]` table of a parameter file.
@@ -83,6 +85,8 @@ impl ControllerParameters {
                 return fail(key, "must be above 0.01 and below 1000000");
             }
         }
+        bounds::times(&[("command", self.command)])?;
+        bounds::memory(&[("write_memory", self.write_memory)])?;
         if self.member_queue_depth == 0 || self.member_queue_depth > 256 {
             return fail("member_queue_depth", "must be between 1 and 256");
         }

@@ -132,7 +132,7 @@ fn a_ramp_stands_instead_of_zones_and_what_belongs_to_them() {
 fn a_drive_has_at_least_one_sector_and_at_most_2_to_the_40() {
     judge(
         "sectors",
-        "a drive needs at least one sector",
+        "must be between 1 and 1099511627776 (512 TiB)",
         &[|d| d.sectors = 1],
         &[|d| d.sectors = 0],
     );
@@ -142,7 +142,7 @@ fn a_drive_has_at_least_one_sector_and_at_most_2_to_the_40() {
     }
     judge(
         "sectors",
-        "must be at most 2^40 (512 TiB)",
+        "must be between 1 and 1099511627776 (512 TiB)",
         &[|d| large(d, 1_099_511_627_776)],
         &[|d| large(d, 1_099_511_627_777)],
     );
@@ -224,7 +224,7 @@ fn a_seek_curve_has_three_points_or_knots_that_ascend() {
     }
     judge(
         "seek",
-        "knots_ms must ascend from 1 cylinder or more, times above 0",
+        "knots_ms must ascend from 1 cylinder or more, times above 0 and at most 10000 ms",
         &[|d| knots(d, &[(1, 0.1), (2, 0.1)])],
         &[
             |d| knots(d, &[(0, 1.0), (9, 2.0)]),
@@ -245,4 +245,39 @@ fn a_seek_curve_has_three_points_or_knots_that_ascend() {
         &[],
         &[|d| knots(d, &[(1, 1.0)]), |d| d.seek.single = Some(Nanos::from_millis(1))],
     );
+}
+
+/// Times that no drive takes, amounts that none has, and a curve that falls.
+#[test]
+fn amounts_and_curves_are_those_of_a_drive() {
+    const LONG: Nanos = Nanos::from_secs(11);
+    type Change = fn(&mut DriveParameters);
+    let changes: [(&str, Change); 7] = [
+        ("seek", |d| d.seek.full = Some(LONG)),
+        ("seek", |d| d.seek.write_settle = Nanos(u64::MAX)),
+        ("overhead", |d| d.overhead.read_miss = LONG),
+        ("head_switch", |d| d.head_switch = LONG),
+        ("cylinder_switch", |d| d.cylinder_switch = Some(LONG)),
+        ("read_segment", |d| d.read_segment = Bytes(u64::MAX)),
+        ("read_segments", |d| d.read_segments = u32::MAX),
+    ];
+    for (key, change) in changes {
+        let mut drive = small();
+        change(&mut drive);
+        let (found, problem) = drive.check().unwrap_err();
+        assert!(found == key && problem.contains("at most"), "{key}: {found} {problem}");
+    }
+    let curve = |knots: &[(u32, f64)]| {
+        let mut drive = small();
+        (drive.seek.single, drive.seek.average, drive.seek.full) = (None, None, None);
+        drive.seek.knots_ms = knots.to_vec();
+        drive.check()
+    };
+    assert_eq!(curve(&[(1, 1.0), (10, 5.0), (11, 4.6), (500, 9.0)]), Ok(()), "as measured");
+    for ms in [1e308, f64::INFINITY, f64::NAN, -1.0, 0.0] {
+        let (key, problem) = curve(&[(1, 1.0), (10, ms)]).unwrap_err();
+        assert!(key == "seek" && problem.contains("at most 10000 ms"), "{problem}");
+    }
+    let (_, problem) = curve(&[(1, 1.0), (10, 5.0), (500, 4.0)]).unwrap_err();
+    assert!(problem.contains("4 ms over 500 cylinders is less than over fewer"), "{problem}");
 }
