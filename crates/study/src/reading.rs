@@ -2,13 +2,16 @@
 //! the reading, so that all problems of a file are reported at once.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Problem, suggest};
+
+/// The largest scale, and the largest share of the published size.
+pub(crate) const SHARE_MAX: f64 = 1_000_000.0;
 
 /// A value and its position in the file.
 #[derive(Debug, Clone)]
@@ -153,13 +156,23 @@ impl<'r, 't> Keys<'r, 't> {
         Some(Located { value: number, at: value.span() })
     }
 
-    /// A number above 0.
+    /// A number above 0, of no more than [`SHARE_MAX`].
     pub(crate) fn positive(&self, key: &str) -> Option<f64> {
         let number = self.number(key)?;
-        if number.value.is_finite() && number.value > 0.0 {
+        if number.value > 0.0 && number.value <= SHARE_MAX {
             return Some(number.value);
         }
-        self.reading.note(number.at, format!("`{key}` is a number above 0"));
+        self.reading.note(number.at, format!("`{key}` is a number above 0, at most {SHARE_MAX}"));
+        None
+    }
+
+    /// A whole number from 1 to `most`.
+    pub(crate) fn count(&self, key: &str, most: u32) -> Option<u32> {
+        let number = self.number(key)?;
+        if number.value.fract() == 0.0 && number.value >= 1.0 && number.value <= f64::from(most) {
+            return Some(number.value as u32);
+        }
+        self.reading.note(number.at, format!("`{key}` is a whole number from 1 to {most}"));
         None
     }
 
@@ -226,13 +239,21 @@ impl<'r, 't> Keys<'r, 't> {
     }
 
     /// Notes a problem if the name was already used.
-    pub(crate) fn unique(&self, seen: &mut Vec<String>, name: &Located<String>, kind: &str) {
-        if seen.contains(&name.value) {
+    pub(crate) fn unique(&self, seen: &mut Names, name: &Located<String>, kind: &str) {
+        if !seen.known.insert(name.value.clone()) {
             let message = format!("there is another {kind} `{}`", name.value);
             self.reading.note_with(name.at.clone(), message, Some("rename one".to_owned()));
         }
-        seen.push(name.value.clone());
+        seen.written.push(name.value.clone());
     }
+}
+
+/// Names of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    known: HashSet<String>,
+    /// In their order.
+    pub(crate) written: Vec<String>,
 }
 
 /// An integer or a float.

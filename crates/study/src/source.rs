@@ -1,5 +1,7 @@
 //! Where a study's text comes from: the binary, or a folder of the user's.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -137,20 +139,74 @@ impl Source {
         self.files.iter().any(|(known, _)| known == name)
     }
 
-    /// Digest of what a run under this assumption rests on: sixteen hexadecimal digits. It leaves out
-    /// what is said of the page and of the results, and all other assumptions.
-    pub fn digest(&self, assumption: Option<&str>) -> String {
+    /// What runs rest on, read once: a study may have thousands of assumptions.
+    pub(crate) fn basis(&self) -> Basis<'_> {
+        let file = |(name, text): &'_ (String, String)| match name.as_str() {
+            STUDY => BasisFile::study(text),
+            CLAIMS => BasisFile::Text(edited(text, |claims| {
+                each(claims, "claim", |claim| remove(claim, &SAID_OF_A_CLAIM));
+            })),
+            PUBLISHED => BasisFile::Text(text.clone()),
+            _ => BasisFile::Text(edited(text, |machine| remove(machine, &SAID_OF_A_MACHINE))),
+        };
+        Basis(self.files.iter().map(|known| (known.0.as_str(), file(known))).collect())
+    }
+}
+
+/// What the runs of a study rest on: its files without what is said of the page and of the results.
+pub(crate) struct Basis<'s>(Vec<(&'s str, BasisFile)>);
+
+enum BasisFile {
+    Text(String),
+    /// `study.toml` without assumptions, and the tables of each of them by its id.
+    Study {
+        rest: toml::Table,
+        assumptions: BTreeMap<String, Vec<toml::Value>>,
+    },
+}
+
+impl BasisFile {
+    fn study(text: &str) -> BasisFile {
+        let Ok(mut rest) = text.parse::<toml::Table>() else {
+            return BasisFile::Text(text.to_owned());
+        };
+        remove(&mut rest, &SAID_OF_A_STUDY);
+        each(&mut rest, "part", |part| remove(part, &["title"]));
+        each(&mut rest, "assumption", |it| remove(it, &["text"]));
+        let mut assumptions = BTreeMap::<String, Vec<toml::Value>>::new();
+        if let Some(all) = rest.get_mut("assumption").and_then(toml::Value::as_array_mut) {
+            for it in std::mem::take(all) {
+                let id = it.get("id").and_then(toml::Value::as_str).map(str::to_owned);
+                if let Some(id) = id {
+                    assumptions.entry(id).or_default().push(it);
+                }
+            }
+            rest.remove("assumption");
+        }
+        BasisFile::Study { rest, assumptions }
+    }
+
+    fn under(&self, assumption: Option<&str>) -> Cow<'_, str> {
+        match self {
+            BasisFile::Text(text) => Cow::Borrowed(text),
+            BasisFile::Study { rest, assumptions } => {
+                let mut table = rest.clone();
+                if let Some(own) = assumption.and_then(|id| assumptions.get(id)) {
+                    table.insert("assumption".to_owned(), toml::Value::Array(own.clone()));
+                }
+                Cow::Owned(table.to_string())
+            }
+        }
+    }
+}
+
+impl Basis<'_> {
+    /// Digest of what a run under this assumption rests on, without all other assumptions: sixteen
+    /// hexadecimal digits.
+    pub(crate) fn digest(&self, assumption: Option<&str>) -> String {
         let mut hash = Sha256::new();
-        for (name, text) in &self.files {
-            let text = match name.as_str() {
-                STUDY => edited(text, |study| keep_what_runs(study, assumption)),
-                CLAIMS => edited(text, |claims| {
-                    each(claims, "claim", |claim| remove(claim, &SAID_OF_A_CLAIM));
-                }),
-                PUBLISHED => text.clone(),
-                _ => edited(text, |machine| remove(machine, &SAID_OF_A_MACHINE)),
-            };
-            for part in [name, &text] {
+        for (name, file) in &self.0 {
+            for part in [*name, &file.under(assumption)] {
                 hash.update((part.len() as u64).to_le_bytes());
                 hash.update(part.as_bytes());
             }
@@ -164,19 +220,6 @@ fn edited(text: &str, edit: impl Fn(&mut toml::Table)) -> String {
     let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
     edit(&mut table);
     table.to_string()
-}
-
-fn keep_what_runs(study: &mut toml::Table, assumption: Option<&str>) {
-    remove(study, &SAID_OF_A_STUDY);
-    each(study, "part", |part| remove(part, &["title"]));
-    each(study, "assumption", |it| remove(it, &["text"]));
-    if let Some(assumptions) = study.get_mut("assumption").and_then(toml::Value::as_array_mut) {
-        let id = |it: &toml::Value| it.get("id").and_then(toml::Value::as_str).map(str::to_owned);
-        assumptions.retain(|it| assumption.is_some() && id(it).as_deref() == assumption);
-        if assumptions.is_empty() {
-            study.remove("assumption");
-        }
-    }
 }
 
 fn remove(table: &mut toml::Table, keys: &[&str]) {
@@ -197,7 +240,8 @@ mod tests {
 
     fn digest_of(name: &str, text: &str, assumption: Option<&str>) -> String {
         let files = vec![(name.to_owned(), text.to_owned())];
-        Source { named: "x".to_owned(), prefix: String::new(), files }.digest(assumption)
+        let source = Source { named: "x".to_owned(), prefix: String::new(), files };
+        source.basis().digest(assumption)
     }
 
     #[test]

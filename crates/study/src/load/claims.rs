@@ -1,7 +1,7 @@
 //! `claims.toml`.
 
 use crate::problem::suggest;
-use crate::reading::{Keys, Located, Reading};
+use crate::reading::{Keys, Located, Names, Reading};
 use crate::statement::{Figure, Statement};
 use crate::{Because, Cause, Claim, Direction, Revision, Study, Test};
 
@@ -11,14 +11,14 @@ const CLAIM: &[&str] =
 pub(super) fn read(reading: &Reading<'_>, study: &Study) -> Vec<Claim> {
     let file = reading.parse();
     let keys = Keys::new(reading, "claims.toml", 0..0, file.get_ref(), &["claim"]);
-    let mut seen = Vec::new();
+    let mut seen = Names::default();
     keys.tables("claim", "[[claim]]", CLAIM)
         .iter()
         .map(|keys| claim(keys, study, &mut seen))
         .collect()
 }
 
-fn claim(keys: &Keys<'_, '_>, study: &Study, seen: &mut Vec<String>) -> Claim {
+fn claim(keys: &Keys<'_, '_>, study: &Study, seen: &mut Names) -> Claim {
     let id = keys.text("id");
     if let Some(id) = &id {
         keys.unique(seen, id, "claim");

@@ -10,7 +10,7 @@ use workload::Parameters;
 use workload::corpora::CorpusChoice;
 
 use crate::problem::suggest;
-use crate::reading::{Keys, Located, Reading, dotted};
+use crate::reading::{Keys, Located, Names, Reading, dotted};
 use crate::statement::is_name;
 use crate::{Absent, LargerMachine, NamedContender, NamedWorkload, Part, Source};
 
@@ -89,7 +89,7 @@ pub(super) fn read(
     keys: &Keys<'_, '_>,
     source: &Source,
     study_scale: f64,
-    seen: &mut Vec<String>,
+    seen: &mut Names,
 ) -> Part {
     let reading = keys.reading;
     let id = keys.text("id");
@@ -100,14 +100,14 @@ pub(super) fn read(
     let machine = named.as_ref().and_then(|named| machine(reading, source, named));
     let (mail, size) = (mail(keys), size(keys));
     let scale = keys.positive("scale");
-    let mut names = Vec::new();
+    let mut names = Names::default();
     let contenders: Vec<NamedContender> = keys
         .texts("contenders")
         .iter()
         .filter_map(|written| contender(keys, written, &mut names))
         .collect();
     let absent = absent(keys, &mut names);
-    let mut ids = Vec::new();
+    let mut ids = Names::default();
     let workloads: Vec<NamedWorkload> = keys
         .tables("workloads", "a workload", &["id", "run"])
         .iter()
@@ -137,7 +137,7 @@ pub(super) fn read(
         contenders,
         workloads,
         absent,
-        written: [names, ids],
+        written: [names.written, ids.written],
     }
 }
 
@@ -173,7 +173,7 @@ fn size(keys: &Keys<'_, '_>) -> Option<Bytes> {
 }
 
 /// Contenders that cannot run here, with the reason.
-fn absent(keys: &Keys<'_, '_>, names: &mut Vec<String>) -> Vec<Absent> {
+fn absent(keys: &Keys<'_, '_>, names: &mut Names) -> Vec<Absent> {
     keys.tables("absent", "[[part.absent]]", &["contender", "reason"])
         .iter()
         .filter_map(|keys| {
@@ -188,7 +188,7 @@ fn absent(keys: &Keys<'_, '_>, names: &mut Vec<String>) -> Vec<Absent> {
 pub(super) fn contender(
     keys: &Keys<'_, '_>,
     written: &Located<String>,
-    names: &mut Vec<String>,
+    names: &mut Names,
 ) -> Option<NamedContender> {
     let note = |message: String, suggestion| {
         keys.reading.note_with(written.at.clone(), message, suggestion);
@@ -231,7 +231,7 @@ pub(super) fn contender(
     }
 }
 
-fn workload(keys: &Keys<'_, '_>, scale: f64, ids: &mut Vec<String>) -> Option<NamedWorkload> {
+fn workload(keys: &Keys<'_, '_>, scale: f64, ids: &mut Names) -> Option<NamedWorkload> {
     let id = keys.text("id");
     if let Some(id) = &id {
         keys.unique(ids, id, "workload");

@@ -5,7 +5,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::problem::suggest;
-use crate::reading::{Keys, Reading, number};
+use crate::reading::{Keys, Names, Reading, number};
 use crate::statement::is_name;
 use crate::{Cell, Direction, Measured, Part, Published, Row, RowUnit, Study};
 
@@ -27,19 +27,14 @@ const ROW: &[&str] = &[
 pub(super) fn read(reading: &Reading<'_>, study: &Study) -> Vec<Published> {
     let file = reading.parse();
     let keys = Keys::new(reading, "published.toml", 0..0, file.get_ref(), &["table"]);
-    let (mut tables, mut rows) = (Vec::new(), Vec::new());
+    let (mut tables, mut rows) = (Names::default(), Names::default());
     keys.tables("table", "[[table]]", TABLE)
         .iter()
         .map(|keys| table(keys, study, &mut tables, &mut rows))
         .collect()
 }
 
-fn table(
-    keys: &Keys<'_, '_>,
-    study: &Study,
-    tables: &mut Vec<String>,
-    rows: &mut Vec<String>,
-) -> Published {
+fn table(keys: &Keys<'_, '_>, study: &Study, tables: &mut Names, rows: &mut Names) -> Published {
     let reading = keys.reading;
     let id = keys.text("id");
     if let Some(id) = &id {
@@ -56,7 +51,7 @@ fn table(
     if columns.is_empty() {
         reading.note(keys.at.clone(), "[[table]] needs `columns`: names of contenders");
     }
-    let mut seen = Vec::new();
+    let mut seen = Names::default();
     for column in &columns {
         keys.unique(&mut seen, column, "column");
         let Some(part) = part else { continue };
@@ -80,7 +75,7 @@ fn table(
     }
 }
 
-fn row(keys: &Keys<'_, '_>, part: Option<&Part>, columns: usize, seen: &mut Vec<String>) -> Row {
+fn row(keys: &Keys<'_, '_>, part: Option<&Part>, columns: usize, seen: &mut Names) -> Row {
     let reading = keys.reading;
     let id = keys.text("id");
     if let Some(id) = &id {

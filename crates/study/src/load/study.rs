@@ -2,7 +2,8 @@
 
 use super::part;
 use crate::problem::suggest;
-use crate::reading::{Keys, Reading, number};
+use crate::reading::{Keys, Names, Reading, SHARE_MAX, number};
+use crate::source::Basis;
 use crate::{Assumption, NamedContender, Source, Study};
 
 const KEYS: &[&str] = &[
@@ -29,11 +30,14 @@ const ASSUMPTION: &[&str] = &["id", "text", "parts", "change", "contenders"];
 /// Number of seeds for each cell if the file gives none.
 const SEEDS: u32 = 4;
 
+/// The most of them.
+const SEEDS_MAX: u32 = 10_000;
+
 pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
     let table = reading.parse();
     let keys = Keys::new(reading, "the study", 0..0, table.get_ref(), KEYS);
-    let scale = keys.positive("scale").unwrap_or(1.0);
-    let mut seen = Vec::new();
+    let (basis, scale) = (source.basis(), keys.positive("scale").unwrap_or(1.0));
+    let mut seen = Names::default();
     let parts = keys
         .tables("part", "[[part]]", part::KEYS)
         .iter()
@@ -64,18 +68,18 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
             .optional("full_size")
             .map(|it| it.value.trim().to_owned())
             .unwrap_or_default(),
-        seeds: keys.positive("seeds").map_or(SEEDS, |seeds| seeds as u32),
+        seeds: keys.count("seeds", SEEDS_MAX).unwrap_or(SEEDS),
         parts,
         assumptions: Vec::new(),
         tables: Vec::new(),
         claims: Vec::new(),
-        digest: source.digest(None),
+        digest: basis.digest(None),
     };
-    let mut seen = Vec::new();
+    let mut seen = Names::default();
     study.assumptions = keys
         .tables("assumption", "[[assumption]]", ASSUMPTION)
         .iter()
-        .map(|keys| assumption(keys, &study, source, &mut seen))
+        .map(|keys| assumption(keys, &study, (source, &basis), &mut seen))
         .collect();
     study
 }
@@ -85,7 +89,7 @@ fn sizes(keys: &Keys<'_, '_>) -> Vec<f64> {
     let mut sizes: Vec<f64> = Vec::new();
     for value in keys.list("sizes") {
         match number(value.get_ref()) {
-            Some(size) if size > sizes.last().copied().unwrap_or(0.0) && size.is_finite() => {
+            Some(size) if size > sizes.last().copied().unwrap_or(0.0) && size <= SHARE_MAX => {
                 sizes.push(size);
             }
             _ => keys.reading.note(
@@ -101,8 +105,8 @@ fn sizes(keys: &Keys<'_, '_>) -> Vec<f64> {
 fn assumption(
     keys: &Keys<'_, '_>,
     study: &Study,
-    source: &Source,
-    seen: &mut Vec<String>,
+    (source, basis): (&Source, &Basis<'_>),
+    seen: &mut Names,
 ) -> Assumption {
     let all = || study.parts.iter().map(|part| part.id.as_str());
     let id = keys.text("id");
@@ -131,7 +135,7 @@ fn assumption(
     let changes = changes.unwrap_or_default();
     let id = id.map(|id| id.value).unwrap_or_default();
     let contenders = contenders(keys, study, &parts);
-    let digest = source.digest(Some(&id));
+    let digest = basis.digest(Some(&id));
     Assumption { id, text: keys.plain("text"), parts, changes, contenders, digest }
 }
 
@@ -140,7 +144,7 @@ fn contenders(keys: &Keys<'_, '_>, study: &Study, parts: &[String]) -> Vec<Named
     let concerned = study.parts.iter().filter(|part| parts.contains(&part.id));
     let known: Vec<&str> =
         concerned.flat_map(|part| &part.written[0]).map(String::as_str).collect();
-    let mut names = Vec::new();
+    let mut names = Names::default();
     let written = keys.texts("contenders");
     let read = written.iter().filter_map(|written| {
         let named = part::contender(keys, written, &mut names)?;

@@ -198,3 +198,38 @@ fn all_problems_of_all_files_are_reported_at_once() {
     let broken = loaded(&[("[[table.row]]", "[[table.row]"), ("[[claim]]", "[claim")]).unwrap_err();
     assert!(broken.iter().filter(|problem| problem.contains("not TOML")).count() >= 2);
 }
+
+/// Thousands of assumptions, each with a digest of its own: what each rests on is read once.
+#[test]
+fn a_study_of_many_assumptions_is_read() {
+    let own = "[[assumption]]\nid = \"slow-cpu\"";
+    let mut text = String::new();
+    for nth in 0..5_000 {
+        text += &format!(
+            "[[assumption]]\nid = 'a{nth}'\ntext = 'it is'\nchange = {{ instruction_ns = 2 }}\n"
+        );
+    }
+    let study = loaded(&[(own, &(text + own))]).unwrap();
+    let digests: std::collections::HashSet<&str> =
+        study.assumptions.iter().map(|it| it.digest.as_str()).collect();
+    assert_eq!(digests.len(), 5_001);
+    let small = loaded(&[]).unwrap();
+    assert_eq!(small.digest, study.digest);
+    assert_eq!(small.assumptions[0].digest, study.assumptions[5_000].digest);
+}
+
+#[test]
+fn numbers_of_a_study_have_a_range() {
+    for (from, to) in [
+        ("scale = 0.1", "scale = 1e308"),
+        ("scale = 0.1", "scale = nan"),
+        ("scale = 0.1", "scale = -1"),
+        ("scale = 0.1", "scale = 0.1\nseeds = 1e300"),
+        ("scale = 0.1", "scale = 0.1\nseeds = 2.5"),
+        ("scale = 0.1", "scale = 0.1\nseeds = 0"),
+        ("sizes = [0.1, 1]", "sizes = [0.1, inf]"),
+        ("sizes = [0.1, 1]", "sizes = [0.1, 1e308]"),
+    ] {
+        assert!(loaded(&[(from, to)]).is_err(), "{to}");
+    }
+}
