@@ -46,6 +46,16 @@ pub enum SlurmError {
 }
 
 impl SlurmError {
+    /// Whether a file of the spool is not there at all.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, SlurmError::File { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// A file of the spool that cannot be read.
+    pub(crate) fn reading(error: files::FileError) -> SlurmError {
+        SlurmError::File { what: error.step, path: error.path, source: error.source }
+    }
+
     /// For `map_err`.
     pub(crate) fn at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SlurmError {
         let path = path.to_owned();

@@ -24,6 +24,9 @@ use crate::{Options, SlurmError};
 /// Tasks in one array. Slurm takes no index above 1,000 where it is not configured otherwise.
 pub(crate) const ARRAY: u32 = 1000;
 
+/// The largest file of trials and results; a result has a line for each phase.
+pub(crate) const FILE_MAX: u64 = 1 << 30;
+
 /// What every task of a run needs to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -214,7 +217,7 @@ impl Spool {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, SlurmError> {
-    let text = fs::read(path).map_err(SlurmError::at("read", path))?;
+    let text = files::read_file(path, FILE_MAX).map_err(SlurmError::reading)?;
     serde_json::from_slice(&text).map_err(|error| SlurmError::Malformed {
         path: path.to_owned(),
         problem: format!("written by another version of fstrial, begin a new run: {error}"),

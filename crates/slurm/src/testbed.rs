@@ -12,6 +12,7 @@ use trial::{Event, Outcome, Step, TrialSpec, protocol};
 
 use crate::commands::processors;
 use crate::queue::{ATTEMPTS, Queue};
+use crate::spool::FILE_MAX;
 use crate::{Order, SlurmError, Spool};
 
 /// How often the spool is checked for results.
@@ -136,6 +137,7 @@ impl SlurmTestbed {
         state.looked = Some(now);
         match self.spool.arrived() {
             Ok(arrived) => state.arrived = arrived,
+            Err(error) if error.is_missing() => return self.lose_spool(state),
             Err(error) => return self.complain(state, &error),
         }
         if state.asked.is_some_and(|last| now - last < ASK) {
@@ -147,6 +149,16 @@ impl SlurmTestbed {
             // Not fatal: Slurm's controller may be restarting, and tasks run on without it.
             Err(error) => self.complain(state, &error),
         }
+        self.changed.notify_all();
+    }
+
+    /// The spool was removed: no result will ever arrive there.
+    fn lose_spool(&self, state: &mut State) {
+        let spool = self.spool.directory().display();
+        (self.tell)(format!("slurm: {spool} was removed; its tasks are cancelled"));
+        state.queue.cancel();
+        state.stopped = true;
+        state.waiting.values_mut().for_each(|wait| *wait = Wait::Cancelled);
         self.changed.notify_all();
     }
 
@@ -250,7 +262,9 @@ impl SlurmTestbed {
 
 /// Hands on the events of a result.
 fn replay(path: &Path, sink: &mut dyn FnMut(Event)) {
-    let told = std::fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| {
+    let read = files::read_file(path, FILE_MAX).map_err(|error| error.source.to_string());
+    let told = read.and_then(|bytes| {
+        let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
         let events = text.lines().map(protocol::decode_event);
         events.collect::<Result<Vec<Event>, _>>().map_err(|error| error.to_string())
     });
