@@ -5,6 +5,7 @@ use std::path::Path;
 
 use lab::{
     BuildOptions, BuildProgress, Holder, Lab, LabError, MachineProfile, Offer, PartDescription,
+    Transfer, Transferred,
 };
 use stack::Contender;
 use trial::InputFiles;
@@ -52,7 +53,7 @@ pub(crate) fn system(name: Option<&str>) -> Result<Option<std::path::PathBuf>, F
 pub(crate) fn export_to(name: Option<&str>, file: &Path) -> Result<String, Failure> {
     let software = software(name)?;
     if !file.exists() {
-        lab::export(&software, file).map_err(Failure::from(Exit::Output))?;
+        lab::export(&software, file, &mut tell_of_transfer).map_err(Failure::from(Exit::Output))?;
     }
     let name = software.directory.file_name().unwrap_or_default();
     Ok(name.to_string_lossy().into_owned())
@@ -109,16 +110,37 @@ pub(crate) fn open(
     inputs: &InputFiles,
 ) -> Result<Lab, Failure> {
     let cache = cache()?;
-    let profile = MachineProfile::find(profile).and_then(|profile| profile.with(changes));
-    let mut profile = profile.map_err(Failure::from(Exit::Usage))?;
+    let exit = if MachineProfile::is_file(profile) { Exit::Input } else { Exit::Usage };
+    let found = MachineProfile::find(profile).map_err(Failure::from(exit))?;
+    let mut profile = found.with(changes).map_err(Failure::from(Exit::Usage))?;
     if let Some(disk) = disk {
-        ::disk::DiskDescription::find(disk).map_err(Failure::from(Exit::Usage))?;
+        ::disk::DiskDescription::find(disk).map_err(no_disk)?;
         profile.disk.model = disk.to_owned();
     }
     let parts = ensure_built(&cache, name)
         .and_then(|software| software.parts())
         .map_err(Failure::from(Exit::Refused))?;
     Lab::open(parts, &cache, profile, inputs).map_err(Failure::from(Exit::Refused))
+}
+
+/// A disk that there is none of is a wrong word; one whose file cannot be used is a wrong input.
+pub(crate) fn no_disk(error: ::disk::DescriptionError) -> Failure {
+    let exit = match error {
+        ::disk::DescriptionError::Unknown { .. } => Exit::Usage,
+        _ => Exit::Input,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// Reports the progress of an export or import that takes long.
+pub(crate) fn tell_of_transfer(progress: Transferred) {
+    let Transferred { doing, done, total } = progress;
+    let doing = match doing {
+        Transfer::Packing => "writing",
+        Transfer::Unpacking => "unpacking",
+        Transfer::Checking => "checking",
+    };
+    say!("lab: {doing}: {done} of {total}");
 }
 
 /// Reports the progress of a build.

@@ -30,6 +30,9 @@ impl Here {
             .map_err(|refusal| Failure::new(Exit::Refused, refusal.to_string()))?;
         tell_of_removals();
         crate::commands::clean::sweep_at_start(&ledger)?;
+        if let Ok(cache) = lab::cache_directory() {
+            lab::sweep_labs(&cache);
+        }
         Ok(Here { ledger })
     }
 

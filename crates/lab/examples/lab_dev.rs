@@ -29,13 +29,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["export", cache, file] => {
-            lab::export(&lab::find(Path::new(cache), lab::DEFAULT_LAB)?, Path::new(file))?;
+            let lab = lab::find(Path::new(cache), lab::DEFAULT_LAB)?;
+            lab::export(&lab, Path::new(file), &mut |_| ())?;
             return Ok(());
         }
         ["import", cache, file] => {
             println!(
                 "{}",
-                lab::import(Path::new(cache), lab::DEFAULT_LAB, Path::new(file))?
+                lab::import(Path::new(cache), lab::DEFAULT_LAB, Path::new(file), &mut |_| ())?
                     .directory
                     .display()
             );

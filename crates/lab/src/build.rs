@@ -133,7 +133,7 @@ fn finished(
         .map_err(|error| LabError::value("the manifest", error.to_string()))?;
     let path = work.join(MANIFEST);
     std::fs::write(&path, &text).map_err(LabError::at("write", &path))?;
-    adopt(cache, name, work, &text)
+    adopt(cache, name, (work, &tree_digest(work)?), &text)
 }
 
 /// Whether a lab has a part as this program would build it.
@@ -214,12 +214,11 @@ fn add_part(
 pub(crate) fn adopt(
     cache: &Path,
     name: &str,
-    work: &Path,
+    (work, digest): (&Path, &str),
     manifest: &str,
 ) -> Result<Software, LabError> {
     let place = key(&[manifest.as_bytes()]);
     let directory = cache.join("software").join(&place);
-    let digest = tree_digest(work)?;
     if directory.join(MANIFEST).exists() && tree_digest(&directory)? == digest {
         std::fs::remove_dir_all(work).map_err(LabError::at("remove", work))?;
     } else {
@@ -356,7 +355,8 @@ mod tests {
         };
         let text = toml::to_string(&manifest).unwrap();
         std::fs::write(work.join(MANIFEST), &text).unwrap();
-        let plain = adopt(cache.path(), DEFAULT_LAB, &work, &text).unwrap();
+        let plain =
+            adopt(cache.path(), DEFAULT_LAB, (&work, &tree_digest(&work).unwrap()), &text).unwrap();
 
         let grown = store.join("grown");
         let mut manifest = extend(&grown, &plain).unwrap();
@@ -370,7 +370,9 @@ mod tests {
         assert!(is_current(&manifest, "boot"));
         let more = toml::to_string(&manifest).unwrap();
         std::fs::write(grown.join(MANIFEST), &more).unwrap();
-        let grown = adopt(cache.path(), DEFAULT_LAB, &grown, &more).unwrap();
+        let grown =
+            adopt(cache.path(), DEFAULT_LAB, (&grown, &tree_digest(&grown).unwrap()), &more)
+                .unwrap();
         assert_ne!(grown.directory, plain.directory);
         assert_eq!(names::find(cache.path(), DEFAULT_LAB).unwrap(), grown);
         assert_eq!(std::fs::read_to_string(plain.directory.join(MANIFEST)).unwrap(), text);

@@ -110,15 +110,33 @@ pub(crate) fn write_whole(
 /// Removes incomplete files that interrupted processes left in `directory`. Files of running
 /// processes are left alone.
 pub(crate) fn sweep_unfinished(directory: &Path) {
+    let is_dead =
+        |owner| owner != std::process::id() && !Path::new(&format!("/proc/{owner}")).exists();
+    remove_unfinished(directory, is_dead);
+}
+
+/// Removes all incomplete files in `directory`, whatever process has the number of the one that
+/// left them: the caller knows that nobody is writing.
+pub(crate) fn sweep_all_unfinished(directory: &Path) {
+    remove_unfinished(directory, |_| true);
+}
+
+/// Whether `directory` has incomplete files.
+pub(crate) fn has_unfinished(directory: &Path) -> bool {
+    let mut entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.any(|entry| owner(&entry).is_some())
+}
+
+/// The process that writes an incomplete file.
+fn owner(entry: &std::fs::DirEntry) -> Option<u32> {
+    let name = entry.file_name();
+    let (_, pid) = name.to_str()?.strip_suffix(".unfinished")?.rsplit_once('.')?;
+    pid.parse().ok()
+}
+
+fn remove_unfinished(directory: &Path, is_dead: impl Fn(u32) -> bool) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_suffix(".unfinished"))
-            .and_then(|name| name.rsplit_once('.'))
-            .and_then(|(_, pid)| pid.parse::<u32>().ok());
-        let Some(owner) = owner else { continue };
-        if owner != std::process::id() && !Path::new(&format!("/proc/{owner}")).exists() {
+        if owner(&entry).is_some_and(&is_dead) {
             let path = entry.path();
             let _ = std::fs::remove_dir_all(&path).or_else(|_| std::fs::remove_file(&path));
         }

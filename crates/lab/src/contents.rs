@@ -51,6 +51,14 @@ impl Software {
 
 /// SHA-256 over every path below `root`, in order, with contents or link target.
 pub(crate) fn tree_digest(root: &Path) -> Result<String, LabError> {
+    tree_digest_counted(root, &mut |_| ())
+}
+
+/// The same; `read` is told of all contents that are read.
+pub(crate) fn tree_digest_counted(
+    root: &Path,
+    read: &mut dyn FnMut(u64),
+) -> Result<String, LabError> {
     let mut paths = Vec::new();
     let mut left = vec![root.to_owned()];
     while let Some(directory) = left.pop() {
@@ -63,6 +71,7 @@ pub(crate) fn tree_digest(root: &Path) -> Result<String, LabError> {
         }
     }
     paths.sort();
+    let mut buffer = vec![0; 1 << 20];
     let mut digest = Sha256::new();
     for path in paths {
         let name = path.strip_prefix(root).unwrap_or(&path);
@@ -75,13 +84,13 @@ pub(crate) fn tree_digest(root: &Path) -> Result<String, LabError> {
         } else if path.is_file() {
             digest.update(b"f");
             let mut file = File::open(&path).map_err(LabError::at("open", &path))?;
-            let mut buffer = vec![0; 1 << 20];
             loop {
                 let count = file.read(&mut buffer).map_err(LabError::at("read", &path))?;
                 if count == 0 {
                     break;
                 }
                 digest.update(&buffer[..count]);
+                read(count as u64);
             }
         }
     }

@@ -136,10 +136,7 @@ fn described(model: &str) -> Result<(DiskDescription, String), LabError> {
         .map_err(|error| LabError::value(format!("disk `{model}`"), error.to_string()))?;
     let text = match disk::DISKS.iter().find(|shipped| shipped.name == model) {
         Some(shipped) => shipped.text.to_owned(),
-        None => {
-            let path = Path::new(model);
-            std::fs::read_to_string(path).map_err(LabError::at("read", path))?
-        }
+        None => files::read_text(Path::new(model))?,
     };
     Ok((description, text))
 }

@@ -237,7 +237,7 @@ fn add_tree(archive: &mut Archive, directory: &Path, place: &str) -> Result<u64,
             let target = std::fs::read_link(&path).map_err(LabError::at("read", &path))?;
             archive.link(&place, &target.to_string_lossy());
         } else {
-            let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+            let contents = files::read_file(&path, tools::PROGRAM_MAX)?;
             archive.file(&place, data.permissions().mode() & 0o111 != 0, &contents);
             added += data.len();
         }

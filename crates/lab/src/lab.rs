@@ -32,6 +32,9 @@ const VIRTUAL_LIMIT: Nanos = Nanos::from_secs(7 * 24 * 3600);
 /// without inputs.
 const KEPT: usize = 12;
 
+/// The largest kernel. Debian's has 8 MB.
+const KERNEL_MAX: u64 = 512 << 20;
+
 /// A lab with one machine profile.
 #[derive(Debug)]
 pub struct Lab {
@@ -66,7 +69,7 @@ impl Lab {
         open_cache(cache)?;
         let offer = Offer::of(&parts)?;
         let inputs = Inputs::of(files)?;
-        let kernel = std::fs::read(&parts.kernel).map_err(LabError::at("read", &parts.kernel))?;
+        let kernel = files::read_file(&parts.kernel, KERNEL_MAX)?;
         let emulator_version = parts.emulator.version()?;
         let (machine, image) = machine_and_image(&parts, &profile, inputs.resident())?;
         profile.starts(machine, &image)?;

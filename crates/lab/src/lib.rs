@@ -5,6 +5,7 @@
 //! never reports emulation in real time as a measurement.
 
 mod apt;
+mod archive;
 mod bench;
 mod build;
 mod building;
@@ -59,13 +60,13 @@ pub use kernel_source::{KernelSource, SourceTree};
 pub use lab::Lab;
 pub use machine::{Emulator, Machine, Price};
 pub use memory::Backing;
-pub use names::{failed_parts, find, names, remove};
+pub use names::{failed_parts, find, names, remove, sweep_labs};
 pub use offer::Offer;
 pub use optional::{OPTIONAL_PARTS, OptionalPart, PartDescription, Workshop, part, part_with};
 pub use parts::Parts;
 pub use profile::{ControllerProfile, DiskProfile, MachineProfile, PROFILES, THIS_MACHINE};
 pub use program_digest::program_digest;
-pub use progress::{BuildProgress, Holder};
+pub use progress::{BuildProgress, Holder, Transfer, Transferred};
 pub use session::{Carried, Extras, PhaseSpent};
 pub use software::{Manifest, OwnKernel, Software};
 pub use source_package::file_of_package;

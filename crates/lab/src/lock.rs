@@ -42,6 +42,13 @@ impl Lock {
         Ok(Lock(file))
     }
 
+    /// Takes it, unless anybody holds it or it was never taken.
+    pub(crate) fn try_take(path: &Path) -> Option<Lock> {
+        let file = File::options().write(true).open(path).ok()?;
+        file.try_lock().ok()?;
+        Some(Lock(file))
+    }
+
     /// Waits until nobody holds it alone; others can hold it likewise.
     pub(crate) fn share(
         path: &Path,

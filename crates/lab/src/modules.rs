@@ -125,22 +125,26 @@ fn module_name(path: &Path) -> Option<String> {
     Some(stem.replace('-', "_"))
 }
 
+/// The largest module, compressed or not. The largest of Debian's has 20 MB.
+const MODULE_MAX: u64 = 512 << 20;
+
+/// Decompresses xz; a file that asks for more memory than `xz -9` does is refused.
+pub(crate) fn xz(file: &[u8]) -> impl Read {
+    lzma_rust2::XzReader::new_mem_limit(file, true, 128 << 10)
+}
+
 fn read_module(path: &Path) -> Result<Vec<u8>, LabError> {
-    let file = std::fs::read(path).map_err(LabError::at("read", path))?;
-    let mut image = Vec::new();
+    let file = files::read_file(path, MODULE_MAX)?;
     let compressed = path.extension().and_then(|extension| extension.to_str());
     let decompressed = match compressed {
-        Some("xz") => lzma_rust2::XzReader::new(&file[..], true).read_to_end(&mut image),
-        Some("gz") => flate2::read::MultiGzDecoder::new(&file[..]).read_to_end(&mut image),
+        Some("xz") => files::read_at_most(xz(&file), MODULE_MAX),
+        Some("gz") => files::read_at_most(flate2::read::MultiGzDecoder::new(&file[..]), MODULE_MAX),
         Some("zst") => ruzstd::decoding::StreamingDecoder::new(&file[..])
             .map_err(std::io::Error::other)
-            .and_then(|mut reader| reader.read_to_end(&mut image)),
-        _ => {
-            image = file;
-            Ok(0)
-        }
+            .and_then(|reader| files::read_at_most(reader, MODULE_MAX)),
+        _ => Ok(file),
     };
-    decompressed.map_err(LabError::at("decompress", path))?;
+    let mut image = decompressed.map_err(LabError::at("decompress", path))?;
     strip_signature(&mut image);
     Ok(image)
 }

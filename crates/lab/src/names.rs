@@ -1,12 +1,14 @@
 //! Names of labs: a small table says which directory of software each name stands for.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{DEFAULT_LAB, apt_directory, open_cache, write_whole};
+use crate::cache::{
+    DEFAULT_LAB, apt_directory, has_unfinished, open_cache, sweep_all_unfinished, write_whole,
+};
 use crate::error::LabError;
 use crate::kernel_source;
 use crate::lock::Lock;
@@ -40,16 +42,16 @@ fn lock_table(cache: &Path) -> Result<Lock, LabError> {
 impl Table {
     fn read(cache: &Path) -> Result<Table, LabError> {
         let path = cache.join(TABLE);
-        let mut table = match std::fs::read_to_string(&path) {
+        let mut table = match files::read_text(&path) {
             Ok(text) => toml::from_str::<Table>(&text)
                 .map_err(|error| LabError::damaged(&path, error.to_string()))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Table::default(),
-            Err(error) => return Err(LabError::at("read", &path)(error)),
+            Err(error) if error.source.kind() == ErrorKind::NotFound => Table::default(),
+            Err(error) => return Err(error.into()),
         };
         if let Some(directory) = table.labs.values().find(|name| !is_plain(name)) {
             return Err(LabError::damaged(&path, format!("it names a lab at `{directory}`")));
         }
-        if let Ok(name) = std::fs::read_to_string(cache.join(UNNAMED))
+        if let Ok(name) = files::read_text(&cache.join(UNNAMED))
             && is_plain(name.trim())
         {
             table.labs.entry(DEFAULT_LAB.to_owned()).or_insert_with(|| name.trim().to_owned());
@@ -112,7 +114,10 @@ pub fn find(cache: &Path, name: &str) -> Result<Software, LabError> {
         open_cache(&directory)?;
     }
     let path = directory.join(MANIFEST);
-    let text = std::fs::read_to_string(&path).map_err(|_| missing())?;
+    let text = files::read_text(&path).map_err(|error| match error.source.kind() {
+        ErrorKind::NotFound => missing(),
+        _ => error.into(),
+    })?;
     Ok(Software { manifest: read_manifest(&path, &text)?, directory })
 }
 
@@ -201,6 +206,17 @@ pub fn remove(
     packages::forget_all_but(cache, &kept_packages)
 }
 
+/// Removes what killed builds and imports left of labs, unless one is going on. For every start.
+pub fn sweep_labs(cache: &Path) {
+    let store = cache.join("software");
+    if has_unfinished(&store)
+        && let Ok(cache) = open_cache(cache)
+        && let Some(_lock) = Lock::try_take(&cache.join(BUILDS))
+    {
+        sweep_all_unfinished(&cache.join("software"));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,5 +287,23 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let error = find(cache.path(), DEFAULT_LAB).unwrap_err().to_string();
         assert!(error.contains("fstrial lab build"), "{error}");
+    }
+
+    /// Also those of a process whose number another has by now, unless a lab is being built.
+    #[test]
+    fn labs_left_half_made_are_swept_at_the_next_start() {
+        let cache = tempfile::tempdir().unwrap();
+        let store = cache.path().join("software");
+        let (left, lab) = (crate::cache::unfinished(&store.join("import")), store.join("abc"));
+        for path in [&left, &lab] {
+            std::fs::create_dir_all(path.join("lab")).unwrap();
+        }
+        let lock = Lock::share(&cache.path().join(BUILDS), "", &mut |_| {}).unwrap();
+        sweep_labs(cache.path());
+        assert!(left.exists());
+        drop(lock);
+        sweep_labs(cache.path());
+        assert!(!left.exists() && lab.exists());
+        sweep_labs(&cache.path().join("none"));
     }
 }

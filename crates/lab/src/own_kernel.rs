@@ -1,7 +1,6 @@
 //! The user's own kernel: checked before anything is built with it, and booted once before the lab
 //! is put in place.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -38,8 +37,9 @@ pub(crate) enum Given {
 pub(crate) fn look_at(path: &Path) -> Result<Given, LabError> {
     // The boot sector and its header: Linux, Documentation/arch/x86/boot.rst.
     let mut head = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(0x238).read_to_end(&mut head))
+    files::open_regular(path)?
+        .take(0x238)
+        .read_to_end(&mut head)
         .map_err(LabError::at("read the kernel", path))?;
     if head.starts_with(b"!<arch>\n") {
         return Ok(Given::Package);

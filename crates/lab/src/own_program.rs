@@ -17,6 +17,7 @@ use crate::apt::Archives;
 use crate::cache::{open_cache, write_whole};
 use crate::elf::Elf;
 use crate::error::LabError;
+use crate::inputs::INPUTS_MAX;
 use crate::lock::Lock;
 use crate::packages::Source;
 use crate::tools::{LIBRARIES, LIBRARY_DIRECTORIES, PROGRAM_DIRECTORIES};
@@ -221,7 +222,7 @@ impl Pack<'_> {
     }
 
     fn file(&mut self, from: &Path, to: &Path) -> Result<Vec<u8>, LabError> {
-        let contents = std::fs::read(from).map_err(LabError::at("read", from))?;
+        let contents = files::read_file(from, INPUTS_MAX.0)?;
         let found = std::fs::metadata(from).map_err(LabError::at("look at", from))?;
         let executable = found.permissions().mode() & 0o111 != 0;
         let held = Held::File { contents: contents.clone(), executable };

@@ -85,12 +85,17 @@ pub const PROFILES: &[(&str, &str)] = &[
 ];
 
 impl MachineProfile {
+    /// Whether a machine is named by the path of its file.
+    pub fn is_file(name: &str) -> bool {
+        name.contains('/') || name.ends_with(".toml")
+    }
+
     /// A shipped profile by name, or a file by its path (it has a `/` or ends in `.toml`).
     ///
     /// # Errors
     /// When there is none, or it is malformed or has a value out of range.
     pub fn find(name: &str) -> Result<MachineProfile, LabError> {
-        if name.contains('/') || name.ends_with(".toml") {
+        if MachineProfile::is_file(name) {
             let path = Path::new(name);
             let text = files::read_text(path)?;
             return MachineProfile::parse(name, &text);

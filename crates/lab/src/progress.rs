@@ -1,6 +1,6 @@
-//! What is told while the software of a lab is built.
+//! What is told while the software of a lab is built or copied.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use units::Bytes;
 
@@ -60,4 +60,55 @@ pub enum BuildProgress {
         /// What is being done.
         doing: String,
     },
+}
+
+/// How an export or import is getting on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transferred {
+    /// What is being done.
+    pub doing: Transfer,
+    /// How much of it is done.
+    pub done: Bytes,
+    /// How much there is.
+    pub total: Bytes,
+}
+
+/// A step of an export or import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transfer {
+    /// Files are written to the archive.
+    Packing,
+    /// Files are written from the archive.
+    Unpacking,
+    /// The digest of all files is computed.
+    Checking,
+}
+
+/// Nothing is reported before this has passed, nor more often.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// Counts a step, and reports it where it takes long.
+pub(crate) struct Counted<'a> {
+    at: Transferred,
+    told: Instant,
+    progress: &'a mut dyn FnMut(Transferred),
+}
+
+impl<'a> Counted<'a> {
+    pub(crate) fn new(
+        doing: Transfer,
+        total: Bytes,
+        progress: &'a mut dyn FnMut(Transferred),
+    ) -> Counted<'a> {
+        let at = Transferred { doing, done: Bytes(0), total };
+        Counted { at, told: Instant::now(), progress }
+    }
+
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.at.done = Bytes(self.at.done.0.saturating_add(bytes));
+        if self.told.elapsed() >= QUIET {
+            self.told = Instant::now();
+            (self.progress)(self.at);
+        }
+    }
 }

@@ -16,6 +16,8 @@ pub(crate) const LIBRARY_DIRECTORIES: [&str; 6] =
 const CONFIGURATION: [&str; 1] = ["etc/mke2fs.conf"];
 /// Where all libraries are put in the guest.
 pub(crate) const LIBRARIES: &str = "lib/x86_64-linux-gnu";
+/// The largest file of the tools.
+pub(crate) const PROGRAM_MAX: u64 = 1 << 30;
 const LOADER: &str = "lib64/ld-linux-x86-64.so.2";
 
 /// Files for the guest, by their path there.
@@ -47,7 +49,7 @@ pub(crate) fn collect<'a>(
         match find_in(&PROGRAM_DIRECTORIES, program) {
             None => userland.missing.push(program.to_owned()),
             Some(path) => {
-                let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+                let contents = files::read_file(&path, PROGRAM_MAX)?;
                 needed.extend(libraries(&contents, program, &in_tree(roots, &path)));
                 userland.files.insert(format!("sbin/{program}"), contents);
             }
@@ -63,18 +65,19 @@ pub(crate) fn collect<'a>(
         let path = find_in(&own, &library)
             .or_else(|| find_in(&LIBRARY_DIRECTORIES, &library))
             .ok_or_else(|| lacking(format!("{by} needs {library}, which is not in it")))?;
-        let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+        let contents = files::read_file(&path, PROGRAM_MAX)?;
         needed.extend(libraries(&contents, &library, &in_tree(roots, &path)));
         userland.files.insert(place, contents);
     }
     if !userland.files.is_empty() && !userland.files.contains_key(LOADER) {
         let path = find_in(&LIBRARY_DIRECTORIES, "ld-linux-x86-64.so.2")
             .ok_or_else(|| lacking("it has no ld-linux-x86-64.so.2".to_owned()))?;
-        let contents = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+        let contents = files::read_file(&path, PROGRAM_MAX)?;
         userland.files.insert(LOADER.to_owned(), contents);
     }
     for file in CONFIGURATION {
-        let found = roots.iter().find_map(|root| std::fs::read(root.join(file)).ok());
+        let found =
+            roots.iter().find_map(|root| files::read_file(&root.join(file), files::TEXT_MAX).ok());
         if let Some(contents) = found {
             userland.files.insert(file.to_owned(), contents);
         }

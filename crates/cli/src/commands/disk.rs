@@ -6,6 +6,7 @@ use disk::{DISKS, DiskDescription, Options, agreement, check, read_trace};
 
 use crate::arguments::{DiskAction, DiskArguments, DiskCheck};
 use crate::exit::{Ended, Exit, Failure};
+use crate::labs::no_disk;
 use crate::output::print;
 
 /// Checks or shows.
@@ -56,5 +57,5 @@ fn find(model: &str) -> Result<DiskDescription, Failure> {
         true => DiskDescription::load(Path::new(model)),
         false => DiskDescription::find(model),
     };
-    found.map_err(Failure::from(Exit::Usage))
+    found.map_err(no_disk)
 }

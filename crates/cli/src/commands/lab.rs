@@ -14,12 +14,13 @@ use lab::{BuildOptions, KernelSource, SourceTree};
 pub(crate) use self::names::{NO_LAB, listed};
 use crate::arguments::{LabAction, LabArguments, LabBuild};
 use crate::exit::{Ended, Exit, Failure};
-use crate::labs::{cache, named, open, software, tell};
+use crate::labs::{cache, named, open, software, tell, tell_of_transfer};
 use crate::output::{print, say};
 
 /// Builds or describes.
 pub(crate) fn lab(arguments: LabArguments) -> Ended {
     let name = arguments.lab.as_deref();
+    lab::sweep_labs(&cache()?);
     match arguments.action {
         LabAction::Build(build) => self::build(name, build),
         LabAction::Show => show(name),
@@ -31,13 +32,14 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
         LabAction::Fit(arguments) => fit::fit(name, &arguments),
         LabAction::Verify(arguments) => verify::verify(name, &arguments),
         LabAction::Export { file } => {
-            lab::export(&software(name)?, &file).map_err(Failure::from(Exit::Output))?;
+            lab::export(&software(name)?, &file, &mut tell_of_transfer)
+                .map_err(Failure::from(Exit::Output))?;
             say!("the lab is in {}", file.display());
             Ok(Exit::Done)
         }
         LabAction::Import { file } => {
-            let read =
-                lab::import(&cache()?, named(name), &file).map_err(Failure::from(Exit::Input))?;
+            let read = lab::import(&cache()?, named(name), &file, &mut tell_of_transfer)
+                .map_err(Failure::from(Exit::Input))?;
             say!("the lab `{}` is now {}", named(name), read.directory.display());
             Ok(Exit::Done)
         }

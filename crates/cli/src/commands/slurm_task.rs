@@ -64,7 +64,7 @@ fn with_lab(software: &str, name: &str, archive: &Path) -> Failure {
         let lock = File::create(home.join("import.lock")).map_err(&failed)?;
         lock.lock().map_err(&failed)?;
         if lab::find(&cache, name).is_err() {
-            lab::import(&cache, name, archive).map_err(Failure::from(Exit::Input))?;
+            lab::import(&cache, name, archive, &mut |_| ()).map_err(Failure::from(Exit::Input))?;
         }
         Ok(home)
     };

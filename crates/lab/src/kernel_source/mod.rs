@@ -87,8 +87,7 @@ impl KernelSource {
         let mut configuration = settings::SHIPPED.to_owned();
         let (mut wanted, mut setting_files) = (Vec::new(), Vec::new());
         for path in &self.settings {
-            let text = std::fs::read_to_string(path);
-            let text = text.map_err(LabError::at("read the settings", path))?;
+            let text = files::read_text(path)?;
             wanted.extend(settings::read(path, &text)?);
             configuration.push('\n');
             configuration.push_str(&text);

@@ -1,6 +1,5 @@
 //! The user's own patches: read and checked first, and later applied to a copy of the tree.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,7 +35,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Patch>, LabError> {
 fn of_directory(directory: &Path) -> Result<Vec<PathBuf>, LabError> {
     let series = directory.join("series");
     if series.is_file() {
-        let text = std::fs::read_to_string(&series).map_err(LabError::at("read", &series))?;
+        let text = files::read_text(&series)?;
         let names = text.lines().filter_map(|line| line.split_whitespace().next());
         let names = names.filter(|name| !name.starts_with('#'));
         return Ok(names.map(|name| directory.join(name)).collect());
@@ -53,18 +52,17 @@ fn of_directory(directory: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(files)
 }
 
+/// The largest patch. That of a whole release of Linux has 60 MB.
+const PATCH_MAX: u64 = 256 << 20;
+
 fn read_one(path: &Path) -> Result<Patch, LabError> {
-    let file = std::fs::read(path).map_err(LabError::at("read the patch", path))?;
-    let mut text = Vec::new();
+    let file = files::read_file(path, PATCH_MAX)?;
     let unpacked = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("gz") => flate2::read::MultiGzDecoder::new(&file[..]).read_to_end(&mut text),
-        Some("xz") => lzma_rust2::XzReader::new(&file[..], true).read_to_end(&mut text),
-        _ => {
-            text = file;
-            Ok(0)
-        }
+        Some("gz") => files::read_at_most(flate2::read::MultiGzDecoder::new(&file[..]), PATCH_MAX),
+        Some("xz") => files::read_at_most(crate::modules::xz(&file), PATCH_MAX),
+        _ => Ok(file),
     };
-    unpacked.map_err(LabError::at("decompress", path))?;
+    let text = unpacked.map_err(LabError::at("decompress", path))?;
     let begins = |head: &[u8]| text.split(|byte| *byte == b'\n').any(|line| line.starts_with(head));
     if !(begins(b"--- ") && begins(b"+++ ") && begins(b"@@ ")) {
         let problem = "it is not a unified diff, as `git diff` or `diff -u` writes it";

@@ -109,7 +109,7 @@ fn declaration(tree: &Path, option: &str) -> Result<Option<(PathBuf, Vec<String>
             if kind.is_ok_and(|kind| kind.is_dir()) {
                 left.push(path);
             } else if entry.file_name().to_string_lossy().starts_with("Kconfig") {
-                let text = std::fs::read(&path).map_err(LabError::at("read", &path))?;
+                let text = files::read_file(&path, files::TEXT_MAX)?;
                 let text = String::from_utf8_lossy(&text);
                 if let Some(conditions) = conditions(&text, option) {
                     return Ok(Some((path, conditions)));

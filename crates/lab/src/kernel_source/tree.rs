@@ -13,6 +13,8 @@ use crate::packages::Source;
 
 /// Debian's source packages have this name, followed by the version.
 const PACKAGE: &str = "linux-source-";
+/// The largest file of a tree.
+const SOURCE_MAX: u64 = 1 << 30;
 /// Versions that only the security archive of an older release has.
 const OLDER: &[(&str, &[&str])] = &[("5.10", &["bullseye-security"])];
 
@@ -218,7 +220,7 @@ fn digest(tree: &Path) -> Result<String, LabError> {
             Entry::File => {
                 let data = full.metadata().map_err(LabError::at("stat", &full))?;
                 let mark = if data.permissions().mode() & 0o111 == 0 { b'f' } else { b'x' };
-                (mark, std::fs::read(&full).map_err(LabError::at("read", &full))?)
+                (mark, files::read_file(&full, SOURCE_MAX)?)
             }
         };
         let path = path.as_os_str().as_bytes();

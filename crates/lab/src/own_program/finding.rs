@@ -18,6 +18,9 @@ pub fn find(program: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
     if found.is_dir() {
         return Err(wrong("it is a directory, not a program".to_owned()));
     }
+    if !found.is_file() {
+        return Err(wrong("it is a pipe or a device, not a program".to_owned()));
+    }
     if found.permissions().mode() & 0o111 == 0 {
         return Err(wrong(format!("it is not executable; `chmod +x {}`", path.display())));
     }

@@ -6,7 +6,7 @@ mod run;
 mod show;
 
 use store::Store;
-use study::{STUDIES, Source, Study, load};
+use study::{STUDIES, Source, SourceError, Study, load};
 
 use crate::arguments::{StudyAction, StudyArguments, StudyReport};
 use crate::documents::Documents;
@@ -79,7 +79,10 @@ fn report(arguments: &StudyReport) -> Ended {
 
 /// A study that is sound.
 pub(crate) fn read(named: &str) -> Result<Study, Failure> {
-    let source = Source::find(named).map_err(Failure::from(Exit::Usage))?;
+    let source = Source::find(named).map_err(|error| match error {
+        SourceError::Unknown { .. } => Failure::new(Exit::Usage, error.to_string()),
+        SourceError::Read { .. } => Failure::new(Exit::Input, error.to_string()),
+    })?;
     load(&source).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
         let count = report::counted(problems.len(), "problem");
