@@ -85,7 +85,7 @@ impl From<SessionError> for Failure {
             SessionError::Refused(_) => Exit::Refused,
             SessionError::Input(_) => Exit::Input,
             SessionError::Store(_) => Exit::Store,
-            SessionError::Stopped(_) => Exit::Stopped,
+            SessionError::Stopped(_) | SessionError::StoppedBefore => Exit::Stopped,
         };
         Failure::new(exit, error.to_string())
     }
@@ -97,6 +97,7 @@ impl From<Failure> for SessionError {
         match failure.exit {
             Exit::Usage => SessionError::Request(failure.message),
             Exit::Input => SessionError::Input(failure.message),
+            Exit::Stopped => SessionError::StoppedBefore,
             _ => SessionError::Refused(failure.message),
         }
     }

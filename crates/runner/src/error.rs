@@ -20,4 +20,7 @@ pub enum SessionError {
     /// It was asked to stop. The run of this id goes on with `--resume`.
     #[error("stopped; go on with: fstrial run --resume {0}")]
     Stopped(String),
+    /// It was asked to stop before a run was made or gone on with.
+    #[error("stopped before any trial began; nothing was measured or overwritten")]
+    StoppedBefore,
 }

@@ -40,7 +40,12 @@ impl Testbed for Fake {
     }
 
     fn admit(&self, specs: &[TrialSpec]) -> Vec<(usize, Refusal)> {
-        let refused = |spec: &TrialSpec| spec.contender.name == "refused";
+        // As a signal during a long look at a device does.
+        if specs.iter().any(|spec| spec.contender.name == "unexamined") {
+            self.stop.ask();
+        }
+        let refused =
+            |spec: &TrialSpec| ["refused", "unexamined"].contains(&spec.contender.name.as_str());
         let indexes = specs.iter().enumerate().filter(|(_, spec)| refused(spec));
         indexes.map(|(at, spec)| (at, Refusal::new(&spec.contender.name, "on order"))).collect()
     }

@@ -124,6 +124,14 @@ impl<'a> Session<'a> {
         prepare(self.places, request)
     }
 
+    /// What is refused once this was asked to stop may be so because nobody waited.
+    fn refused(&self, refusal: &Refusal) -> SessionError {
+        match self.stopped() {
+            true => SessionError::StoppedBefore,
+            false => SessionError::Refused(refusal.to_string()),
+        }
+    }
+
     /// Puts a run into the store; what cannot run has that as its outcome before the others
     /// begin. Returns its id.
     ///
@@ -135,7 +143,7 @@ impl<'a> Session<'a> {
         observer: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<String, SessionError> {
         if let Some(refusal) = prepared.impossible() {
-            return Err(SessionError::Refused(refusal.to_string()));
+            return Err(self.refused(refusal));
         }
         let request = serde_json::to_string(&prepared.request)
             .map_err(|error| SessionError::Request(error.to_string()))?;
@@ -256,7 +264,7 @@ impl<'a> Session<'a> {
         observer: &mut (dyn FnMut(RunEvent<'_>) + Send),
     ) -> Result<String, SessionError> {
         if let Some((_, refusal)) = prepared.refused.first() {
-            return Err(SessionError::Refused(refusal.to_string()));
+            return Err(self.refused(refusal));
         }
         let id = self.create(prepared, &mut *observer)?;
         match self.execute(&id, prepared.testbed.as_ref(), Limit::NONE, observer)? {
@@ -316,7 +324,7 @@ impl<'a> Session<'a> {
         request.testbed = testbed.map_err(|error| other_version(&error))?;
         let prepared = self.prepare(request)?;
         if let Some(refusal) = prepared.impossible() {
-            return Err(SessionError::Refused(refusal.to_string()));
+            return Err(self.refused(refusal));
         }
         let (then, now) = (header.lab_id.as_deref(), prepared.testbed.lab_id());
         if now.as_deref() != then {

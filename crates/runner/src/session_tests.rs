@@ -207,6 +207,10 @@ fn nothing_is_created_where_nothing_can_run() {
     let refused = session.create(&prepared, &mut |_| {}).unwrap_err();
     assert!(matches!(refused, SessionError::Refused(_)), "{refused}");
     assert!(session.newest().is_err());
+    let prepared = session.prepare(request(&["unexamined"])).unwrap();
+    let stopped = session.create(&prepared, &mut |_| {}).unwrap_err();
+    assert!(matches!(stopped, SessionError::StoppedBefore), "{stopped}");
+    assert!(session.newest().is_err());
 
     let unknown = Request {
         workloads: vec![parse_workload("nothing-of-that-name").unwrap()],

@@ -3,12 +3,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use skippable::{Ending, needs_root, skip};
+use skippable::{Attached, Ending, needs_loop_devices, needs_root, skip};
 
 use crate::sandbox::{Sandbox, eventually, images};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -275,6 +275,35 @@ pub(crate) fn ctrl_c_stops_cleanly_and_says_how_to_go_on() -> Ending {
     assert_eq!(images(&sandbox.path(".cache/fstrial/loop")), [] as [PathBuf; 0]);
     assert_nothing_is_left(&sandbox);
     assert_the_run_can_be_completed(&sandbox);
+    Ok(())
+}
+
+/// On a device that takes seconds to read: a loop device over another, whose holes are not known.
+pub(crate) fn ctrl_c_ends_the_reading_of_a_device() -> Ending {
+    needs_loop_devices()?;
+    let sandbox = Sandbox::new();
+    let image = sandbox.path("image");
+    File::create(&image).unwrap().set_len(40 << 30).unwrap();
+    let below = Attached::over(&image);
+    let device = Attached::over(below.node());
+    for dry in ["", "--dry-run"] {
+        let words = format!(
+            "run bigfile:size=4M --testbed device --fs ext4 --repeats 1 {dry} --device {}",
+            device.node().display()
+        );
+        let mut child = start_with(&sandbox, &words, None);
+        let said = || fs::read_to_string(sandbox.path("stderr")).unwrap();
+        eventually("it is told that the device is read", || {
+            said().contains("to see whether it is empty") || child.try_wait().unwrap().is_some()
+        });
+        let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(signal.unwrap().success(), "{}", said());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{}", said());
+        assert!(said().contains("stopped before any trial began"), "{}", said());
+    }
+    let resumed = sandbox.run("run --resume").ended_with(3);
+    assert!(resumed.stderr.contains("there is no run"), "{}", resumed.stderr);
+    assert_eq!(fs::metadata(&image).unwrap().blocks(), 0, "nothing was written");
     Ok(())
 }
 

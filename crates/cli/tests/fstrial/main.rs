@@ -97,6 +97,7 @@ const TESTS: &[skippable::Test] = skippable::tests![
     interrupted::killed_while_a_daemon_serves_the_filesystem,
     interrupted::killed_while_the_report_is_written,
     interrupted::ctrl_c_stops_cleanly_and_says_how_to_go_on,
+    interrupted::ctrl_c_ends_the_reading_of_a_device,
     interrupted::a_second_signal_is_told_what_is_waited_for,
     interrupted::a_third_signal_leaves_the_rest_to_the_next_start,
     interrupted::a_trial_whose_process_was_killed_runs_again_on_resume,

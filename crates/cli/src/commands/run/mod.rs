@@ -7,13 +7,14 @@ mod named;
 pub(crate) mod program;
 pub(crate) mod request;
 
-use runner::{Durations, Prepared, RunEnd, RunEvent, Session};
+use runner::{Durations, Prepared, RunEnd, RunEvent, Session, SessionError};
 use store::{RunState, Store, StoredRun};
 use trial::Outcome;
 
 use crate::arguments::Run;
 use crate::cluster::Spread;
 use crate::documents::Documents;
+use crate::ending::stop_on_signals;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::{print, say};
 use crate::places::Here;
@@ -49,6 +50,9 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
             true => here.session(&arguments.store)?.durations(prepared.testbed.as_ref()),
             false => Durations::default(),
         };
+        if !prepared.refused.is_empty() && stop_on_signals()?.asked() {
+            return Err(SessionError::StoppedBefore.into());
+        }
         print(&dry::describe(&prepared, &known)?)?;
         return Ok(Exit::Done);
     }
