@@ -32,7 +32,7 @@ pub enum LoopError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A step failed.
-    #[error("cannot {step} {}", path.display())]
+    #[error("cannot {step} {}: {source}", path.display())]
     Failed {
         /// The step: `allocate`, `attach`.
         step: &'static str,

@@ -41,7 +41,7 @@ pub use claim::{Claim, ClaimRequest, ClaimState, SMALLEST_DEVICE};
 pub use contents::{Contents, Signature};
 pub use identity::Identity;
 pub use ledger::Ledger;
-pub use loop_file::LoopFile;
+pub use loop_file::{LoopFile, check_loop_directory};
 pub use owned::{MARKER, OwnedDirectory, OwnedLoopFile, OwnedMount};
 pub use owner::ProcessIdentity;
 pub use queue::OwnedQueue;

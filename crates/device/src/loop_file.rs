@@ -249,6 +249,22 @@ impl Drop for DeleteOnDrop<'_> {
     }
 }
 
+/// Checks that loop files can be made in a directory, which may still have to be made itself.
+///
+/// # Errors
+/// When another user could replace them, or it cannot be used.
+pub fn check_loop_directory(path: &Path) -> Result<(), Refusal> {
+    let checked = match Directory::hold(path) {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => Err(LoopError::from(error)),
+        Ok(directory) => check_directory(&directory),
+    };
+    checked.map_err(|error| match error {
+        LoopError::Refused(refusal) => refusal,
+        error => Refusal::new(path.display().to_string(), error.to_string()),
+    })
+}
+
 /// Checks that nobody else can replace files in a directory.
 fn check_directory(directory: &Directory) -> Result<(), LoopError> {
     let path = directory.path();

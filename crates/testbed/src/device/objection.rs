@@ -37,6 +37,12 @@ impl DeviceTestbed {
             return Some(refusal);
         }
         let description = filesystem.describe();
+        if self.uses_loops()
+            && description.needs_device
+            && let Err(refusal) = ::device::check_loop_directory(&self.loop_directory)
+        {
+            return Some(refusal);
+        }
         if !facts::kernel_has(description.kernel_type, description.module) {
             let rule = format!("this kernel has no {}", description.kernel_type);
             return Some(Refusal::new(name, rule));

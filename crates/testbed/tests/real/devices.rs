@@ -49,6 +49,21 @@ pub(crate) fn a_journal_of_its_own_has_a_second_loop_file() -> Ending {
     Ok(())
 }
 
+/// Refused before a run is made of it; memory alone needs no such directory.
+pub(crate) fn a_directory_for_loop_files_that_others_can_change_is_refused_first() -> Ending {
+    use std::os::unix::fs::PermissionsExt;
+    needs_loop_devices()?;
+    let scene = Scene::new();
+    let loops = scene.place("loops");
+    std::fs::set_permissions(&loops, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let testbed = scene.devices(&[], &[]);
+    let refused = testbed.admit(&[spec("memory", "tmpfs", LOG), spec("disk", "ext4", LOG)]);
+    assert_eq!(refused.len(), 1);
+    let (place, refusal) = &refused[0];
+    assert!(*place == 1 && refusal.rule.contains("nobody else can write to"), "{refusal}");
+    Ok(())
+}
+
 pub(crate) fn memory_needs_no_device() -> Ending {
     needs_loop_devices()?;
     let scene = Scene::new();

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         directories::what_is_no_directory_is_refused,
         devices::all_trials_of_a_run_have_the_same_loop_file,
         devices::a_journal_of_its_own_has_a_second_loop_file,
+        devices::a_directory_for_loop_files_that_others_can_change_is_refused_first,
         devices::memory_needs_no_device,
         devices::a_device_with_contents_is_destroyed_only_where_that_is_said,
         devices::what_cannot_run_on_a_device_says_why,
