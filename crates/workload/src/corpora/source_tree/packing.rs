@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use units::Bytes;
 
 use super::super::CorpusError;
 use super::super::archive::{ArchiveError, Kind, Member, Reader};
@@ -37,8 +38,13 @@ pub(super) fn unpack(
     share: f64,
     to: &Path,
 ) -> Result<(), CorpusError> {
+    let directory = to.parent().unwrap_or(Path::new("."));
+    let room = rustix::fs::statvfs(directory);
+    let room = room.map_err(CorpusError::at("stat", directory))?;
+    let most = room.f_bavail.saturating_mul(room.f_frsize) / 2;
     let mut stream = BufReader::with_capacity(1 << 20, unpacked::open(archive, packing)?);
     let made = File::create(to).map_err(CorpusError::at("create", to))?;
+    let made = Bounded { file: made, most, left: most };
     let mut writer = BufWriter::with_capacity(1 << 20, made);
     let written = match share >= 1.0 {
         true => whole(&mut stream, &mut writer),
@@ -46,6 +52,30 @@ pub(super) fn unpack(
     };
     let written = written.map_err(|error| not_a_tree(archive, error.to_string()))?;
     written.and_then(|()| writer.flush()).map_err(CorpusError::at("write", to))
+}
+
+/// A file that takes so many bytes: a small archive may unpack to any size.
+struct Bounded {
+    file: File,
+    most: u64,
+    left: u64,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() as u64 > self.left {
+            let most = Bytes(self.most);
+            let why = format!("it unpacks to more than {most}, half of what is free there");
+            return Err(io::Error::other(why));
+        }
+        let count = self.file.write(bytes)?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Copies everything. The inner error is that of `to`.
@@ -107,4 +137,19 @@ fn take_share(
     io::copy(stream, &mut io::sink())?;
     // Two empty blocks.
     Ok(to.write_all(&[0; 1024]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_written_than_there_is_room_for() {
+        let file = tempfile::tempfile().unwrap();
+        let mut bounded = Bounded { file: file.try_clone().unwrap(), most: 10 << 20, left: 3 };
+        bounded.write_all(b"abc").unwrap();
+        let error = bounded.write_all(b"d").unwrap_err().to_string();
+        assert_eq!(error, "it unpacks to more than 10 MiB, half of what is free there");
+        assert_eq!(file.metadata().unwrap().len(), 3);
+    }
 }
