@@ -6,6 +6,7 @@
 //! program.
 
 mod loops;
+mod room;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -95,8 +96,10 @@ pub fn own_mounts() {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).unwrap();
 }
 
-/// Runs the tests that the command line chooses. [`tests!`] makes the table.
+/// Runs the tests that the command line chooses. [`tests!`] makes the table. Their temporary files
+/// are in one directory, which goes with the program, or with the start of the next one.
 pub fn run(tests: &[Test]) -> ExitCode {
+    let _room = room::Room::enter().ok();
     let trials = tests.iter().map(|&(name, test)| {
         Trial::ignorable_test(name, move || {
             Ok(match test() {

@@ -95,6 +95,19 @@ impl Drop for Attached {
     }
 }
 
+/// Detaches what is attached of files below a directory.
+pub(crate) fn detach_all_of(directory: &Path) {
+    for device in std::fs::read_dir("/sys/block").into_iter().flatten().flatten() {
+        let backing = std::fs::read_to_string(device.path().join("loop/backing_file"));
+        if backing.is_ok_and(|backing| Path::new(backing.trim()).starts_with(directory))
+            && let Ok(node) = File::open(Path::new("/dev").join(device.file_name()))
+        {
+            // SAFETY: the request takes no argument.
+            unsafe { libc::ioctl(node.as_raw_fd(), LOOP_CLR_FD as _, 0) };
+        }
+    }
+}
+
 fn configure(device: &File, backing: &File, part: Part) -> io::Result<File> {
     let flags = LO_FLAGS_AUTOCLEAR
         | if part.read_only { LO_FLAGS_READ_ONLY } else { 0 }
