@@ -16,7 +16,19 @@ pub(crate) use say;
 
 /// For [`say`].
 pub(crate) fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", text::lines(line));
+    let _ = writeln!(std::io::stderr(), "{}", text::lines(&shortened(line)));
+}
+
+/// The longest line that is told. A line of a file that is quoted in an error may be the whole file.
+const LINE_MAX: usize = 2000;
+
+/// The text with its longest lines cut off.
+fn shortened(text: &str) -> String {
+    let cut = |line: &str| match line.char_indices().nth(LINE_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    };
+    text.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// Writes text to standard output; control characters in it are made harmless.
@@ -34,5 +46,17 @@ pub(crate) fn print_document(text: &str) -> Result<(), Failure> {
         ended => {
             ended.map_err(|error| Failure::new(Exit::Output, format!("standard output: {error}")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_that_nobody_reads_are_cut_off() {
+        let long = "é".repeat(LINE_MAX);
+        let text = format!("a\n{long}\n{long}x\n");
+        assert_eq!(shortened(&text), format!("a\n{long}\n{long}…\n"));
     }
 }
