@@ -191,19 +191,23 @@ fn mount_served(service: &Service, programs: &Programs, path: &Path) -> Result<N
 const BUSY_MAX: Duration = Duration::from_secs(5);
 
 fn unmount(path: &Path) -> Result<(), MountError> {
+    let ended = while_busy(BUSY_MAX, || rustix::mount::unmount(path, UnmountFlags::empty()));
+    ended.map_err(|error| MountError::Unmount {
+        path: path.display().to_string(),
+        error: error.into(),
+    })
+}
+
+/// Tries again while the kernel says that it is busy, for so long.
+fn while_busy(most: Duration, mut attempt: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
     let begun = Instant::now();
     loop {
-        match rustix::mount::unmount(path, UnmountFlags::empty()) {
-            Err(Errno::BUSY) if begun.elapsed() < BUSY_MAX => {
+        match attempt() {
+            Err(Errno::BUSY) if begun.elapsed() < most => {
                 let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
                 let _ = rustix::thread::nanosleep(&pause);
             }
-            ended => {
-                return ended.map_err(|error| MountError::Unmount {
-                    path: path.display().to_string(),
-                    error: error.into(),
-                });
-            }
+            ended => return ended,
         }
     }
 }
@@ -230,6 +234,19 @@ fn generic(option: &str) -> Option<MountFlags> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mount_that_is_busy_for_a_moment_is_waited_for_and_no_other() {
+        let tried = |most, answers: &[Result<(), Errno>]| {
+            let mut left = answers.iter();
+            let ended = while_busy(most, || *left.next().unwrap());
+            (ended, answers.len() - left.len())
+        };
+        let busy = Err(Errno::BUSY);
+        assert_eq!(tried(BUSY_MAX, &[busy, busy, Ok(())]), (Ok(()), 3));
+        assert_eq!(tried(BUSY_MAX, &[busy, Err(Errno::INVAL)]), (Err(Errno::INVAL), 2));
+        assert_eq!(tried(Duration::ZERO, &[busy, Ok(())]), (busy, 1), "not for good");
+    }
 
     #[test]
     fn options_of_every_filesystem_are_flags_and_others_are_its_own() {
