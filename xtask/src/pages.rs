@@ -147,8 +147,8 @@ fn capabilities_page(tried: &Tried) -> String {
     let mut text =
         "# Capabilities\n\nWhat each filesystem can do. Every entry was tried in a guest of \
                     the lab, by `fstrial lab capabilities`, on a filesystem made with the driver's \
-                    defaults; an empty one was not tried: there is no command for it, or something \
-                    else was in the way, which is said below.\n\n| |"
+                    defaults; an empty one could not be tried, and what was in the way is said \
+                    below.\n\n| |"
             .to_owned();
     for row in &tried.filesystems {
         let _ = write!(text, " {} |", row.name);

@@ -48,6 +48,11 @@ impl Finding {
         Finding::No(reason.into())
     }
 
+    /// For what the filesystem's own programs do not do.
+    pub(super) fn without_command() -> Finding {
+        Finding::no("its tools have no command for it")
+    }
+
     pub(super) fn untried(reason: impl Into<String>) -> Finding {
         Finding::Untried(reason.into())
     }

@@ -35,7 +35,7 @@ pub(super) fn shrink_unmounted(stage: &Stage<'_>) -> Result<Finding, String> {
 
 fn grow(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<Finding, String> {
     if steps.is_empty() {
-        return Ok(Finding::untried("no command for it"));
+        return Ok(Finding::without_command());
     }
     subject.fill()?;
     let before = subject.room()?;
@@ -59,7 +59,7 @@ fn grow(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<Fi
 
 fn shrink(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<Finding, String> {
     if steps.is_empty() {
-        return Ok(Finding::untried("no command for it"));
+        return Ok(Finding::without_command());
     }
     subject.fill()?;
     if !mounted {

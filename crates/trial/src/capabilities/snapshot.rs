@@ -12,7 +12,7 @@ use crate::execute::Mounted;
 pub(super) fn snapshot(stage: &Stage<'_>) -> Result<Finding, String> {
     let subject = stage.make(SIZE)?;
     let Some(snapshot) = subject.upkeep(SIZE).snapshot else {
-        return Ok(Finding::untried("no command for it"));
+        return Ok(Finding::without_command());
     };
     let file = subject.path().join("file");
     let write = |text: &str| {
