@@ -18,6 +18,7 @@ use units::{Bytes, DeviceNumber, Nanos, SECTOR_BYTES};
 
 use crate::FitError;
 use crate::plan::{Kind, LONGEST, Plan, Session, Times, counts};
+use crate::turning::turns;
 
 /// Direct I/O needs memory aligned to this.
 const ALIGNMENT: usize = 4096;
@@ -25,11 +26,12 @@ const ALIGNMENT: usize = 4096;
 const LARGEST: usize = 1 << 20;
 /// The `f_type` of ramfs; the libc crate has no name for it.
 const RAMFS_MAGIC: libc::c_long = 0x8584_58f6;
-/// Number of reads that decide whether a disk is rotational.
+/// Number of reads of a look at whether a disk is rotational.
 const PROBES: u64 = 101;
-/// A rotational disk has a longer median access time than this: half a revolution takes at least
-/// 2 ms.
-const TURNS_ABOVE: Duration = Duration::from_millis(1);
+/// Looks that have to find it rotational, and the time between them: a disk that others use is slow
+/// for a moment.
+const LOOKS: u64 = 4;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// Space used on a directory's filesystem; the same amount is left free.
 const FILE_SIZE: Bytes = Bytes::from_mib(512);
 
@@ -207,16 +209,23 @@ impl ThisDisk {
         }
         let mut buffer = Buffer::new(1)?;
         let pages = self.span.0 / ALIGNMENT as u64;
-        let mut times = Vec::new();
-        for nth in 0..PROBES {
-            // Far apart, and in no order that read-ahead could detect.
-            let page = nth * 2_654_435_761 % pages;
-            let began = Instant::now();
-            self.file.read_exact_at(&mut buffer.of(0)[..ALIGNMENT], page * ALIGNMENT as u64)?;
-            times.push(began.elapsed());
+        for look in 0..LOOKS {
+            let mut times = Vec::new();
+            for nth in look * PROBES..(look + 1) * PROBES {
+                // Far apart, and in no order that read-ahead could detect.
+                let page = nth * 2_654_435_761 % pages;
+                let began = Instant::now();
+                self.file.read_exact_at(&mut buffer.of(0)[..ALIGNMENT], page * ALIGNMENT as u64)?;
+                times.push(began.elapsed());
+            }
+            if !turns(times) {
+                return Ok(Kind::Ssd);
+            }
+            if look + 1 < LOOKS {
+                std::thread::sleep(BETWEEN_LOOKS);
+            }
         }
-        times.sort_unstable();
-        Ok(if times[times.len() / 2] < TURNS_ABOVE { Kind::Ssd } else { Kind::Drive })
+        Ok(Kind::Drive)
     }
 
     /// How much of it is measured.

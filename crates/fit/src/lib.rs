@@ -13,6 +13,7 @@ mod plan;
 mod polish;
 mod quality;
 mod target;
+mod turning;
 
 pub use fitting::{Fitted, fit, nearest};
 pub use here::{Place, ThisDisk};

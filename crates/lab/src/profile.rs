@@ -62,6 +62,10 @@ pub struct MachineProfile {
     pub data_scale: Option<f64>,
     /// Where its figures come from, and which are assumed.
     pub source: String,
+    /// Why it is not the machine it was measured on, if the measurement shows that: said in every
+    /// result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poor: Option<String>,
 }
 
 /// The shipped profiles: name and file.

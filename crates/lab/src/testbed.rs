@@ -77,6 +77,7 @@ impl Testbed for Lab {
             ("lab_id", Some(self.id().to_owned())),
             ("lab_profile", Some(profile.name.clone())),
             ("lab_profile_source", Some(profile.source.clone())),
+            ("lab_profile_poor", profile.poor.clone()),
             ("lab_ram", Some(profile.ram.to_string())),
             ("lab_ram_available", profile.available.map(|left| left.to_string())),
             ("lab_ram_with_tools", Some(self.machine().ram.to_string())),

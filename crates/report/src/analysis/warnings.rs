@@ -39,6 +39,7 @@ pub(super) fn of_run(
             run.header.id
         ));
     }
+    warnings.extend(poor_profile(run));
     warnings.extend(of_lab(run));
     warnings.extend(of_repeats(run, contenders));
     warnings.extend(of_durability(contenders));
@@ -53,6 +54,13 @@ pub(super) fn of_run(
     }
     warnings.extend(of_caches(workloads, contenders));
     warnings
+}
+
+/// That the simulated machine is not the one it was measured on.
+pub(crate) fn poor_profile(run: &StoredRun) -> Option<String> {
+    let fact = |name: &str| run.header.environment.0.get(name);
+    let (name, why) = (fact("lab_profile")?, fact("lab_profile_poor")?);
+    Some(format!("The machine {name} is a POOR copy of the one it was measured on: {why}"))
 }
 
 /// The limits of a simulated machine.

@@ -7,7 +7,7 @@ use super::work::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH};
 use super::{Step, WorkloadAnswer, untouched};
 use crate::analysis::{
     Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
-    simulated_processors,
+    poor_profile, simulated_processors,
 };
 use crate::numbers::{counted, number};
 use crate::testbeds;
@@ -30,6 +30,7 @@ pub(super) fn of_run(
 ) -> Vec<String> {
     let mut limits: Vec<String> = Vec::new();
     limits.extend(lost(&analysis.trials));
+    limits.extend(poor_profile(run));
     limits.extend(crate::repeats::said(analysis, run));
     match run.header.repeats {
         1 => limits.push("With 1 repeat chance cannot be told from a difference.".to_owned()),

@@ -242,6 +242,20 @@ fn no_figure_without_a_meaning_is_shown() {
     assert!(text.contains("0–1"), "flushes as they were counted: {text}");
 }
 
+/// A machine of the lab that misses the one it was measured on is named in every result.
+#[test]
+fn a_poor_profile_is_said() {
+    let mut run = Synthetic::small().run();
+    assert!(!screen(&run).contains("POOR"));
+    for (key, value) in [("lab_profile", "mine"), ("lab_profile_poor", "the disk is off by 40 %.")]
+    {
+        run.header.environment.0.insert(key.to_owned(), value.to_owned());
+    }
+    assert!(screen(&run).contains("mine is a POOR copy"), "{}", screen(&run));
+    let page = rendered("markdown", &run, Options::default());
+    assert!(page.contains("the disk is off by 40 %."), "{page}");
+}
+
 /// 200 commits in 2.8 ms give no rate.
 #[test]
 fn how_much_was_measured_is_said_and_too_little_is_a_limit() {

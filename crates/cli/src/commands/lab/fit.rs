@@ -85,8 +85,9 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     let here = Here::open()?;
     let mut disk = ThisDisk::open(&place, here.ledger()).map_err(failed)?;
     if disk.kind() == Kind::Drive && disk.writes() {
-        let problem = "this disk is rotational, and a file of 512 MiB shows nothing of its seeks: \
-                       measure the whole disk with --device, by reads only";
+        let problem = "the kernel calls this disk rotational and its reads take as long as one \
+                       that turns; a file of 512 MiB shows nothing of its seeks: measure the whole \
+                       disk with --device, by reads only, or again when nothing else uses it";
         return Err(Failure::new(Exit::Refused, problem.to_owned()));
     }
     say!("measuring the disk: five minutes at most; other use of it spoils the measurement");
@@ -107,17 +108,35 @@ fn here(lab: Option<&str>, arguments: &LabFit) -> Ended {
     let sectors = disk.size().0 / units::SECTOR_BYTES;
     let text = fitted.text("this-machine-disk", "the disk measured here", sectors, &source);
     write(&disk_path, &text)?;
-    let machine = profile(&disk, &absolute(&disk_path)?, &source, processor.as_ref());
+    let poor = poor(&compared, processor.as_ref());
+    let machine =
+        profile(&disk, &absolute(&disk_path)?, &source, processor.as_ref(), poor.as_deref());
     write(&profile_path, &machine)?;
     // Check that `run` can read what was written.
     let path = profile_path.display().to_string();
     let read = files::read_text(&profile_path).map_err(Failure::from(Exit::Output))?;
     MachineProfile::parse(&path, &read).map_err(Failure::from(Exit::Output))?;
     disk::DiskDescription::load(&disk_path).map_err(Failure::from(Exit::Output))?;
-    print(&table(&compared, &profile_path, &disk_path))?;
+    print(&table(&compared))?;
     let words = processor.as_ref().map(Processor::words);
     print(&format!("\n{}\n", words.as_deref().unwrap_or(NO_PROCESSOR)))?;
+    print(&ending(poor.as_deref(), &profile_path, &disk_path))?;
     Ok(Exit::Done)
+}
+
+/// Why the profile is not this machine, if the measurement shows that.
+fn poor(compared: &[Compared], processor: Option<&Processor>) -> Option<String> {
+    let disk = match fit::worst(compared) {
+        Some(worst) if worst <= POOR => None,
+        Some(worst) => Some(format!(
+            "the model of the disk is off by {:.0} % on requests it was not fitted to",
+            worst * 100.0
+        )),
+        None => Some("the model of the disk was held against nothing".to_owned()),
+    };
+    let both = [disk, processor.and_then(Processor::poor)];
+    let reasons: Vec<String> = both.into_iter().flatten().collect();
+    (!reasons.is_empty()).then(|| format!("{}.", reasons.join("; ")))
 }
 
 /// The time of an instruction on this machine; `None` if it could not be measured.
@@ -159,7 +178,13 @@ fn source(place: &Place, compared: &[Compared]) -> String {
     )
 }
 
-fn profile(disk: &ThisDisk, model: &Path, source: &str, processor: Option<&Processor>) -> String {
+fn profile(
+    disk: &ThisDisk,
+    model: &Path,
+    source: &str,
+    processor: Option<&Processor>,
+    poor: Option<&str>,
+) -> String {
     let flag = |value: bool| toml::Value::Boolean(value);
     let write_cache = disk.write_cache().unwrap_or(true);
     let queue: toml::Table = [
@@ -179,7 +204,7 @@ fn profile(disk: &ThisDisk, model: &Path, source: &str, processor: Option<&Proce
         said.as_deref().unwrap_or(NO_PROCESSOR)
     );
     let instruction_ns = processor.map_or(ASSUMED_NS, |found| found.instruction_ns);
-    let table: toml::Table = [
+    let mut table: toml::Table = [
         ("name", toml::Value::String(THIS_MACHINE.to_owned())),
         (
             "summary",
@@ -195,10 +220,13 @@ fn profile(disk: &ThisDisk, model: &Path, source: &str, processor: Option<&Proce
     .map(|(key, value)| (key.to_owned(), value))
     .into_iter()
     .collect();
+    if let Some(why) = poor {
+        table.insert("poor".to_owned(), toml::Value::String(why.to_owned()));
+    }
     table.to_string()
 }
 
-fn table(compared: &[Compared], profile: &Path, disk: &Path) -> String {
+fn table(compared: &[Compared]) -> String {
     let worst =
         fit::worst(compared).map_or("unknown".to_owned(), |w| format!("{:.0} %", w * 100.0));
     let mut text = format!(
@@ -216,14 +244,54 @@ fn table(compared: &[Compared], profile: &Path, disk: &Path) -> String {
             text += &format!("{:<36} {m50:>10} {m95:>10} {m99:>10}\n", "");
         }
     }
-    if fit::worst(compared).is_none_or(|worst| worst > POOR) {
-        text += "\nPOOR: results of this profile are not those of this machine. Measure again when \
-                 nothing else uses the disk, or take the nearest of `fstrial list profiles`.\n";
-    }
-    text += &format!(
-        "\nprofile  {}\ndisk     {}\nuse it   fstrial run WORKLOADS --profile {THIS_MACHINE}\n",
+    text
+}
+
+/// What the profile is worth, where it is and how it is used.
+fn ending(poor: Option<&str>, profile: &Path, disk: &Path) -> String {
+    let warning = poor.map_or_else(String::new, |why| {
+        format!(
+            "\nPOOR: {why} Results of this profile are not those of this machine, and each of them \
+             says so. Measure again when nothing else uses the machine, or take the nearest of \
+             `fstrial list profiles`.\n"
+        )
+    });
+    format!(
+        "{warning}\nprofile  {}\ndisk     {}\nuse it   fstrial run WORKLOADS --profile \
+         {THIS_MACHINE}\n",
         profile.display(),
         disk.display()
-    );
-    text
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Nanos;
+
+    use super::*;
+
+    fn off_by(percent: u64) -> Vec<Compared> {
+        let [measured, model] = [Nanos(1000), Nanos(1000 + 10 * percent)];
+        let percentiles = [50, 95, 99].map(|at| (at, measured, model));
+        vec![Compared { name: "reads", held_out: true, percentiles }]
+    }
+
+    #[test]
+    fn a_poor_profile_says_why() {
+        assert_eq!(poor(&off_by(20), None), None);
+        let disk = poor(&off_by(40), None).unwrap();
+        assert!(disk.contains("off by 40 %"), "{disk}");
+        let apart = Processor {
+            instruction_ns: 1.56,
+            range: [0.25, 5.37],
+            phases: 8,
+            runs: Default::default(),
+        };
+        let processor = poor(&off_by(20), Some(&apart)).unwrap();
+        assert!(processor.contains("0.25 to 5.37 ns"), "{processor}");
+        assert!(poor(&[], None).is_some(), "nothing was held out");
+        let said = ending(Some(&processor), Path::new("p.toml"), Path::new("d.toml"));
+        assert!(said.contains("POOR: the time of an instruction"), "{said}");
+        assert!(!ending(None, Path::new("p"), Path::new("d")).contains("POOR"));
+    }
 }

@@ -32,6 +32,10 @@ const PROFILE: &str = "ideal";
 /// Nanoseconds per instruction that the lab's machine is given for the comparison.
 const UNIT_NS: f64 = 0.25;
 
+/// Phases that lie further apart than this say nothing of the processor: on a machine at rest the
+/// slowest took 1.4 times as long an instruction as the fastest.
+const APART: f64 = 2.0;
+
 /// What was found.
 pub(super) struct Processor {
     /// Nanoseconds per instruction, the geometric mean over the phases.
@@ -101,6 +105,17 @@ impl Processor {
             WORKLOADS.join(", "),
         )
     }
+
+    /// Why it is not the processor of this machine, if the phases disagree.
+    pub(super) fn poor(&self) -> Option<String> {
+        let [low, high] = self.range;
+        (high > low * APART).then(|| {
+            format!(
+                "the time of an instruction differs by phase, {low:.2} to {high:.2} ns: other \
+                 programs used the processor while it was measured"
+            )
+        })
+    }
 }
 
 fn request(testbed: TestbedRequest, repeats: u32) -> Result<Request, Failure> {
@@ -125,6 +140,13 @@ mod tests {
         assert!((found.instruction_ns / 0.2 - 1.0).abs() < 0.01, "{}", found.instruction_ns);
         assert_eq!((found.range, found.phases), ([0.1, 0.4], 2));
         assert!(found.words().starts_with("An instruction takes 0.20 ns, by 2 phases"));
+    }
+
+    #[test]
+    fn phases_that_disagree_are_no_processor() {
+        assert_eq!(of(&[0.25, 0.28, 0.33]).poor(), None);
+        let found = of(&[0.25, 1.5, 5.37]).poor().unwrap();
+        assert!(found.contains("0.25 to 5.37 ns"), "{found}");
     }
 
     #[test]
