@@ -292,4 +292,13 @@ mod tests {
             Err(Missing::NotPositive { value: 0.0 })
         );
     }
+
+    #[test]
+    fn both_sides_are_rounded() {
+        // Each side is off by 1/√12 of a step, so their difference by √2 of that.
+        let (high, low) = (series(&[6.0; 2]), series(&[5.0; 2]));
+        let steps = paired(&high, &low, Resolution::Relative(0.1)).unwrap();
+        let expected = 0.1 / 12f64.sqrt() * 2f64.sqrt() / 2f64.sqrt();
+        assert!((steps.standard_error - expected).abs() < 1e-12, "{}", steps.standard_error);
+    }
 }

@@ -330,4 +330,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn of_a_block_that_occurs_twice_the_first_figure_counts() {
+        let mut twice = series(&[2.0, 2.0]);
+        twice.push(Observation { block: 1, value: 200.0 });
+        let table = compare_all(&[twice, series(&[3.0, 3.0])], &Settings::new(Better::Lower));
+        let mean = table.estimates[0].as_ref().unwrap();
+        assert!((mean.mean - 2.0).abs() < 1e-9 && mean.n == 2, "{mean:?}");
+    }
 }
