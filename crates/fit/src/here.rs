@@ -222,7 +222,7 @@ impl ThisDisk {
                 return Ok(Kind::Ssd);
             }
             if look + 1 < LOOKS {
-                std::thread::sleep(BETWEEN_LOOKS);
+                std::thread::park_timeout(BETWEEN_LOOKS);
             }
         }
         Ok(Kind::Drive)
