@@ -239,7 +239,7 @@ pub(crate) fn what_never_ends_is_refused_at_once() {
         ("run maildir-write --dir . --mail own:/dev/zero", 5),
         ("run custom:file=/dev/zero --dir .", 5),
         ("run null --testbed device --contenders /dev/zero", 5),
-        ("run null --profile ./fifo.toml", 2),
+        ("run null --profile ./fifo.toml", 5),
     ];
     assert!(
         std::process::Command::new("mkfifo")

@@ -172,7 +172,10 @@ pub(crate) fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_
     let sandbox = Sandbox::with_lab()?;
     let words = "lab agreement --here --profile server-ssd --workloads fsync-append \
                  --fs ext4,ext2,reiser4 --scale 0.005 --repeats 2 --loop-dir files";
-    let ran = sandbox.run(words).ended_with(0);
+    let ran = sandbox.run(words);
+    // What this machine has to do besides decides whether it puts a pair in the other order.
+    let discordant = ran.stdout.contains("**discordant**");
+    let ran = ran.ended_with(i32::from(discordant));
     for told in ["2 times: median error ", "| fsync-append | append | ext4 |", "| device (r1) |"] {
         assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
     }
