@@ -45,6 +45,8 @@
 /* By how much the clock of flushes goes on with each: a TLB that was little used for 781 flushes
    becomes smaller. */
 #define FLUSH_NS 128000
+/* How often a machine that stands still looks whether it should. */
+#define LOOK_MS 100
 
 /* An instruction takes `nanoseconds` / `instructions`. */
 typedef struct Price {
@@ -320,6 +322,14 @@ static bool attend(void)
     return stands;
 }
 
+/* Waits until another thread has something to do here. It looks every so often whether it missed
+   that: some machines with four processors waited for ever right after they were let go, and why
+   is not known. What happens inside the machine does not depend on it. */
+static void stand_still(CPUState *first)
+{
+    qemu_cond_timedwait_iothread(first->halt_cond, LOOK_MS);
+}
+
 static void *processors(void *first)
 {
     Notifier notifier = { .notify = force_rcu };
@@ -340,13 +350,13 @@ static void *processors(void *first)
         CPUState *of = turn_of;
 
         if (attend()) {
-            qemu_cond_wait_iothread(cpu->halt_cond);
+            stand_still(cpu);
             continue;
         }
         if (!of || turn_over || clock_of(of)->now >= turn_end || cpu_thread_is_idle(of)) {
             qatomic_set(&turn_of, NULL);
             if (!begin_turn()) {
-                qemu_cond_wait_iothread(cpu->halt_cond);
+                stand_still(cpu);
             }
             if (!turn_of) {
                 continue;
