@@ -11,11 +11,13 @@ mod dist;
 mod features;
 mod manifests;
 mod pages;
+mod programs;
 mod ratchet;
 mod screens;
 mod size;
 mod sources;
 mod style;
+
 mod words;
 
 use std::path::PathBuf;
@@ -38,6 +40,8 @@ usage: cargo xtask WORD
   words      decisions by searching a text for words
   pages      writes docs/reference
   screens    runs what docs/screens.md shows, some minutes, and writes what is shown then
+  test       builds and runs the tests, two programs at a time; a second word chooses those that
+             need nothing (pure), root, or the lab
   dist       an archive and a Debian package below target/dist; a second word names a binary
              that is built already";
 
@@ -75,6 +79,7 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         "words" => words::check(&sources::workspace()?),
         "pages" => pages::write().map(|()| nothing),
         "screens" => screens::write().map(|()| nothing),
+        "test" => programs::run(std::env::args().nth(2).as_deref()),
         "dist" => dist::make(std::env::args_os().nth(2).map(PathBuf::from)).map(|()| nothing),
         "check" => {
             let crates = sources::workspace()?;
