@@ -45,8 +45,6 @@
 /* By how much the clock of flushes goes on with each: a TLB that was little used for 781 flushes
    becomes smaller. */
 #define FLUSH_NS 128000
-/* How often a machine that stands still looks whether it should. */
-#define LOOK_MS 100
 
 /* An instruction takes `nanoseconds` / `instructions`. */
 typedef struct Price {
@@ -310,24 +308,23 @@ static void execute(CPUState *cpu)
 static bool attend(void)
 {
     CPUState *cpu;
-    bool stands = held || !runstate_is_running();
+    bool stands;
 
+again:
     CPU_FOREACH(cpu) {
         if (cpu->stop || !cpu_work_list_empty(cpu)) {
             current_cpu = cpu;
+            /* May let go of the lock for a while. Who let the machine go on meanwhile found nobody
+               who waited, so nothing that was seen before counts. */
             qemu_wait_io_event_common(cpu);
+            goto again;
         }
+    }
+    stands = held || !runstate_is_running();
+    CPU_FOREACH(cpu) {
         stands |= !cpu_can_run(cpu);
     }
     return stands;
-}
-
-/* Waits until another thread has something to do here. It looks every so often whether it missed
-   that: some machines with four processors waited for ever right after they were let go, and why
-   is not known. What happens inside the machine does not depend on it. */
-static void stand_still(CPUState *first)
-{
-    qemu_cond_timedwait_iothread(first->halt_cond, LOOK_MS);
 }
 
 static void *processors(void *first)
@@ -350,13 +347,13 @@ static void *processors(void *first)
         CPUState *of = turn_of;
 
         if (attend()) {
-            stand_still(cpu);
+            qemu_cond_wait_iothread(cpu->halt_cond);
             continue;
         }
         if (!of || turn_over || clock_of(of)->now >= turn_end || cpu_thread_is_idle(of)) {
             qatomic_set(&turn_of, NULL);
             if (!begin_turn()) {
-                stand_still(cpu);
+                qemu_cond_wait_iothread(cpu->halt_cond);
             }
             if (!turn_of) {
                 continue;

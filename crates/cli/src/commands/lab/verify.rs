@@ -93,7 +93,7 @@ fn verify_one(
     let same = run(arguments.seed, arguments.times)?;
     let other = run(arguments.seed + 1, 1)?;
     let differs = match (same.repeats.first(), other.repeats.first()) {
-        (Some((_, a)), Some((_, b))) => a.phases != b.phases && a.made != b.made,
+        (Some((_, a)), Some((_, b))) => a.phases != b.phases || a.made != b.made,
         _ => false,
     };
     match (same.first_failure(), same.first_difference()) {
