@@ -12,7 +12,6 @@ mod features;
 mod manifests;
 mod pages;
 mod programs;
-mod ratchet;
 mod screens;
 mod size;
 mod sources;
@@ -24,9 +23,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use crate::ratchet::Count;
-use crate::sources::Crate;
-
 const USAGE: &str = "\
 usage: cargo xtask WORD
   check      all that follow, but writes nothing
@@ -34,8 +30,9 @@ usage: cargo xtask WORD
   around     changes of files that go around crates/files
   features   third-party features that differ between one crate and the whole workspace
   manifests  dependencies that are not used
-  counts     long functions and files, dead declarations, circles, all of them
-  ratchet    lowers the numbers in xtask/ratchet.toml to what is counted
+  size       files that are too long
+  dead       public declarations that no other file names
+  circles    modules of a crate that use each other
   style      names, headings, holes
   words      decisions by searching a text for words
   pages      writes docs/reference
@@ -70,11 +67,9 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         "arrows" => arrows::check(),
         "features" => features::check(&sources::workspace()?),
         "manifests" => manifests::check(&sources::workspace()?),
-        "counts" => {
-            let counts = counts(&sources::workspace()?)?;
-            Ok(counts.into_iter().flat_map(|count| count.found).collect())
-        }
-        "ratchet" => ratchet::lower(&counts(&sources::workspace()?)?).map(|()| nothing),
+        "size" => Ok(size::check(&sources::workspace()?)),
+        "dead" => dead::check(&sources::workspace()?),
+        "circles" => Ok(circles::check(&sources::workspace()?)),
         "style" => style::check(&sources::workspace()?),
         "words" => words::check(&sources::workspace()?),
         "pages" => pages::write().map(|()| nothing),
@@ -88,7 +83,9 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
                 around::check(&crates)?,
                 features::check(&crates)?,
                 manifests::check(&crates)?,
-                ratchet::check(&counts(&crates)?)?,
+                size::check(&crates),
+                dead::check(&crates)?,
+                circles::check(&crates),
                 style::check(&crates)?,
                 words::check(&crates)?,
                 pages::check()?,
@@ -97,11 +94,4 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         }
         _ => bail!("{USAGE}"),
     }
-}
-
-fn counts(crates: &[Crate]) -> Result<Vec<Count>> {
-    let mut counts = Vec::from(size::counts(crates));
-    counts.push(dead::count(crates)?);
-    counts.push(circles::count(crates));
-    Ok(counts)
 }

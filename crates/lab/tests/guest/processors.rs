@@ -53,8 +53,10 @@ pub(crate) fn repeat(_: &Lab, cache: &Path) {
     };
     let result = lab::verify(&lab, &journalled, 4, &Stop::new(), &|_, _| {});
     assert_eq!(result.expect("guests start").first_difference(), None);
-    // Threads that only look things up wait for nobody. Where the kernel puts two of them on one
-    // processor, it takes some milliseconds until it moves one away, so the best phase counts.
+    // Threads that only look things up wait for nobody. Phases are short: where the kernel puts two
+    // threads on one processor it takes some milliseconds until it moves one away, and one thread
+    // alone shares its processor with the kernel's. Of six phases, 2.3 to 4.6 times the work were
+    // measured, by build; so the one in the middle counts (2026-11-28; before, the best).
     let rates = |threads: &str| -> BTreeMap<String, f64> {
         let phases = phases(&lab, &scale(threads, "4000"));
         let looks = phases.into_iter().filter(|(name, ..)| {
@@ -65,6 +67,7 @@ pub(crate) fn repeat(_: &Lab, cache: &Path) {
     let (one, four) = (rates("1"), rates("4"));
     let factors: BTreeMap<_, _> = one.iter().map(|(name, one)| (name, four[name] / one)).collect();
     assert_eq!(factors.len(), 6, "{factors:?}");
-    let best = factors.values().copied().fold(0.0, f64::max);
-    assert!((3.5..4.1).contains(&best), "four threads on four processors: {factors:?}");
+    let mut sorted: Vec<f64> = factors.values().copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    assert!((3.3..4.4).contains(&sorted[3]), "four threads on four processors: {factors:?}");
 }
