@@ -1,6 +1,6 @@
 //! Checks that keep the written word true: arrows between crates against ARCHITECTURE.md,
-//! manifests and sizes and circles in the sources, rules of style, generated pages against the
-//! tables they come from.
+//! manifests and sizes and circles in the sources, rules of style, links and code in documents,
+//! generated pages against the tables they come from.
 
 mod allowed;
 mod around;
@@ -9,6 +9,8 @@ mod circles;
 mod dead;
 mod dist;
 mod features;
+mod howtos;
+mod links;
 mod manifests;
 mod pages;
 mod programs;
@@ -29,6 +31,8 @@ usage: cargo xtask WORD
   arrows     the crates' dependencies against the table in ARCHITECTURE.md
   around     changes of files that go around crates/files
   features   third-party features that differ between one crate and the whole workspace
+  howtos     code in how-tos: Rust that is none, changes beside lines that are gone
+  links      links between documents, and from the README to every how-to
   manifests  dependencies that are not used
   size       files that are too long
   dead       public declarations that no other file names
@@ -66,6 +70,8 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         "around" => around::check(&sources::workspace()?),
         "arrows" => arrows::check(),
         "features" => features::check(&sources::workspace()?),
+        "howtos" => howtos::check(),
+        "links" => links::check(),
         "manifests" => manifests::check(&sources::workspace()?),
         "size" => Ok(size::check(&sources::workspace()?)),
         "dead" => dead::check(&sources::workspace()?),
@@ -82,6 +88,8 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
                 arrows::check()?,
                 around::check(&crates)?,
                 features::check(&crates)?,
+                howtos::check()?,
+                links::check()?,
                 manifests::check(&crates)?,
                 size::check(&crates),
                 dead::check(&crates)?,
