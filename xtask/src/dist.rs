@@ -29,7 +29,7 @@ const CONTROL: &str = "\
 Section: admin
 Priority: optional
 Recommends: e2fsprogs, mount
-Suggests: btrfs-progs, gcc, patch, python3, xfsprogs
+Suggests: binutils, btrfs-progs, gcc, libc6-dev, patch, python3, xfsprogs, xz-utils
 Description: compares filesystems so that the answer can be repeated
  Runs published workloads on any matrix of filesystems, options, layouts and
  disks, repeated and interleaved, and says which is faster, by how much, and
