@@ -102,7 +102,10 @@ fn advice(error: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; make room there, or set XDG_CACHE_HOME to a place that has some"
         }
-        io::ErrorKind::PermissionDenied => "; set XDG_CACHE_HOME to a directory of your own",
+        // A refusal of ours, of an output in another user's directory say, names its own next step.
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_some() => {
+            "; set XDG_CACHE_HOME to a directory of your own"
+        }
         _ => "",
     }
 }
@@ -143,5 +146,19 @@ impl LabError {
 
     pub(crate) fn value(what: impl Into<String>, problem: impl Into<String>) -> LabError {
         LabError::Value { what: what.into(), problem: problem.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_system_denies_is_a_matter_of_the_cache() {
+        let said = |source| LabError::at("write", Path::new("lab.tar"))(source).to_string();
+        let denied = io::Error::from(rustix::io::Errno::ACCESS);
+        assert!(said(denied).ends_with("set XDG_CACHE_HOME to a directory of your own"));
+        let refused = io::Error::new(io::ErrorKind::PermissionDenied, "`d` is a symlink of user 5");
+        assert_eq!(said(refused), "cannot write lab.tar: `d` is a symlink of user 5");
     }
 }

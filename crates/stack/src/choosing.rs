@@ -73,6 +73,26 @@ pub enum ContenderError {
     Empty(String),
 }
 
+/// Manual pages separate options by commas, which here separate contenders: what is no filesystem,
+/// and like none, is probably an option of the one before.
+fn perhaps_an_option(
+    error: ContenderError,
+    before: Option<&Contender>,
+    part: &str,
+) -> ContenderError {
+    let ContenderError::UnknownFilesystem { name, meant } = error else { return error };
+    let known = filesystems::FILESYSTEMS.iter().map(|fs| fs.describe().name);
+    let meant = match before {
+        Some(before) if text::alike(&name, known).is_none() => format!(
+            "if it belongs to the contender before it, write a colon in place of the comma, or \\, \
+             for a comma inside an option: {}\\,{part}",
+            before.name
+        ),
+        _ => meant,
+    };
+    ContenderError::UnknownFilesystem { name, meant }
+}
+
 impl Contender {
     /// Reads a comma-separated list.
     ///
@@ -85,7 +105,8 @@ impl Contender {
             if part.trim().is_empty() {
                 return Err(ContenderError::Empty(text.to_owned()));
             }
-            let contender = Contender::parse(part.trim())?;
+            let contender = Contender::parse(part.trim())
+                .map_err(|error| perhaps_an_option(error, contenders.last(), part.trim()))?;
             if contenders.iter().any(|other| other.name == contender.name) {
                 return Err(ContenderError::Duplicate(contender.name));
             }
@@ -299,6 +320,9 @@ mod tests {
     fn errors_say_what_and_what_else() {
         let message = |text| Contender::parse_list(text).unwrap_err().to_string();
         assert!(message("ext5").starts_with("there is no filesystem `ext5`"));
+        assert!(message("xfs,ext5").contains("did you mean"), "{}", message("xfs,ext5"));
+        let pages = message("ext4:-O ^metadata_csum,^dir_index");
+        assert!(pages.ends_with(r"ext4:-O ^metadata_csum\,^dir_index"), "{pages}");
         assert!(message("ext4,,tmpfs").contains("empty contender"));
         assert!(message("ext4,ext4").contains("NEWNAME=ext4"));
         assert!(message("ext4:barriers").contains("option=value"));

@@ -41,9 +41,23 @@ pub(crate) fn corpus(arguments: Corpus) -> Ended {
     Ok(Exit::Done)
 }
 
+/// The corpus that is named as on the command line. For root, mail to which another user's link
+/// leads is refused.
+fn mail_choice(name: &str) -> Result<CorpusChoice, Failure> {
+    let choice: CorpusChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
+    if let CorpusChoice::Own(path) = &choice {
+        not_led_elsewhere(path)?;
+    }
+    Ok(choice)
+}
+
+fn not_led_elsewhere(path: &Path) -> Result<(), Failure> {
+    files::HeldFile::hold(path).map(drop).map_err(Failure::from(Exit::Input))
+}
+
 /// Opens the pack of the corpus that is named as on the command line; makes it first if missing.
 pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
-    let choice: CorpusChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
+    let choice = mail_choice(name)?;
     let cache = private_cache()?.join("mail");
     let began = std::time::Instant::now();
     let path = choice.ensure(&cache).map_err(Failure::from(Exit::Input))?;
@@ -60,7 +74,7 @@ pub(crate) fn open(name: &str) -> Result<(PathBuf, MailCorpus), Failure> {
 
 /// Refuses a corpus that is too large for the lab's guests, before it is made or read.
 pub(crate) fn fits_lab(name: &str) -> Result<(), Failure> {
-    let choice: CorpusChoice = name.parse().map_err(Failure::from(Exit::Usage))?;
+    let choice = mail_choice(name)?;
     let most = lab::INPUTS_MAX;
     match choice.total_size().map_err(Failure::from(Exit::Input))? {
         Some(size) if size > most => Err(Failure::new(
@@ -99,7 +113,10 @@ pub(crate) fn open_tree(name: &str, scale: f64) -> Result<Option<(PathBuf, TreeF
     let cache = private_cache()?.join("trees");
     let (archive, share) = match &choice {
         TreeChoice::Synthetic => return Ok(None),
-        TreeChoice::Own(path) => (path.clone(), 1.0),
+        TreeChoice::Own(path) => {
+            not_led_elsewhere(path)?;
+            (path.clone(), 1.0)
+        }
         TreeChoice::Linux { share } => (linux_source(&cache)?, *share),
     };
     let share = (share * scale).min(1.0);

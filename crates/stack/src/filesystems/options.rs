@@ -88,13 +88,20 @@ impl<'a> Options<'a> {
                 Some(word) => {
                     format!("{} has no such option ({})", self.description.name, word.meaning)
                 }
-                None => "no filesystem has such an option".to_owned(),
+                None => "fstrial has no option of that name".to_owned(),
             };
             let alike = text::alike(name, known.clone());
             // An option of another filesystem is not a typing error.
-            let next = alike
-                .filter(|_| super::vocabulary::word(name).is_none())
-                .unwrap_or_else(|| listed("it takes", known));
+            let next =
+                alike.filter(|_| super::vocabulary::word(name).is_none()).unwrap_or_else(|| {
+                    let takes = listed("it takes", known);
+                    match super::vocabulary::word(name) {
+                        Some(_) => takes,
+                        None => format!(
+                            "a mount option of the kernel is written mount={name}={text}; {takes}"
+                        ),
+                    }
+                });
             return Err(Refusal::new(what, rule).with_next(next));
         };
         let meaning = read(option, text).map_err(|rule| {

@@ -110,7 +110,7 @@ impl Source {
                 }
                 continue;
             }
-            match File::open(file).and_then(bounded) {
+            match unpacked::open_file(file).and_then(bounded) {
                 Ok(mail) if mail.is_empty() => {}
                 Ok(mail) if mail.len() as u64 > MAIL_MAX => left_out += 1,
                 Ok(mail) => add(mail)?,
@@ -201,7 +201,7 @@ fn mailbox(
 /// The first bytes of a file.
 fn beginning(path: &Path) -> Result<Vec<u8>, CorpusError> {
     let mut first = Vec::new();
-    let file = File::open(path).map_err(CorpusError::at("open", path))?;
+    let file = unpacked::open_file(path).map_err(CorpusError::at("open", path))?;
     file.take(512).read_to_end(&mut first).map_err(CorpusError::at("read", path))?;
     Ok(first)
 }
@@ -226,6 +226,26 @@ mod tests {
         let pack = out.path().join("p");
         build(source, &pack)?;
         MailCorpus::open(&pack)
+    }
+
+    #[test]
+    fn what_took_a_mails_place_is_not_read_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mail");
+        fs::write(&path, "Subject: x\n").unwrap();
+        let found = Source::find(dir.path()).unwrap();
+        let pack = dir.path().join("pack");
+        for place in ["pipe", "link"] {
+            fs::remove_file(&path).unwrap();
+            if place == "pipe" {
+                let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+                rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+            } else {
+                std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
+            }
+            let message = found.pack(dir.path(), &pack).unwrap_err().to_string();
+            assert!(message.contains("mail"), "{place}: {message}");
+        }
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use flate2::bufread::GzDecoder;
+use rustix::fs::OFlags;
 
 use super::CorpusError;
 use super::archive::{Program, program_for};
@@ -30,12 +32,23 @@ impl Packing {
     }
 }
 
+/// Opens a file and nothing else: not what another user put in its place after it was looked at, of
+/// which a link leads elsewhere and a pipe waits.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no file any more")),
+    }
+}
+
 /// Opens a file for what is in it. What is cut off or damaged shows as an error of the reader.
 ///
 /// # Errors
 /// When the file cannot be opened, or there is no program that unpacks it.
 pub(super) fn open(path: &Path, packing: Packing) -> Result<Box<dyn Read>, CorpusError> {
-    let file = File::open(path).map_err(CorpusError::at("open", path))?;
+    let file = open_file(path).map_err(CorpusError::at("open", path))?;
     Ok(match packing {
         Packing::Plain => Box::new(file),
         Packing::Gzip => Box::new(Gunzip(Some(GzDecoder::new(BufReader::new(file))))),

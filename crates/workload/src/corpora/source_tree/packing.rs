@@ -22,7 +22,7 @@ pub(super) fn packing_of(path: &Path) -> Result<Packing, CorpusError> {
     if !metadata.is_file() {
         return Err(not_a_tree(path, "it is a pipe or a device; name a file"));
     }
-    let file = File::open(path).map_err(CorpusError::at("open", path))?;
+    let file = unpacked::open_file(path).map_err(CorpusError::at("open", path))?;
     let mut first = Vec::new();
     file.take(6).read_to_end(&mut first).map_err(CorpusError::at("read", path))?;
     match first.is_empty() {
