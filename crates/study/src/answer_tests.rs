@@ -258,7 +258,7 @@ fn questions_are_those_of_their_claim_and_counted_from_0() {
 fn of(questions: &[(Verdict, &str)]) -> Judged {
     let question = |(verdict, reason): &(Verdict, &str)| QuestionVerdict {
         verdict: *verdict,
-        depends_on: Vec::new(),
+        limits: Vec::new(),
         reason: (!reason.is_empty()).then(|| (*reason).to_owned()),
     };
     Judged::of_questions(questions.iter().map(question).collect(), Vec::new())

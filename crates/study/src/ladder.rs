@@ -1,8 +1,9 @@
-//! One verdict from all sizes and all assumptions: that of the largest size, provided that no
-//! assumed machine and no smaller size contradicts it.
+//! One verdict from all sizes and all assumptions: that of the largest size on the study's own
+//! machine. Smaller sizes and assumed machines that do not confirm it are its limits.
 
 use crate::figures::{Figures, PartRun, Which};
-use crate::measured::{self, atoms_of};
+use crate::limit::{Elsewhere, Limit, Says};
+use crate::measured::{self, SEEDS_MIN, atoms_of};
 use crate::results::{AtSize, Under};
 use crate::verdict::{Judged, QuestionVerdict, Verdict};
 use crate::{Claim, ClaimResults, Study, Test, atom, published};
@@ -84,10 +85,14 @@ pub(crate) fn claim(
     let measured = match own {
         None => not_run(study, claim),
         Some(own) => {
-            let questions =
-                own.questions.iter().enumerate().map(|(nth, question)| {
-                    along_sizes(survived(question, &under, nth), nth, &sizes)
-                });
+            let questions = own.questions.iter().enumerate().map(|(nth, question)| {
+                let mut limits = Vec::new();
+                if question.verdict.is_decided() {
+                    limits.extend(smaller_sizes(question.verdict, nth, &sizes));
+                    limits.extend(other_machines(question.verdict, nth, &under));
+                }
+                QuestionVerdict { limits, ..question.clone() }
+            });
             Judged::of_questions(questions.collect(), own.answers.clone())
         }
     };
@@ -154,91 +159,43 @@ fn under(
         .collect()
 }
 
-/// A question's verdict, provided that every assumption confirms it; else undecided or dependent
-/// on the assumption.
-fn survived(
-    own: &QuestionVerdict,
-    under: &[(Under, Vec<QuestionVerdict>)],
+/// The assumed machines that do not confirm a question's verdict.
+fn other_machines(
+    own: Verdict,
     nth: usize,
-) -> QuestionVerdict {
-    if !own.verdict.is_decided() {
-        return own.clone();
-    }
-    let (mut turned, mut open, mut untried) = (Vec::new(), Vec::new(), Vec::new());
-    let mut depends_on: Vec<String> = Vec::new();
-    for (under, questions) in under {
+    under: &[(Under, Vec<QuestionVerdict>)],
+) -> impl Iterator<Item = Limit> {
+    under.iter().filter_map(move |(under, questions)| {
+        let about = &under.about;
+        let limit =
+            |says, reason| Limit { elsewhere: Elsewhere::Machine(about.clone()), says, reason };
         let Some(question) = questions.get(nth) else {
-            untried.push(under.about.as_str());
-            continue;
+            return Some(limit(Says::NotTried, format!("not tried with another {about}")));
         };
+        if question.verdict == own {
+            return None;
+        }
         let why = question.reason.as_ref().map_or(String::new(), |why| format!(" ({why})"));
-        let said = format!("{} with another {}{why}", question.verdict, under.about);
-        if question.verdict.is_decided() && question.verdict != own.verdict {
-            turned.push(said);
-            if !depends_on.contains(&under.about) {
-                depends_on.push(under.about.clone());
+        let said = format!("{} with another {about}{why}", question.verdict);
+        Some(match (question.verdict.is_decided(), under.few_seeds) {
+            (true, None) => limit(Says::Otherwise, said),
+            (true, Some(seeds)) => {
+                let seeds = report::counted(seeds, "seed");
+                limit(Says::NotShown, format!("{said}, but by {seeds}; {SEEDS_MIN} are needed"))
             }
-        } else if !question.verdict.is_decided() {
-            open.push((question.verdict, under.about.as_str(), said));
-        }
-    }
-    let base = format!("{} on the study's own machine", own.verdict);
-    let (verdict, reason) = match (&turned[..], &open[..], &untried[..]) {
-        ([], [], []) => return own.clone(),
-        ([], [], untried) => {
-            (Verdict::Undecided, format!("{base}; not tried with another {}", untried.join(", ")))
-        }
-        ([], open, _) => (Verdict::Undecided, format!("{base}; {}", left_open(open))),
-        (turned, ..) => (Verdict::Depends, format!("{base}; {}", turned.join("; "))),
-    };
-    QuestionVerdict { verdict, depends_on, reason: Some(reason) }
+            (false, _) => limit(Says::NotShown, said),
+        })
+    })
 }
 
-/// What assumptions leave open, each with its verdict, what it is about and that in words: those
-/// of one verdict together, with the figures of the first.
-pub(crate) fn left_open(open: &[(Verdict, &str, String)]) -> String {
-    let mut said: Vec<String> = Vec::new();
-    for kind in [Verdict::Undecided, Verdict::NotRun] {
-        let mut of_kind = open.iter().filter(|(verdict, ..)| *verdict == kind);
-        let Some((_, _, first)) = of_kind.next() else { continue };
-        let others: Vec<String> = of_kind.map(|(_, about, _)| format!("another {about}")).collect();
-        said.push(match &others[..] {
-            [] => first.clone(),
-            others => format!("{first}, and with {}", others.join(", ")),
-        });
-    }
-    said.join("; ")
-}
-
-/// A question's verdict compared with those of smaller sizes: if one of them contradicts it, it
-/// depends on size.
-fn along_sizes(found: QuestionVerdict, nth: usize, sizes: &[AtSize]) -> QuestionVerdict {
-    let Some((largest, smaller)) = sizes.split_last() else { return found };
-    let own = largest.questions[nth];
-    let says = |it: &AtSize| it.questions[nth];
-    let contrary = |it: &&AtSize| says(it).is_decided() && says(it) != own;
-    let Some(turn) = smaller.iter().rposition(|it| contrary(&it)).filter(|_| own.is_decided())
-    else {
-        return found;
-    };
-    let next = sizes[turn + 1..].iter().find(|it| says(it) == own).unwrap_or(largest);
-    let turns = format!(
-        "{} at {} and {} at {}, so it changes in between",
-        says(&smaller[turn]),
-        atom::percent(smaller[turn].size),
-        own,
-        atom::percent(next.size)
-    );
-    match found.verdict {
-        Verdict::Undecided | Verdict::NotRun => found,
-        _ => {
-            let mut depends_on = found.depends_on;
-            depends_on.insert(0, "size".to_owned());
-            let reason = match found.verdict {
-                Verdict::Depends => format!("{turns}; {}", found.reason.unwrap_or_default()),
-                _ => turns,
-            };
-            QuestionVerdict { verdict: Verdict::Depends, depends_on, reason: Some(reason) }
-        }
-    }
+/// The smaller sizes that contradict a question's verdict, the largest of them first.
+fn smaller_sizes(own: Verdict, nth: usize, sizes: &[AtSize]) -> impl Iterator<Item = Limit> {
+    let smaller = sizes.split_last().map_or(&[][..], |(_, smaller)| smaller);
+    let says = move |it: &AtSize| it.questions[nth];
+    let contrary = smaller.iter().rev().filter(move |it| says(it).is_decided() && says(it) != own);
+    contrary.map(move |it| Limit {
+        elsewhere: Elsewhere::Size(it.size),
+        says: Says::Otherwise,
+        reason: format!("{} at {}", says(it), atom::percent(it.size)),
+    })
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use trial::{Outcome, TrialRecord};
 use workload::Parameters;
 
-use crate::ladder::left_open;
-use crate::verdict::Verdict::{Depends, DoesNotHold, Holds, NotRun, Partly, Undecided};
+use crate::limit::{Elsewhere, Says};
+use crate::verdict::Verdict::{DoesNotHold, Holds, NotRun, Partly, Undecided};
 use crate::verdict_tests::{Series, about, run, study};
-use crate::{ClaimResults, PartRun, Study, results};
+use crate::{ClaimResults, Judged, PartRun, Study, results};
 
 /// Seconds of a, b and c, eight seeds each with half a per cent of spread.
 fn means([a, b, c]: [f64; 3]) -> [(&'static str, Series); 3] {
@@ -37,8 +37,14 @@ pub(crate) fn judged(claim: &str, runs: &[PartRun]) -> ClaimResults {
     results(&study("lower", "1, 1, 1", claim), runs).claims.remove(0)
 }
 
+/// The limits of the first question, without their words.
+fn limits(found: &ClaimResults) -> Vec<(Elsewhere, Says)> {
+    let limits = found.measured.questions[0].limits.iter();
+    limits.map(|limit| (limit.elsewhere.clone(), limit.says)).collect()
+}
+
 #[test]
-fn a_verdict_is_of_the_largest_size_and_depends_on_size_where_a_smaller_one_denies_it() {
+fn a_verdict_is_of_the_largest_size_and_a_smaller_one_that_denies_it_is_its_limit() {
     let claim = "a better than b";
     let (yes, no, even) = ([1.0, 2.0, 9.0], [2.0, 1.0, 9.0], [1.0, 1.0, 9.0]);
     let of = |ladder: &[[f64; 3]]| {
@@ -48,26 +54,26 @@ fn a_verdict_is_of_the_largest_size_and_depends_on_size_where_a_smaller_one_deni
         runs.reverse();
         judged(claim, &runs)
     };
-    for (ladder, verdict) in [
-        ([yes, yes, yes], Holds),
-        ([no, no, no], DoesNotHold),
-        ([even, even, yes], Holds),
-        ([even, yes, even], Undecided),
-        ([no, no, yes], Depends),
-        ([no, yes, yes], Depends),
-        ([yes, even, no], Depends),
+    for (ladder, verdict, denied) in [
+        ([yes, yes, yes], Holds, &[][..]),
+        ([no, no, no], DoesNotHold, &[]),
+        ([even, even, yes], Holds, &[]),
+        ([even, yes, even], Undecided, &[]),
+        ([no, no, yes], Holds, &[0.1, 0.03]),
+        ([no, yes, yes], Holds, &[0.03]),
+        ([yes, even, no], DoesNotHold, &[0.03]),
     ] {
         let found = of(&ladder);
         assert_eq!(found.measured.verdict, verdict, "{ladder:?}");
+        let denied = denied.iter().map(|size| (Elsewhere::Size(*size), Says::Otherwise));
+        assert_eq!(limits(&found), denied.collect::<Vec<_>>(), "{ladder:?}");
         assert_eq!(found.size, Some(1.0));
         assert_eq!(found.sizes.len(), 3);
     }
-    let turning = of(&[no, no, yes]).measured;
-    assert_eq!(turning.to_string(), "depends on size");
-    let reason = turning.reason.unwrap();
-    assert!(reason.contains("does not hold at 10 % and holds at the published size"), "{reason}");
-    let lower = of(&[no, yes, yes]).measured.reason.unwrap();
-    assert!(lower.contains("does not hold at 3 % and holds at 10 %"), "{lower}");
+    let of = |ladder: &[[f64; 3]]| of(ladder).measured.limits_in_words();
+    assert_eq!(of(&[no, no, yes]).unwrap(), "not at 10 %, at 3 %");
+    assert_eq!(of(&[yes, even, no]).unwrap(), "holds at 3 %");
+    assert_eq!(of(&[yes, even, yes]), None);
 }
 
 #[test]
@@ -102,47 +108,47 @@ fn a_difference_that_nobody_could_see_is_nobodys_win_however_sure_it_is() {
 }
 
 #[test]
-fn what_another_machine_turns_depends_on_it_by_name() {
+fn another_machine_limits_a_verdict_and_does_not_change_it() {
     let claim = "ranking a, b, c";
     let own = || in_lab(run(&means([1.0, 2.0, 4.0])), None);
-    let with = |means_of| [own(), in_lab(run(&means(means_of)), Some("slow-cpu"))];
-    assert_eq!(judged(claim, &with([1.0, 3.0, 5.0])).measured.verdict, Holds);
-    let turned = judged(claim, &with([1.0, 4.0, 2.0])).measured;
-    assert_eq!(turned.to_string(), "depends on processor");
-    assert_eq!((turned.count(Holds), turned.count(Depends)), (1, 1), "one question stays");
-    assert_eq!(judged(claim, &with([1.0, 2.0, 2.0])).measured.verdict, Undecided);
+    let with = |means_of| {
+        let slow = in_lab(run(&means(means_of)), Some("slow-cpu"));
+        judged(claim, &[own(), slow]).measured
+    };
+    let said = |found: &Judged| (found.verdict, found.limits_in_words());
+    assert_eq!(said(&with([1.0, 3.0, 5.0])), (Holds, None));
+    let turned = with([1.0, 4.0, 2.0]);
+    let limits = "not with another processor (1 of 2 questions)";
+    assert_eq!(said(&turned), (Holds, Some(limits.to_owned())));
+    let reason = turned.reason.unwrap();
+    assert!(reason.starts_with("question 2: does not hold with another processor ("), "{reason}");
+    let limits = "not shown with another processor (1 of 2 questions)";
+    assert_eq!(said(&with([1.0, 2.0, 2.0])), (Holds, Some(limits.to_owned())));
     let untried = judged(claim, &[own()]).measured;
-    assert_eq!(untried.verdict, Undecided);
-    assert!(untried.reason.unwrap().contains("not tried with another processor"));
+    assert_eq!(said(&untried), (Holds, Some("not tried with another processor".to_owned())));
+    // What is not decided here has nothing to confirm.
+    let even = in_lab(run(&means([1.0, 1.0, 9.0])), None);
+    let slow = in_lab(run(&means([1.0, 2.0, 9.0])), Some("slow-cpu"));
+    assert_eq!(said(&judged("a better than b", &[even, slow]).measured), (Undecided, None));
 }
 
 #[test]
-fn what_size_and_another_machine_turn_depends_on_both() {
+fn sizes_and_machines_are_limits_beside_each_other() {
     let small = in_lab(at(0.03, [2.0, 1.0, 9.0]), None);
     let full = in_lab(at(1.0, [1.0, 2.0, 9.0]), None);
-    let slow = in_lab(at(1.0, [2.0, 1.0, 9.0]), Some("slow-cpu"));
-    let found = judged("a better than b", &[small, full, slow]).measured;
-    assert_eq!(found.to_string(), "depends on size, processor");
-    let reason = found.reason.unwrap();
-    assert!(reason.contains("does not hold at 3 % and holds at the published size"), "{reason}");
-    assert!(reason.contains("another processor"), "{reason}");
-}
-
-/// What another machine leaves open stays open: a smaller size that says the opposite does not
-/// make it a matter of size.
-#[test]
-fn what_is_open_on_another_machine_does_not_depend_on_size() {
-    let small = in_lab(at(0.03, [2.0, 1.0, 9.0]), None);
-    let full = in_lab(at(1.0, [1.0, 2.0, 9.0]), None);
-    let slow = in_lab(at(1.0, [1.0, 1.0, 9.0]), Some("slow-cpu"));
-    let found = judged("a better than b", &[small, full, slow]).measured;
-    assert_eq!(found.verdict, Undecided);
-    assert_eq!(found.depends_on(), [""; 0]);
+    let of = |slow| {
+        let slow = in_lab(at(1.0, slow), Some("slow-cpu"));
+        let found = judged("a better than b", &[small.clone(), full.clone(), slow]);
+        assert_eq!(found.measured.verdict, Holds);
+        found.measured.limits_in_words().unwrap()
+    };
+    assert_eq!(of([2.0, 1.0, 9.0]), "not at 3 %, with another processor");
+    assert_eq!(of([1.0, 1.0, 9.0]), "not at 3 %; not shown with another processor");
 }
 
 /// An amount and a difference are taken from a single seed as they are, like a ratio.
 #[test]
-fn one_seed_under_an_assumption_decides_amounts_and_differences_too() {
+fn one_seed_under_an_assumption_confirms_amounts_and_differences_and_denies_nothing() {
     let own = || in_lab(run(&means([1.0, 6.0, 4.0])), None);
     let under = |a: &[f64], b: &[f64]| {
         let series = |values: &[f64]| -> Series { (50..).zip(values.iter().copied()).collect() };
@@ -150,16 +156,19 @@ fn one_seed_under_an_assumption_decides_amounts_and_differences_too() {
     };
     let of = |claim: &str, a: &[f64], b: &[f64]| {
         let found = judged(claim, &[own(), under(a, b)]);
-        (found.measured.verdict, found.under[0].few_seeds)
+        assert_eq!(found.measured.verdict, Holds, "{claim}");
+        let says: Vec<Says> = limits(&found).into_iter().map(|(_, says)| says).collect();
+        (found.under[0].verdict.unwrap(), found.under[0].few_seeds, says)
     };
-    assert_eq!(of("a saves 5 s over b", &[2.0], &[7.0]), (Holds, Some(1)));
-    assert_eq!(of("a saves 5 s over b", &[7.0], &[2.0]), (Depends, Some(1)));
+    assert_eq!(of("a saves 5 s over b", &[2.0], &[7.0]), (Holds, Some(1), vec![]));
+    let denied = (DoesNotHold, Some(1), vec![Says::NotShown]);
+    assert_eq!(of("a saves 5 s over b", &[7.0], &[2.0]), denied);
     // The mean of two seeds: 5 s, where their sum would be 10.
-    assert_eq!(of("a saves 5 s over b", &[2.0, 3.0], &[7.0, 8.0]), (Holds, Some(2)));
-    assert_eq!(of("a at most 2 s", &[1.0], &[7.0]), (Holds, Some(1)));
-    assert_eq!(of("a at most 2 s", &[3.0], &[7.0]), (Depends, Some(1)));
+    assert_eq!(of("a saves 5 s over b", &[2.0, 3.0], &[7.0, 8.0]), (Holds, Some(2), vec![]));
+    assert_eq!(of("a at most 2 s", &[1.0], &[7.0]), (Holds, Some(1), vec![]));
+    assert_eq!(of("a at most 2 s", &[3.0], &[7.0]), denied);
     // Nothing can be said of a ratio with 0.
-    assert_eq!(of("a better than b", &[0.0], &[7.0]), (Undecided, None));
+    assert_eq!(of("a better than b", &[0.0], &[7.0]), (Undecided, None, vec![Says::NotShown]));
 }
 
 /// Of eight seeds with a spread of 0.5 %, the ratio of two varies by at most 1 %.
@@ -173,15 +182,15 @@ fn one_seed_under_an_assumption_has_the_spread_of_the_studys_own_machine() {
     let all = |a, b, c| judged("ranking a, b, c", &[own(), one(&[("a", a), ("b", b), ("c", c)])]);
     let held = all(1.0, 1.5, 2.0);
     assert_eq!((held.measured.verdict, held.under[0].few_seeds), (Holds, Some(1)));
-    assert_eq!(all(1.0, 4.0, 2.0).measured.to_string(), "depends on processor");
+    assert_eq!(all(1.0, 4.0, 2.0).under[0].verdict, Some(Partly));
     // The difference is smaller than the spread between seeds.
-    assert_eq!(all(1.0, 1.02, 2.0).measured.verdict, Undecided);
+    assert_eq!(all(1.0, 1.02, 2.0).under[0].verdict, Some(Undecided));
     // A seed that the two do not share says nothing about their ratio.
     let mut apart = one(&[("a", 1.0), ("b", 1.5), ("c", 2.0)]);
     apart.run.trials[0].spec.seed = workload::Seed(51);
-    let apart = judged("ranking a, b, c", &[own(), apart]).measured;
-    assert_eq!(apart.verdict, Undecided);
-    assert!(apart.reason.unwrap().contains("1 of the 3 seeds"));
+    let apart = &judged("ranking a, b, c", &[own(), apart]).under[0];
+    assert_eq!(apart.verdict, Some(Undecided));
+    assert!(apart.reason.as_ref().unwrap().contains("1 of the 3 seeds"));
     // The study's own machine has too few seeds itself.
     let alone = in_lab(run(&[("a", vec![(1, 1.0)]), ("b", vec![(1, 2.0)])]), None);
     let found = judged("a better than b", &[alone, one(&[("a", 1.0), ("b", 2.0)])]);
@@ -193,7 +202,7 @@ fn one_seed_under_an_assumption_has_the_spread_of_the_studys_own_machine() {
         judged("a better than b", &[own(), in_lab(under, Some("slow-cpu"))])
     };
     let wide = three([1.1, 3.0, 1.4]);
-    assert_eq!((wide.measured.verdict, wide.under[0].few_seeds), (Undecided, None));
+    assert_eq!((wide.under[0].verdict, wide.under[0].few_seeds), (Some(Undecided), None));
 }
 
 #[test]
@@ -239,12 +248,20 @@ fn what_one_look_has_decided_stays_decided_and_later_looks_have_less_to_spend() 
     let (even, close) = ([1.0, 1.0, 1.0], [1.010, 1.012, 1.011]);
     let all = |runs: &[PartRun]| judged("a better than b", runs).measured;
     let decided = looks([&even, &[1.0, 1.2, 0.8]], [&close, &[1.0, 0.8, 1.2]]);
-    assert_eq!(all(&decided[..1]).verdict, Holds);
-    assert_eq!(all(&decided).verdict, Holds, "though the interval is wide now");
+    let first_look = all(&decided[..1]);
+    assert_eq!(first_look.verdict, Holds);
+    let both = all(&decided);
+    assert_eq!(both.verdict, Holds, "though the interval is wide now");
+    // The figures shown are those that decided; those of all seeds stand after them.
+    assert_eq!(both.answers[0].value, first_look.answers[0].value);
+    let reason = both.answers[0].reason.as_ref().unwrap();
+    assert!(reason.starts_with("decided by 3 seeds; 6 seeds give "), "{reason}");
     // p of 0.0184 at 2 degrees of freedom: enough for a first look (0.025), not for a second.
     let values = [0.07, 0.09, 0.11].map(|log: f64| log.exp());
     let once = [run(&[("a", first(&even)), ("b", first(&values))])];
     assert_eq!(all(&once).verdict, Holds);
+    let p = all(&once).answers[0].p.unwrap();
+    assert!((0.032..0.033).contains(&p), "twice 0.0161, since a look has half: {p}");
     let mut twice = once.to_vec();
     twice[0].tag.look = 1;
     twice.insert(0, run(&[("c", first(&even))]));
@@ -296,17 +313,4 @@ fn a_claim_that_has_no_figure_at_any_size_says_why_where_its_part_was_run() {
     let found = made.claims.remove(0).measured;
     assert_eq!(found.verdict, NotRun);
     assert!(found.reason.as_ref().unwrap().contains("trial refused"), "{found:?}");
-}
-
-#[test]
-fn what_several_assumptions_leave_open_is_said_once_with_the_figures_of_the_first() {
-    let open = |verdict, about, said: &str| (verdict, about, said.to_owned());
-    let one = open(Undecided, "processor", "undecided with another processor (0.9)");
-    assert_eq!(left_open(std::slice::from_ref(&one)), "undecided with another processor (0.9)");
-    let missing = open(NotRun, "array", "not run with another array");
-    let drive = open(Undecided, "drive", "undecided with another drive (0.8)");
-    assert_eq!(
-        left_open(&[one, missing, drive]),
-        "undecided with another processor (0.9), and with another drive; not run with another array"
-    );
 }

@@ -27,6 +27,7 @@ mod formats;
 mod ladder;
 #[cfg(test)]
 mod ladder_tests;
+mod limit;
 mod load;
 mod matrix;
 mod measured;
@@ -56,6 +57,7 @@ pub use execution::{
 };
 pub use figures::PartRun;
 pub use formats::{FORMATS, Format, Markdown, markdown_with_charts, render};
+pub use limit::{Elsewhere, Limit, Says};
 pub use load::load;
 pub use matrix::{Place, Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;

@@ -48,9 +48,7 @@ pub(crate) fn judge(
         answers = now
             .into_iter()
             .map(|answer| match before.next() {
-                Some(before) if stands(before, &answer) => {
-                    Answer { verdict: before.verdict, takes: None, ..answer }
-                }
+                Some(before) if stands(before, &answer) => still(before, answer),
                 _ => answer,
             })
             .collect();
@@ -68,6 +66,16 @@ pub(crate) fn judge(
 fn stands(before: &Answer, now: &Answer) -> bool {
     let open = !now.verdict.is_decided() && now.found.is_some();
     before.verdict.is_decided() && open && (now.borrowed || !before.borrowed)
+}
+
+/// What an earlier look decided, with the figures that decided it and those of all seeds.
+fn still(before: &Answer, now: Answer) -> Answer {
+    let seeds = |answer: &Answer| answer.n.map_or(String::new(), |n| report::counted(n, "seed"));
+    let reason = now
+        .found
+        .as_ref()
+        .map(|found| format!("decided by {}; {} give {found}", seeds(before), seeds(&now)));
+    Answer { reason, ..before.clone() }
 }
 
 /// Figures of one machine, and those of the study's own machine if that is a different one.
@@ -112,7 +120,11 @@ fn look_at(
                 },
                 Ok(found) => match decisions.next() {
                     None => blank,
-                    Some(decision) => answered(atom, blank, &found, &decision),
+                    Some(decision) => {
+                        // Each look spends its share: as if it had all of it.
+                        let p = (decision.p_adjusted * ALPHA / alpha).min(1.0);
+                        Answer { p: Some(p), ..answered(atom, blank, &found, &decision) }
+                    }
                 },
             }
         })
@@ -142,7 +154,6 @@ fn answered(atom: &Atom, blank: Answer, of: &Found, decision: &Decision) -> Answ
         value: Some([found.value(), low, high].map(|value| atom.plain(value))),
         verdict,
         takes: (verdict == Verdict::Undecided).then(|| takes(atom, of, decision)),
-        p: Some(decision.p_adjusted),
         n: Some(*n),
         borrowed: *borrowed,
         ..blank

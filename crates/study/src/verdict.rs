@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::limit::{self, Elsewhere, Limit, Says};
+
 /// The verdict on a claim, or on one of its questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -14,8 +16,6 @@ pub enum Verdict {
     DoesNotHold,
     /// Some questions hold, others do not.
     Partly,
-    /// Another size or another machine gives the opposite answer.
-    Depends,
     /// The measured figures do not decide it.
     Undecided,
     /// There is no figure to decide it by.
@@ -25,11 +25,10 @@ pub enum Verdict {
 }
 
 /// Every kind, in the order in which they are counted.
-pub(crate) const VERDICTS: [Verdict; 7] = [
+pub(crate) const VERDICTS: [Verdict; 6] = [
     Verdict::Holds,
     Verdict::DoesNotHold,
     Verdict::Partly,
-    Verdict::Depends,
     Verdict::Undecided,
     Verdict::NotRun,
     Verdict::NotTestable,
@@ -48,7 +47,6 @@ impl fmt::Display for Verdict {
             Verdict::Holds => "holds",
             Verdict::DoesNotHold => "does not hold",
             Verdict::Partly => "partly",
-            Verdict::Depends => "depends",
             Verdict::Undecided => "undecided",
             Verdict::NotRun => "not run",
             Verdict::NotTestable => "not testable",
@@ -90,8 +88,8 @@ pub struct Answer {
 pub struct QuestionVerdict {
     /// The verdict.
     pub verdict: Verdict,
-    /// What changes it: `size`, `processor`.
-    pub depends_on: Vec<String>,
+    /// Where it is not confirmed.
+    pub limits: Vec<Limit>,
     /// What led to it, in words.
     pub reason: Option<String>,
 }
@@ -116,7 +114,7 @@ impl Judged {
         Judged::of_questions(questions, answers)
     }
 
-    /// From questions whose verdicts may depend on size or machine.
+    /// From questions whose verdicts may have limits.
     pub(crate) fn of_questions(questions: Vec<QuestionVerdict>, answers: Vec<Answer>) -> Judged {
         let has = |verdict: Verdict| questions.iter().any(|it| it.verdict == verdict);
         let (held, failed) = (has(Verdict::Holds), has(Verdict::DoesNotHold));
@@ -125,7 +123,6 @@ impl Judged {
         let verdict = match () {
             () if !run => Verdict::NotRun,
             () if held && failed => Verdict::Partly,
-            () if has(Verdict::Depends) => Verdict::Depends,
             () if failed => Verdict::DoesNotHold,
             () if open => Verdict::Undecided,
             () => Verdict::Holds,
@@ -133,33 +130,21 @@ impl Judged {
         let decisive: &[Verdict] = match verdict {
             Verdict::Holds | Verdict::NotTestable => &[],
             Verdict::Partly | Verdict::DoesNotHold => &[Verdict::DoesNotHold],
-            Verdict::Depends => &[Verdict::Depends],
             Verdict::Undecided => &[Verdict::Undecided, Verdict::NotRun],
             Verdict::NotRun => &[Verdict::NotRun],
         };
-        let reason = decisive.iter().find_map(|kind| {
-            let mut said: Vec<(usize, String)> = Vec::new();
-            let decisive = questions.iter().enumerate().filter(|(_, it)| it.verdict == *kind);
-            let count = decisive.clone().count();
-            for (nth, question) in decisive {
-                let reason = question.reason.clone().unwrap_or_default();
-                if said.iter().all(|(_, known)| *known != reason) {
-                    said.push((nth + 1, reason));
-                }
-            }
-            Some(match &said[..] {
-                [] => return None,
-                [(_, only)] if count == questions.len() => only.clone(),
-                [(nth, only)] if count == 1 => format!("question {nth}: {only}"),
-                [(_, only)] => format!("{count} questions: {only}"),
-                [(a, first), (b, second)] => {
-                    format!("question {a}: {first}; question {b}: {second}")
-                }
-                [(a, first), ..] => {
-                    format!("question {a}: {first}; and {} more questions", count - 1)
-                }
-            })
+        let decided = decisive.iter().find_map(|kind| {
+            let reason = |it: &QuestionVerdict| {
+                (it.verdict == *kind).then(|| it.reason.clone().unwrap_or_default())
+            };
+            said_once(&questions, &reason)
         });
+        let limits = said_once(&questions, &|it| {
+            let reasons: Vec<&str> = it.limits.iter().map(|limit| limit.reason.as_str()).collect();
+            (!reasons.is_empty()).then(|| reasons.join("; "))
+        });
+        let reasons: Vec<String> = decided.into_iter().chain(limits).collect();
+        let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
         Judged { verdict, questions, reason, answers }
     }
 
@@ -178,37 +163,51 @@ impl Judged {
         self.questions.iter().filter(|question| question.verdict == verdict).count()
     }
 
-    /// What changes it, each named once.
-    pub fn depends_on(&self) -> Vec<&str> {
-        let mut named: Vec<&str> = Vec::new();
-        for cause in self.questions.iter().flat_map(|question| &question.depends_on) {
-            if !named.contains(&cause.as_str()) {
-                named.push(cause);
-            }
-        }
-        named
+    /// Where its questions are not confirmed, in words: `not at 3 % (2 of 8 questions); not shown
+    /// with another drive`. `None` where all that was tried confirms them.
+    pub fn limits_in_words(&self) -> Option<String> {
+        limit::in_words(self.verdict, &self.questions)
+    }
+
+    /// Whether another size gives a question the opposite answer.
+    pub(crate) fn turns_with_size(&self) -> bool {
+        let mut limits = self.questions.iter().flat_map(|question| &question.limits);
+        limits.any(|it| it.says == Says::Otherwise && matches!(it.elsewhere, Elsewhere::Size(_)))
     }
 }
 
-impl fmt::Display for QuestionVerdict {
-    /// `holds`, `depends on size`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.verdict {
-            Verdict::Depends => write!(f, "depends on {}", self.depends_on.join(", ")),
-            verdict => verdict.fmt(f),
+/// The reasons of questions, each once, with their numbers: at most two, and how many more.
+fn said_once(
+    questions: &[QuestionVerdict],
+    reason: &dyn Fn(&QuestionVerdict) -> Option<String>,
+) -> Option<String> {
+    let reasons = questions.iter().enumerate().filter_map(|(nth, it)| Some((nth, reason(it)?)));
+    let reasons: Vec<(usize, String)> = reasons.collect();
+    let count = reasons.len();
+    let mut said: Vec<(usize, String)> = Vec::new();
+    for (nth, reason) in reasons {
+        if said.iter().all(|(_, known)| *known != reason) {
+            said.push((nth + 1, reason));
         }
     }
+    Some(match &said[..] {
+        [] => return None,
+        [(_, only)] if count == questions.len() => only.clone(),
+        [(nth, only)] if count == 1 => format!("question {nth}: {only}"),
+        [(_, only)] => format!("{count} questions: {only}"),
+        [(a, first), (b, second)] => format!("question {a}: {first}; question {b}: {second}"),
+        [(a, first), ..] => format!("question {a}: {first}; and {} more questions", count - 1),
+    })
 }
 
 impl fmt::Display for Judged {
-    /// `partly (4 of 6 questions)`, `depends on size`.
+    /// `partly (4 of 6 questions)`; without its limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = self.questions.len();
         match self.verdict {
             Verdict::Partly => {
                 write!(f, "partly ({} of {of} questions)", self.count(Verdict::Holds))
             }
-            Verdict::Depends => write!(f, "depends on {}", self.depends_on().join(", ")),
             Verdict::Undecided if self.count(Verdict::Holds) > 0 => {
                 write!(f, "undecided ({} of {of} questions hold)", self.count(Verdict::Holds))
             }
@@ -235,7 +234,7 @@ fn question(answers: &[Answer]) -> QuestionVerdict {
         Some(answer) if answer.verdict == Verdict::NotRun && !all_missing => Verdict::Undecided,
         Some(answer) => answer.verdict,
     };
-    QuestionVerdict { verdict, depends_on: Vec::new(), reason: decisive.map(Answer::in_words) }
+    QuestionVerdict { verdict, limits: Vec::new(), reason: decisive.map(Answer::in_words) }
 }
 
 impl Answer {

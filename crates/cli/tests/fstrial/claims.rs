@@ -17,13 +17,13 @@ pub(crate) fn what_was_planted_is_found_and_nothing_else() -> Ending {
         claims.iter().find(|it| it["id"] == id).unwrap()["measured"].clone()
     };
     for (claim, verdict) in
-        [("P1", "depends"), ("P2", "undecided"), ("P3", "does_not_hold"), ("P4", "holds")]
+        [("P1", "holds"), ("P2", "undecided"), ("P3", "does_not_hold"), ("P4", "holds")]
     {
         assert_eq!(measured(claim)["verdict"], verdict, "{claim}: {}", measured(claim));
     }
-    assert_eq!(measured("P1")["questions"][0]["depends_on"], serde_json::json!(["size"]));
-    let reason = measured("P1")["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("does not hold at 5 % and holds at 25 %"), "{reason}");
+    let limits = measured("P1")["questions"][0]["limits"].clone();
+    assert_eq!(limits[0]["elsewhere"], serde_json::json!({ "size": 0.05 }), "{limits}");
+    assert_eq!(limits[0]["says"], "otherwise", "{limits}");
     let twins = measured("P2")["reason"].as_str().unwrap().to_owned();
     assert!(twins.contains("they differ by less than"), "{twins}");
     Ok(())

@@ -8,8 +8,8 @@ use crate::{Cause, ClaimResults, Results, atom};
 /// What a reader has to know before the first verdict.
 pub(super) const READING: &str = "A claim is split into numbered questions; one that sets a filesystem against several has a \
      line for each. A seed is one repetition, with the same random choices for every filesystem. A \
-     verdict counts every size and every machine that was tried; tables of figures show the \
-     study's own machine.";
+     verdict, like the tables of figures, is of the study's own machine at the largest size; after \
+     it stands which smaller sizes and other machines do not confirm it.";
 
 /// A line's heading and its text.
 pub(super) type Said = (&'static str, String);
@@ -40,8 +40,6 @@ fn counted(results: &Results, of: &dyn Fn(&ClaimResults) -> &Judged, own: bool) 
             Verdict::DoesNotHold => "do not",
             Verdict::Partly if one => "holds in part",
             Verdict::Partly => "hold in part",
-            Verdict::Depends if one => "depends on size or machine",
-            Verdict::Depends => "depend on size or machine",
             Verdict::Undecided if one => "is undecided",
             Verdict::Undecided => "are undecided",
             Verdict::NotRun if own => "without figures",
@@ -72,7 +70,7 @@ fn size(results: &Results) -> String {
         }
     }
     sizes.sort_by(f64::total_cmp);
-    let turned = results.claims.iter().filter(|it| it.measured.depends_on().contains(&"size"));
+    let turned = results.claims.iter().filter(|it| it.measured.turns_with_size());
     let turned: Vec<&str> = turned.map(|claim| claim.claim.id.as_str()).collect();
     let in_words = |size: f64| atom::size_in_words(&results.study, size);
     let mut shown: Vec<String> = sizes.iter().map(|size| in_words(*size)).collect();

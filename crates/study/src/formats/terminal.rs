@@ -145,9 +145,8 @@ fn claim(study: &Study, claim: &ClaimResults, width: usize, paint: &Paint) -> St
             answer.wanted,
             answer.verdict
         );
-        let by_these = answer.verdict.to_string();
-        if let Some(in_all) = words::in_all(claim, answer).filter(|in_all| *in_all != by_these) {
-            line += &format!("; by all sizes and machines: {in_all}");
+        if let Some(elsewhere) = words::elsewhere(claim, answer).filter(|it| !it.is_empty()) {
+            line += &format!("; {elsewhere}");
         }
         text += &folded("         · ", &line, width);
     }
@@ -204,7 +203,7 @@ impl Paint {
         let code = match verdict {
             Verdict::Holds => "32",
             Verdict::DoesNotHold => "31",
-            Verdict::Partly | Verdict::Depends | Verdict::Undecided => "33",
+            Verdict::Partly | Verdict::Undecided => "33",
             Verdict::NotRun | Verdict::NotTestable => "2",
         };
         self.with(code, said)

@@ -19,7 +19,7 @@ fn a_page_says_first_whether_to_believe_it() {
     let said = |head: &str| &lines.iter().find(|(known, _)| *known == head).unwrap().1;
     assert_eq!(said("In short"), "Believe it of large directories.");
     assert_eq!(said("By its own figures"), "of 1 claims 1 holds (A1).");
-    assert_eq!(said("Run again"), "of 1 claims 1 depends on size or machine (A1).");
+    assert_eq!(said("Run again"), "of 1 claims 1 holds (A1).");
     assert_eq!(said("Size"), "run at 3 %, the published size; A1 changed with size.");
     for format in ["terminal", "html", "markdown"] {
         let page = render(format, &results, 100, false).unwrap();
@@ -29,28 +29,25 @@ fn a_page_says_first_whether_to_believe_it() {
     }
 }
 
-/// A question has a verdict by the figures beside it, and one in which smaller sizes count too.
+/// A question's verdict is of the figures beside it; what does not confirm it stands after it.
 #[test]
-fn what_other_sizes_and_machines_change_stands_beside_a_question() {
+fn what_other_sizes_and_machines_say_stands_beside_a_verdict() {
     let study = study("lower", "3, 4, 5", "a better than b");
     let two = turned(&study);
     let page = |format: &str, results: &Results| render(format, results, 100, false).unwrap();
     let markdown = page("markdown", &two);
-    assert!(
-        markdown.contains("| p | by these figures | by all sizes and machines |"),
-        "{markdown}"
-    );
-    assert!(markdown.contains(" | holds | depends on size |\n"), "{markdown}");
+    assert!(markdown.contains("| p | verdict | elsewhere |"), "{markdown}");
+    assert!(markdown.contains(" | holds | not at 3 % |\n"), "{markdown}");
+    assert!(markdown.contains("**Measured: holds at the published size; not at 3 %.**"));
     let html = page("html", &two);
-    assert!(html.contains("<td>holds</td><td>depends on size</td>"), "{html}");
+    assert!(html.contains("<td>holds</td><td>not at 3 %</td>"), "{html}");
     let terminal = page("terminal", &two).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(terminal.contains("; by all sizes and machines: depends on size"), "{terminal}");
+    assert!(terminal.contains("; not at 3 %"), "{terminal}");
+    assert!(terminal.contains("1 is not confirmed by every size and machine"), "{terminal}");
     // Of one size and one machine there is nothing more to say.
     let one = results(&study, &[at(1.0, [1.0, 2.0, 9.0])]);
-    // Only the description of the method names them.
-    for (format, before) in [("markdown", "| "), ("html", ">"), ("terminal", "; ")] {
-        let others = format!("{before}by all sizes and machines");
-        assert!(!page(format, &one).contains(&others), "{format}");
+    for (format, head) in [("markdown", "elsewhere |"), ("html", ">elsewhere<")] {
+        assert!(!page(format, &one).contains(head), "{format}");
     }
 }
 
@@ -116,9 +113,10 @@ fn what_the_page_contradicts_itself_is_told_with_what_was_found_here() {
     let begins = "- **A1** does not hold at the published size: the page's own figures say \
                   otherwise; here b ÷ a in ";
     assert!(said.contains(begins) && said.contains("claimed is below 1"), "{said}");
-    // What depends on the size is told by this run alone.
+    // What another size says is told by this run alone.
     let said = differs(&study, &[at(0.03, [2.0, 1.0, 9.0]), at(1.0, [1.0, 2.0, 9.0])]);
-    assert!(said.contains("**A1** depends on size: ") && !said.contains("otherwise"), "{said}");
+    let begins = "**A1** does not hold at the published size; holds at 3 %: ";
+    assert!(said.contains(begins), "{said}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use report::Mark;
 
 use crate::atom::digits;
+use crate::limit;
 use crate::verdict::{Answer, VERDICTS, Verdict};
 use crate::{
     Cell, ClaimResults, Direction, Measured, MeasuredCell, Results, RowResults, Study, Under, atom,
@@ -175,16 +176,18 @@ pub(super) fn published_verdict(claim: &ClaimResults) -> String {
     }
 }
 
-/// The verdict on what was measured, in words, with the size it was measured at:
-/// `holds at 3 %`.
+/// The verdict on what was measured, in words, with the size it was measured at and what does not
+/// confirm it: `holds at 10 %; not at 3 %`.
 pub(super) fn verdict(study: &Study, claim: &ClaimResults) -> String {
     let size = match (claim.measured.verdict, claim.size) {
-        (Verdict::NotRun | Verdict::NotTestable | Verdict::Depends, _) | (_, None) => {
+        (Verdict::NotRun | Verdict::NotTestable, _) | (_, None) => {
             return claim.measured.to_string();
         }
         (_, Some(size)) => atom::size_in_words(study, size),
     };
-    format!("{} at {size}", claim.measured)
+    let limits = claim.measured.limits_in_words();
+    let limits = limits.map_or(String::new(), |limits| format!("; {limits}"));
+    format!("{} at {size}{limits}", claim.measured)
 }
 
 /// A figure with its row's unit, where the table's heading does not say it; words as they are.
@@ -201,7 +204,7 @@ pub(super) fn with_unit(figure: String, row: &RowResults) -> String {
 /// that the study's author found. What a verdict depends on is never in the page's figures.
 pub(super) fn because(claim: &ClaimResults) -> Option<String> {
     let refuted = matches!(claim.measured.verdict, Verdict::DoesNotHold | Verdict::Partly);
-    if !refuted && claim.measured.verdict != Verdict::Depends {
+    if !refuted && !claim.measured.turns_with_size() {
         return None;
     }
     // Of a question that fails here: what fails elsewhere on the page is no reason for it.
@@ -231,12 +234,13 @@ pub(super) fn asked(claim: &ClaimResults, answer: &Answer) -> String {
     }
 }
 
-/// The verdict on an answer's question when every size and machine counts; `None` where the
-/// question's own verdict is all there is.
-pub(super) fn in_all(claim: &ClaimResults, answer: &Answer) -> Option<String> {
+/// Which sizes and machines do not confirm the verdict on an answer's question: empty where all do,
+/// or where there is none to confirm; `None` where nothing else was tried.
+pub(super) fn elsewhere(claim: &ClaimResults, answer: &Answer) -> Option<String> {
     let others = claim.sizes.len() > 1 || !claim.under.is_empty();
     let question = claim.measured.questions.get(answer.question).filter(|_| others)?;
-    Some(question.to_string())
+    let limits = limit::in_words(question.verdict, std::slice::from_ref(question));
+    Some(limits.unwrap_or_default())
 }
 
 /// What was found for a question, or why nothing was found, and what would decide it.
@@ -260,8 +264,6 @@ pub(super) fn counts(results: &Results) -> Vec<(Verdict, String)> {
                 (Verdict::DoesNotHold, _) => "do not hold",
                 (Verdict::Partly, 1) => "holds in part",
                 (Verdict::Partly, _) => "hold in part",
-                (Verdict::Depends, 1) => "depends on size or machine",
-                (Verdict::Depends, _) => "depend on size or machine",
                 (Verdict::Undecided, _) => "undecided",
                 (Verdict::NotRun, _) => "not run",
                 (Verdict::NotTestable, _) => "not testable",
@@ -271,10 +273,16 @@ pub(super) fn counts(results: &Results) -> Vec<(Verdict, String)> {
         .collect()
 }
 
-/// `Of 9 claims 6 hold, 2 do not hold, 1 undecided.`
+/// `Of 9 claims 6 hold, 2 do not hold, 1 undecided; 3 are not confirmed by every size and machine.`
 pub(super) fn summary(results: &Results) -> String {
     let counts: Vec<String> = counts(results).into_iter().map(|(_, said)| said).collect();
-    format!("Of {} claims {}.", results.claims.len(), counts.join(", "))
+    let limited = results.claims.iter().filter(|it| it.measured.limits_in_words().is_some());
+    let limited = match limited.count() {
+        0 => String::new(),
+        1 => "; 1 is not confirmed by every size and machine".to_owned(),
+        some => format!("; {some} are not confirmed by every size and machine"),
+    };
+    format!("Of {} claims {}{limited}.", results.claims.len(), counts.join(", "))
 }
 
 /// How verdicts are reached.
@@ -295,12 +303,11 @@ pub(super) fn method(results: &Results) -> String {
          undecided otherwise. The probability that any question of a claim is decided wrongly is \
          at most {:.0} % (Holm's correction), however often results were looked at and seeds \
          added: each look has its own share of it. Until 2026-11-25 all questions of a study were \
-         one family. Fewer than {} seeds decide nothing. A verdict is that of the largest size \
-         that was run; where a smaller size or, in the lab, another machine contradicts it, the \
-         verdict depends on that. Where another machine leaves a question open, the question is \
-         undecided, however clear it is on the study's own machine. The tables of questions show \
-         figures of the study's own machine at the largest size, and two verdicts: by these \
-         figures, and by all sizes and machines.{few}",
+         one family. Fewer than {} seeds decide nothing. A verdict is that of the study's own \
+         machine at the largest size that was run, and the figures beside it are those that \
+         decided it. A smaller size or, in the lab, another machine never changes a verdict: where \
+         it says the opposite, or does not decide the question, that is said after the verdict \
+         (until 2026-11-28 such a verdict read \"depends\" or \"undecided\").{few}",
         results.alpha * 100.0,
         crate::SEEDS_MIN
     )

@@ -201,7 +201,7 @@ fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "fails",
-        Verdict::Partly | Verdict::Depends | Verdict::Undecided => "open",
+        Verdict::Partly | Verdict::Undecided => "open",
         Verdict::NotRun | Verdict::NotTestable => "none",
     }
 }
@@ -236,7 +236,7 @@ fn claim(study: &Study, claim: &ClaimResults) -> Claim {
                     words::p(answer.p),
                     answer.verdict.to_string(),
                 ];
-                cells.extend(words::in_all(claim, answer));
+                cells.extend(words::elsewhere(claim, answer));
                 cells
             })
             .collect(),

@@ -91,21 +91,21 @@ fn claim(study: &Study, claim: &ClaimResults) -> String {
     }
     text +=
         &words::because(claim).map_or(String::new(), |why| format!("Because: {}\n\n", plain(&why)));
-    let in_all = claim.measured.answers.first().and_then(|answer| words::in_all(claim, answer));
-    let more = if in_all.is_some() { (" by all sizes and machines |", "---|") } else { ("", "") };
+    let elsewhere = |answer| words::elsewhere(claim, answer);
+    let (head, rule) = match claim.measured.answers.first().and_then(elsewhere) {
+        Some(_) => (" elsewhere |", "---|"),
+        None => ("", ""),
+    };
     if !claim.measured.answers.is_empty() {
-        let own = if in_all.is_some() { "by these figures" } else { "" };
         text += &format!(
-            "| asked | claimed | measured (interval) | seeds | p | {own} |{}\n\
-             |---|---|---|--:|--:|---|{}\n",
-            more.0, more.1
+            "| asked | claimed | measured (interval) | seeds | p | verdict |{head}\n\
+             |---|---|---|--:|--:|---|{rule}\n",
         );
     }
     for answer in &claim.measured.answers {
-        let in_all =
-            words::in_all(claim, answer).map_or(String::new(), |verdict| format!(" {verdict} |"));
+        let elsewhere = elsewhere(answer).map_or(String::new(), |said| format!(" {said} |"));
         text += &format!(
-            "| {} | {} | {} | {} | {} | {} |{in_all}\n",
+            "| {} | {} | {} | {} | {} | {} |{elsewhere}\n",
             plain(&words::asked(claim, answer)),
             plain(&answer.wanted),
             plain(&words::found(answer)),
