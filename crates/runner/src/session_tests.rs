@@ -343,3 +343,22 @@ fn what_is_refused_is_asked_once_for_all_blocks() {
     assert!(many.refused.iter().all(|(at, _)| is_refused(at)));
     assert!(many.refused.is_sorted_by_key(|(at, _)| *at));
 }
+
+#[test]
+fn a_run_ends_when_its_store_cannot_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let places = FakePlaces::default();
+    let mut session = open(directory.path(), &places);
+    let prepared = session.prepare(Request { repeats: 20, ..request(&["good"]) }).unwrap();
+    let id = session.create(&prepared, &mut |_| {}).unwrap();
+    let store = directory.path().join("results.db");
+    let mut started = 0;
+    let ended = session.execute(&id, prepared.testbed.as_ref(), Limit::NONE, &mut |event| {
+        if let RunEvent::TrialStarted { .. } = event {
+            started += 1;
+            std::fs::write(&store, "no database any more").unwrap();
+        }
+    });
+    assert!(matches!(ended, Err(SessionError::Store(_))), "{ended:?}");
+    assert!(started <= 2, "one in each lane, and not {started}");
+}

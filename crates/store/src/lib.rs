@@ -163,3 +163,20 @@ fn regular_file(path: &Path) -> std::io::Result<File> {
         false => Err(std::io::Error::other("it is not a regular file")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_committed_is_on_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("results.db")).unwrap();
+        let asked = |name: &str| {
+            let answer =
+                store.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+            answer.unwrap()
+        };
+        assert_eq!(asked("synchronous"), 2, "2 is FULL");
+    }
+}

@@ -63,8 +63,22 @@ fn start<A: Serialize>(assignment: &A, inherited: &[Inherited]) -> Result<Child,
         .arg(CHILD_COMMAND)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .stderr(Stdio::piped());
+    goes_with_us(&mut command, descriptors);
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take()
+        && let Err(error) = protocol::write_order(&mut stdin, assignment)
+    {
+        kill_group(&mut child);
+        return Err(io::Error::other(error).into());
+    }
+    Ok(child)
+}
+
+/// Makes the process lead a group of its own, keep these descriptors, and die with the thread that
+/// starts it.
+fn goes_with_us(command: &mut Command, descriptors: Vec<RawFd>) {
+    command.process_group(0);
     // SAFETY: only prctl and fcntl are called between fork and exec; they are
     // async-signal-safe, and the closure's vector is read, not changed.
     unsafe {
@@ -76,14 +90,6 @@ fn start<A: Serialize>(assignment: &A, inherited: &[Inherited]) -> Result<Child,
             Ok(())
         });
     }
-    let mut child = command.spawn()?;
-    if let Some(mut stdin) = child.stdin.take()
-        && let Err(error) = protocol::write_order(&mut stdin, assignment)
-    {
-        kill_group(&mut child);
-        return Err(io::Error::other(error).into());
-    }
-    Ok(child)
 }
 
 /// A started child; killed with its group when dropped before its end.
@@ -197,4 +203,44 @@ fn kill_group(child: &mut Child) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// That the last process with this pipe's writing end ends within ten seconds.
+    fn all_end(out: impl Read + Send + 'static) -> bool {
+        let (send, ended) = channel();
+        std::thread::spawn(move || {
+            let mut rest = String::new();
+            let _ = BufReader::new(out).read_to_string(&mut rest);
+            send.send(rest)
+        });
+        ended.recv_timeout(Duration::from_secs(10)).is_ok()
+    }
+
+    fn started(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        goes_with_us(&mut command, Vec::new());
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn what_a_trial_started_is_killed_with_it() {
+        let mut child = started("sleep 60 & echo started; wait");
+        let mut out = child.stdout.take().unwrap();
+        let mut said = [0; 8];
+        out.read_exact(&mut said).unwrap();
+        kill_group(&mut child);
+        assert!(all_end(out), "what it started runs on");
+    }
+
+    #[test]
+    fn a_trial_dies_with_the_thread_that_started_it() {
+        let mut child = std::thread::spawn(|| started("exec sleep 60")).join().unwrap();
+        assert!(all_end(child.stdout.take().unwrap()), "it runs on");
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
 }

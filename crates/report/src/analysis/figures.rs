@@ -235,10 +235,16 @@ fn smallest_difference(table: &MetricTable, alpha: f64) -> Option<f64> {
     let present: Vec<&Cell> = table.cells.iter().filter(|cell| cell.mean.is_some()).collect();
     let spreads: Vec<(f64, usize)> =
         present.iter().filter_map(|cell| Some((cell.spread?, cell.figures.len()))).collect();
-    let spread = stats::coefficient_of_variation(&spreads)?;
-    let repeats = present.iter().map(|cell| cell.figures.len()).min()?;
-    let plan = Plan { alpha, ..Plan::new(present.len(), repeats, spread) };
-    plan.smallest_difference().ok().and_then(finite)
+    let repeats: Vec<usize> = present.iter().map(|cell| cell.figures.len()).collect();
+    shown_by(&repeats, &spreads, alpha)
+}
+
+/// What contenders with so many repeats would show at these spreads, each with its repeats: as much
+/// as the one with the fewest.
+fn shown_by(repeats: &[usize], spreads: &[(f64, usize)], alpha: f64) -> Option<f64> {
+    let spread = stats::coefficient_of_variation(spreads)?;
+    let plan = Plan::new(repeats.len(), *repeats.iter().min()?, spread);
+    Plan { alpha, ..plan }.smallest_difference().ok().and_then(finite)
 }
 
 fn finite(value: f64) -> Option<f64> {
@@ -265,4 +271,17 @@ fn cache(phase: &Phase<'_>) -> Vec<CacheUse> {
         }
     }
     uses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contender_with_the_fewest_repeats_decides_what_can_be_shown() {
+        let spreads = [(0.05, 3), (0.05, 10)];
+        let shown = |repeats: [usize; 2]| shown_by(&repeats, &spreads, 0.05).unwrap();
+        assert_eq!(shown([3, 10]), shown([3, 3]));
+        assert!(shown([3, 10]) > shown([10, 10]));
+    }
 }

@@ -34,3 +34,16 @@ impl Measure {
         if *self == Measure::Wall { value * (1.0 - share) } else { value / (1.0 - share) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_transport_a_time_is_shorter_and_a_rate_is_higher() {
+        assert_eq!(Measure::Wall.without(10.0, 0.2), 8.0);
+        for rate in [Measure::OpsRate, Measure::ReadRate, Measure::WriteRate] {
+            assert_eq!(rate.without(10.0, 0.2), 12.5);
+        }
+    }
+}

@@ -97,9 +97,13 @@ fn busy(run: &StoredRun) -> Option<String> {
     let fact = |name: &str| run.header.environment.0.get(name)?.parse::<f64>().ok();
     let load = fact("load_at_start")?;
     let processors = fact("processors").or_else(|| fact("cpus")).unwrap_or(1.0);
-    (load > BUSY * processors).then(|| {
+    is_busy(load, processors).then(|| {
         format!("The machine was busy when it began (load {load}): run it again when it is idle.")
     })
+}
+
+fn is_busy(load: f64, processors: f64) -> bool {
+    load > BUSY * processors
 }
 
 /// That too little was measured for a rate or a percentile.
@@ -226,4 +230,15 @@ pub(super) fn next(
     }
     add("all figures", format!("fstrial report {id} --full"));
     next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_one_of_all_processors_together() {
+        assert!(is_busy(0.6, 1.0) && is_busy(4.1, 8.0));
+        assert!(!is_busy(0.4, 1.0) && !is_busy(3.9, 8.0));
+    }
 }

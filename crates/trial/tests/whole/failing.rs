@@ -106,6 +106,19 @@ pub(crate) fn an_unknown_mount_option_is_explained() -> Ending {
     Ok(())
 }
 
+/// One workload after the other fills a filesystem of 1 MiB.
+pub(crate) fn what_follows_a_workload_that_failed_is_not_compared() -> Ending {
+    needs_loop_devices()?;
+    let place = tempfile::tempdir().unwrap();
+    let deed = Deed::Script("true".to_owned());
+    let told = execute(&in_memory(&place, &["bigfile size=4M", "null ops=10"], deed));
+    let (step, reason) = told.failure();
+    assert!(step == Step::Work && reason.starts_with("bigfile: "), "{step}: {reason}");
+    let after = workload::NotComparable::AfterWorkload { workload: "bigfile".to_owned() };
+    assert_eq!(told.phase("spin").not_comparable, Some(after));
+    Ok(())
+}
+
 /// No kernel of kernel.org ever had reiser4.
 pub(crate) fn an_unknown_kernel_type_is_explained() -> Ending {
     needs_loop_devices()?;

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         failing::a_busy_filesystem_is_not_taken_for_unmounted,
         failing::a_covered_target_is_lost,
         failing::a_panic_leaves_nothing_mounted,
+        failing::what_follows_a_workload_that_failed_is_not_compared,
         failing::an_unknown_mount_option_is_explained,
         failing::an_unknown_kernel_type_is_explained,
         failing::damage_found_by_the_check_is_a_failure,
