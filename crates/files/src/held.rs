@@ -123,3 +123,21 @@ fn private_in(parent: &Directory, path: &Path) -> Result<PathBuf, FileError> {
     };
     find().map_err(fail)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode, mknodat};
+
+    #[test]
+    fn only_a_regular_file_is_private() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |name: &str| room.path().join(name);
+        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        std::fs::write(at("file"), "").unwrap();
+        assert_eq!(existing_private_file(&at("file")).unwrap(), at("file").canonicalize().unwrap());
+        let error = existing_private_file(&at("pipe")).unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
+        assert!(existing_private_file(room.path()).is_err());
+    }
+}

@@ -102,8 +102,10 @@ mod tests {
         std::fs::create_dir(room.path().join("bin")).unwrap();
         let program = room.path().join("bin/su");
         std::fs::write(&program, "").unwrap();
-        set_mode(&program, 0o6755);
-        without_set_id(room.path()).unwrap();
-        assert_eq!(program.metadata().unwrap().mode() & 0o7777, 0o755);
+        for lent in [0o6755, 0o4755, 0o2755] {
+            set_mode(&program, lent);
+            without_set_id(room.path()).unwrap();
+            assert_eq!(program.metadata().unwrap().mode() & 0o7777, 0o755, "{lent:o}");
+        }
     }
 }

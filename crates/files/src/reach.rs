@@ -207,6 +207,11 @@ mod tests {
         assert_eq!(with((USER, 7, 0), 7), Ok(()), "root may do so anyway");
         let own = rustix::process::geteuid().as_raw();
         assert_eq!(with((USER, 7, own), 7), Ok(()));
+        let without_mask = list(&[(USER, 2, OTHER)]);
+        assert_eq!(listed(&without_mask), Err(Reach::ListedUser(OTHER)), "all that it says");
+        let of_group = listed(&list(&[(GROUP_OBJ, 7, NOBODY), (MASK, 7, NOBODY)]));
+        let trusted = if is_root() { Err(Reach::Mode(0o020)) } else { Ok(()) };
+        assert_eq!(of_group, trusted, "root's group may have other members");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod loops;
 mod room;
+mod written;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Completion, Trial};
 
 pub use loops::{Attached, Part, needs_loop_devices};
+pub use written::{needs_to_see_what_is_written, unwritten};
 
 /// Why a test could not run here.
 #[derive(Debug, Clone, PartialEq, Eq)]

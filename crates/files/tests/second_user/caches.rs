@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{Command, ExitCode};
 
 use files::{Directory, FileError, InReach, Reach, private_directory, private_file};
 use skippable::Ending;
@@ -106,6 +108,34 @@ pub(crate) fn path_in_reach() -> Attempt {
     std::os::unix::fs::symlink(scene.theirs.join("file.db"), &link)?;
     let error = private_file(&link).unwrap_err();
     assert_eq!(InReach::of(&error).unwrap().by, Reach::Owner(OTHER_USER));
+    scene.check()
+}
+
+/// The variable that makes this program look at a directory, as the user that it runs as.
+pub(crate) const AS_OTHER_USER: &str = "FSTRIAL_IS_PRIVATE";
+
+/// Ends well if nobody else made the directory.
+pub(crate) fn is_private(directory: &Path) -> ExitCode {
+    match Directory::hold(directory).map(|held| held.check_private()) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        other => {
+            println!("{other:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Root could put programs into a directory of root's that looks closed.
+pub(crate) fn as_other_user() -> Attempt {
+    let scene = Scene::new()?;
+    let looks = |directory: &Path| {
+        let mut program = Command::new("/proc/self/exe");
+        program.env(AS_OTHER_USER, directory).uid(OTHER_USER).gid(OTHER_USER).output()
+    };
+    assert!(looks(&scene.theirs)?.status.success(), "{:?}", looks(&scene.theirs));
+    let of_root = looks(&scene.beside("closed", 0o755)?)?;
+    let said = String::from_utf8_lossy(&of_root.stdout);
+    assert!(!of_root.status.success() && said.contains("Owner(0)"), "{said}");
     scene.check()
 }
 

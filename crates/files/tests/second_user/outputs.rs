@@ -8,7 +8,7 @@ use std::path::Path;
 use files::{Directory, FileError, Output, read_text, write_output};
 use skippable::Ending;
 
-use crate::scene::{Attempt, ROUNDS, Scene, let_other_user};
+use crate::scene::{Attempt, OTHER_USER, ROUNDS, Scene, let_other_user};
 
 fn put(path: &Path, text: &str) -> Result<(), FileError> {
     write_output(path, |file| {
@@ -31,6 +31,9 @@ pub(crate) fn planted_outputs() -> Attempt {
     }
     attack.end()?;
     println!("{written} written");
+    if written == 0 {
+        return Err("nothing was ever written: nothing was tested".into());
+    }
     scene.check()
 }
 
@@ -54,12 +57,13 @@ pub(crate) fn exchanged_symlinks() -> Attempt {
 
 pub(crate) fn refused_outputs() -> Attempt {
     let scene = Scene::new()?;
+    let waits = || panic!("it waits for a reader");
     scene.once(
         "symlink(\"$precious/file\", 'link'); symlink('/etc', 'up'); system('mkfifo', 'pipe')",
     )?;
     for (name, why) in [("link", "symlink of user"), ("pipe", "pipe"), ("up/report", "symlink")] {
         let error =
-            Output::open(&scene.theirs.join(name), || ()).map_err(|error| error.to_string());
+            Output::open(&scene.theirs.join(name), waits).map_err(|error| error.to_string());
         match error {
             Err(text) if text.contains(why) => {}
             other => return Err(format!("{name}: {other:?}").into()),
@@ -77,14 +81,39 @@ pub(crate) fn refused_outputs() -> Attempt {
         fs::hard_link(&pipe, directory.join("a pipe"))?;
         symlink(scene.precious.join("new"), directory.join("a link"))?;
         for name in ["a pipe", "a link"] {
-            let error = Output::open(&directory.join(name), || ()).unwrap_err().to_string();
+            let error = Output::open(&directory.join(name), waits).unwrap_err().to_string();
             assert!(error.contains("put"), "{name}: {error}");
         }
     }
+    // What is above a directory of his is where he moved it.
+    let his = open.join("his");
+    fs::create_dir(&his)?;
+    std::os::unix::fs::chown(&his, Some(OTHER_USER), Some(OTHER_USER))?;
+    let error = Output::open(&his.join("../report"), waits).unwrap_err().to_string();
+    assert!(error.contains("put in its place"), "{error}");
+    // Where his process is, is his choice too.
+    let attack = scene.attack("select(undef, undef, undef, 0.1)")?;
+    let there = format!("/proc/{}/cwd/report", attack.process());
+    let error = Output::open(Path::new(&there), waits).unwrap_err().to_string();
+    assert!(error.contains("symlink of user"), "{error}");
+    attack.end()?;
     // In a directory of root's, root's own symlink is root's word.
     let ours = scene.beside("ours", 0o755)?;
     symlink(ours.join("new"), ours.join("own"))?;
     Output::open(&ours.join("own"), || ())?;
+    scene.check()
+}
+
+/// A file of his may be open to all, as he likes; what root puts in its place is root's.
+pub(crate) fn replaced_file() -> Attempt {
+    let scene = Scene::new()?;
+    let report = scene.beside("ours", 0o755)?.join("report");
+    fs::write(&report, "his")?;
+    std::os::unix::fs::chown(&report, Some(OTHER_USER), Some(OTHER_USER))?;
+    fs::set_permissions(&report, fs::Permissions::from_mode(0o666))?;
+    put(&report, "ours")?;
+    assert_eq!(fs::read(&report)?, b"ours");
+    assert_eq!(fs::metadata(&report)?.permissions().mode() & 0o777, 0o600);
     scene.check()
 }
 

@@ -96,6 +96,11 @@ impl Scene {
 pub(crate) struct Attack(Child);
 
 impl Attack {
+    /// The number of the other user's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.0.id()
+    }
+
     /// That the other user has been at work all the time.
     pub(crate) fn end(mut self) -> Attempt {
         match self.0.try_wait()? {
