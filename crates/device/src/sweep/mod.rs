@@ -265,3 +265,25 @@ fn same_file(record: &Record, recorded: Option<(u64, u64)>, found: (u64, u64)) -
         Some(recorded) => recorded.1 == found.1,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn within_a_boot_the_filesystem_of_a_file_counts() {
+        let mut owner = ProcessIdentity::current().unwrap();
+        let record = |owner: &ProcessIdentity| Record {
+            version: VERSION,
+            token: "0".repeat(TOKEN_LENGTH),
+            owner: owner.clone(),
+            thing: Thing::Directory { path: "/nowhere".into(), file_id: None },
+        };
+        let same = |record: &Record, found| same_file(record, Some((1, 7)), found);
+        let now = record(&owner);
+        assert!(same(&now, (1, 7)) && !same(&now, (2, 7)) && !same(&now, (1, 8)));
+        owner.boot_id = "another".to_owned();
+        let before = record(&owner);
+        assert!(same(&before, (1, 7)) && same(&before, (2, 7)) && !same(&before, (1, 8)));
+    }
+}

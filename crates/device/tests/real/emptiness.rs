@@ -321,6 +321,10 @@ pub(crate) fn without_a_map_it_is_read() -> Ending {
     let late = take(&node, Duration::ZERO).0.map(drop);
     let (whole, reads) = take(&node, HOUR);
     let whole = whole.map(drop);
+    // What the samples show needs no further reading.
+    let sampled_at = 45 * MIB / 4 + 5;
+    below.write(sampled_at, b"x");
+    let sampled = take(&node, Duration::ZERO).0.map(drop);
     below.write(40 * MIB + 3, b"x");
     let data = take(&node, HOUR).0.map(drop);
     let named = Claim::take(&node, std::slice::from_ref(&node)).map(drop);
@@ -329,6 +333,8 @@ pub(crate) fn without_a_map_it_is_read() -> Ending {
     assert!(late.contains(&format!("say so with --destroy {}", node.display())), "{late}");
     whole.unwrap();
     assert!(reads > 1, "{reads}");
+    let sampled = sampled.unwrap_err().rule;
+    assert!(sampled.contains(&format!("byte {sampled_at} is not zero")), "{sampled}");
     let data = data.unwrap_err().rule;
     assert!(data.contains(&format!("byte {} is not zero", 40 * MIB + 3)), "{data}");
     named.unwrap();

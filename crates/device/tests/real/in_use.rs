@@ -167,6 +167,8 @@ pub(crate) fn partitions_and_their_disk() -> Ending {
     let blank = Claim::take(Path::new(&part(2)), &[]).expect("a blank partition of an idle disk");
     let whole = Claim::take(&disk.node, std::slice::from_ref(&disk.node)).unwrap_err();
     assert!(whole.rule.contains("is locked"), "a partition of it is claimed: {whole}");
+    let beside = [part(1).into()];
+    Claim::take(Path::new(&part(1)), &beside).expect("the disk's other partition is no use of it");
     drop(blank);
 
     let before = disk.checksum();
@@ -206,8 +208,9 @@ pub(crate) fn a_symlink_is_resolved_and_shown() -> Ending {
     assert!(refusal.what.contains("by-id →"), "{refusal}");
     assert!(refusal.what.contains(disk.text()), "{refusal}");
     drop(mount);
-    // --destroy may name it by another name: the device counts.
-    Claim::take(&disk.node, &[link]).unwrap();
+    // --destroy may name it by another name, among others: the device counts.
+    let other = Disk::blank(16);
+    Claim::take(&disk.node, &[link, other.node.clone()]).unwrap();
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use units::Bytes;
 use crate::scratch::{Mounted, enters_as_root, run};
 use crate::victim::Victim;
 
-const SIZE: Bytes = Bytes::from_mib(64);
+pub(crate) const SIZE: Bytes = Bytes::from_mib(64);
 
 /// Names in a directory, except the ledger.
 fn names(place: &Path) -> Vec<String> {

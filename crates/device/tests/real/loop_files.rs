@@ -119,9 +119,23 @@ pub(crate) fn a_directory_that_others_write_to_and_a_name_that_is_taken() -> End
     std::fs::write(dir.path().join("taken"), "somebody's").unwrap();
     LoopFile::create(dir.path(), "taken", SIZE).expect_err("never over an existing file");
     assert_eq!(std::fs::read(dir.path().join("taken")).unwrap(), b"somebody's");
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let error = LoopFile::create(dir.path(), "disk", SIZE).unwrap_err();
-    assert!(error.to_string().contains("nobody else can write to"), "{error}");
+    for mode in [0o777, 0o770, 0o702] {
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        let error = LoopFile::create(dir.path(), "disk", SIZE).unwrap_err();
+        assert!(error.to_string().contains("nobody else can write to"), "{mode:o}: {error}");
+    }
+    Ok(())
+}
+
+pub(crate) fn what_took_its_name_stays() -> Ending {
+    enters_as_root()?;
+    let dir = tempfile::tempdir().unwrap();
+    let file = LoopFile::create(dir.path(), "disk", Bytes::from_mib(1)).unwrap();
+    let path = file.path().to_owned();
+    std::fs::rename(&path, dir.path().join("moved")).unwrap();
+    std::fs::write(&path, "somebody's").unwrap();
+    drop(file);
+    assert_eq!(std::fs::read(&path).unwrap(), b"somebody's");
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod in_use;
 mod leftovers;
 mod loop_files;
 mod names;
+mod proofs;
 mod queues;
 mod scratch;
 mod signatures;
@@ -67,12 +68,18 @@ fn main() -> ExitCode {
         loop_files::neither_discard_nor_zeroing_punches_it,
         loop_files::a_punched_file_is_found_and_filled,
         loop_files::its_loop_device_goes_with_it,
+        loop_files::what_took_its_name_stays,
         loop_files::too_little_room_says_how_much,
         loop_files::a_directory_that_others_write_to_and_a_name_that_is_taken,
         loop_files::a_directory_that_another_user_swaps,
         loop_files::a_mounted_one_goes_when_it_is_unmounted,
         names::nobody_else_can_lead_root_to_a_device,
         names::the_same_name_is_resolved_once,
+        proofs::an_image_is_known_by_its_name,
+        proofs::a_directory_under_another_name_needs_its_marker,
+        proofs::settings_of_another_disk_stay,
+        proofs::a_process_that_dies_keeps_no_loop_device,
+        proofs::what_is_left_keeps_the_lock_of_its_owner,
         queues::settings_are_put_back_when_the_trial_is_over,
         queues::settings_are_put_back_after_a_process_that_was_killed,
         signatures::blank,
