@@ -104,8 +104,7 @@ mod tests {
 
     #[test]
     fn tasks_that_wait_or_run_are_read() {
-        let printed =
-            "t-0|4|PENDING\nt-0|0|RUNNING\nt-1|7|COMPLETING\nt-1|8|COMPLETED\nx|N/A|RUNNING\n";
+        let printed = "t-0|4|PENDING\nt-0|0|RUNNING\nt-1|7|COMPLETING\nt-1|8|COMPLETED\nt-1|9|CANCELLED\nx|N/A|RUNNING\n";
         assert_eq!(
             tasks(printed),
             [("t-0".to_owned(), 4), ("t-0".to_owned(), 0), ("t-1".to_owned(), 7)]

@@ -1,6 +1,7 @@
 //! Runs over the cluster that is none.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -32,10 +33,18 @@ impl Testbed for Inner {
     }
 
     fn run(&self, spec: &TrialSpec, _: &Stop, sink: &mut dyn FnMut(Event)) -> Result<(), Stopped> {
+        if is_stopped(spec) {
+            return Err(Stopped);
+        }
         sink(Event::Note(spec.contender.name.clone()));
         sink(Event::Ended(Outcome::Done));
         Ok(())
     }
+}
+
+/// Whether it is stopped as soon as it begins.
+pub(crate) fn is_stopped(spec: &TrialSpec) -> bool {
+    spec.contender.name == "stopped"
 }
 
 fn spec(name: &str) -> TrialSpec {
@@ -70,6 +79,11 @@ impl Run {
     }
 
     fn testbed(&self, options: Options) -> SlurmTestbed {
+        self.testbed_of(options, None)
+    }
+
+    /// The testbed of a run with this lab.
+    fn testbed_of(&self, options: Options, lab_id: Option<String>) -> SlurmTestbed {
         let order = Order {
             token: self.test.to_owned(),
             options,
@@ -77,7 +91,7 @@ impl Run {
             inputs: InputFiles::default(),
             room: 0,
             inodes: 0,
-            lab_id: None,
+            lab_id,
             lab_software: None,
         };
         let told = Arc::clone(&self.told);
@@ -152,8 +166,11 @@ pub(crate) fn what_is_there_already_is_not_submitted_again() {
     let pending = pending(0, 3);
     run.testbed(Options::default()).begin(&pending[..2]).unwrap();
     run.told();
+    let written = || fs::metadata(run.spool().directory().join("trials/0.json")).unwrap().ino();
+    let before = written();
     let testbed = run.testbed(Options::default());
     testbed.begin(&pending).unwrap();
+    assert_eq!(written(), before, "a task may be reading it");
     let calls = run.calls("sbatch");
     assert!(calls.len() == 2 && calls[1].contains("--array=2 "), "{calls:?}");
     let told = run.told();
@@ -163,11 +180,12 @@ pub(crate) fn what_is_there_already_is_not_submitted_again() {
     }
 }
 
-/// Task 0 was cancelled by somebody, task 1 was on a node that failed, task 2 runs.
+/// Of the second array, task 0 was cancelled by somebody, task 1 was on a node that failed, task 2
+/// runs.
 pub(crate) fn a_lost_task_is_submitted_again_and_a_cancelled_one_stops_the_run() {
     let run = Run::of("lossy");
     let testbed = run.testbed(Options::default());
-    let pending = pending(0, 3);
+    let pending = pending(1000, 3);
     testbed.begin(&pending).unwrap();
     run.told();
     let results: Vec<_> = std::thread::scope(|scope| {
@@ -178,8 +196,8 @@ pub(crate) fn a_lost_task_is_submitted_again_and_a_cancelled_one_stops_the_run()
         waits.into_iter().map(|wait| wait.join().unwrap()).collect()
     });
     assert_eq!(results[0], Err(Stopped), "the user ended it");
-    assert_done(results[1].as_ref().unwrap(), "trial 1");
-    assert_done(results[2].as_ref().unwrap(), "trial 2");
+    assert_done(results[1].as_ref().unwrap(), "trial 1001");
+    assert_done(results[2].as_ref().unwrap(), "trial 1002");
     let calls = run.calls("sbatch");
     assert!(calls.len() == 2 && calls[1].contains("--array=1 "), "{calls:?}");
     let told = run.told();
@@ -189,19 +207,55 @@ pub(crate) fn a_lost_task_is_submitted_again_and_a_cancelled_one_stops_the_run()
 pub(crate) fn a_run_that_is_stopped_cancels_its_tasks() {
     let run = Run::of("endless");
     let testbed = run.testbed(Options::default());
-    let pending = pending(0, 2);
+    let pending = pending(1000, 2);
     testbed.begin(&pending).unwrap();
     let stop = Stop::new();
     stop.ask();
     for (_, spec) in &pending {
         assert_eq!(result(&testbed, spec, &stop), Err(Stopped));
     }
-    assert_eq!(run.calls("scancel"), ["scancel --name endless-0"], "once for all of them");
+    assert_eq!(run.calls("scancel"), ["scancel --name endless-1"], "once for all of them");
     // The tasks are still there when the run goes on.
     run.told();
     run.testbed(Options::default()).begin(&pending).unwrap();
     assert_eq!(run.told(), ["slurm: 0 results are there already, 2 tasks still wait or run"]);
     assert_eq!(run.calls("sbatch").len(), 1);
+}
+
+pub(crate) fn a_task_that_ends_without_a_result_is_tried_three_times() {
+    let run = Run::of("hopeless");
+    let testbed = run.testbed(Options::default());
+    let pending = pending(1, 1);
+    testbed.begin(&pending).unwrap();
+    let stop = Stop::new();
+    let at_last = stop.clone();
+    std::thread::spawn(move || {
+        std::thread::park_timeout(std::time::Duration::from_secs(60));
+        at_last.ask();
+    });
+    let events = result(&testbed, &pending[0].1, &stop).expect("it ends by itself");
+    let [Event::Ended(Outcome::Lost { reason })] = &events[..] else { panic!("{events:?}") };
+    assert!(reason.contains("3 times without a result, last on node7"), "{reason}");
+    assert_eq!(run.calls("sbatch").len(), 3);
+}
+
+/// It is run again when the run goes on.
+pub(crate) fn a_task_that_is_stopped_leaves_no_result() {
+    let run = Run::of("halted");
+    run.testbed(Options::default()).begin(&[(0, spec("stopped")), (1, spec("good"))]).unwrap();
+    let results = fs::read_dir(run.spool().directory().join("results")).unwrap();
+    let results: Vec<_> = results.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(results, ["1.events"]);
+}
+
+pub(crate) fn a_node_with_another_lab_has_no_figure_for_the_run() {
+    let run = Run::of("lab");
+    let testbed = run.testbed_of(Options::default(), Some("abc".to_owned()));
+    let pending = pending(0, 1);
+    testbed.begin(&pending).unwrap();
+    let events = result(&testbed, &pending[0].1, &Stop::new()).unwrap();
+    let [Event::Ended(Outcome::Failed { reason, .. })] = &events[..] else { panic!("{events:?}") };
+    assert!(reason.contains("this node's lab is none, the run's is abc"), "{reason}");
 }
 
 pub(crate) fn lanes_are_the_processors_and_what_is_asked_for() {
