@@ -160,5 +160,9 @@ mod tests {
         assert_eq!((read.write_cache, read.queue_depth), (Some(false), Some(1)));
         assert!(options(&order(&[("write_cash", "off")])).unwrap_err().contains("write_cash"));
         assert!(options(&order(&[("write_cache", "maybe")])).is_err());
+        let slower = |share| options(&order(&[("slower", share)])).map(|read| read.slower);
+        assert_eq!(slower("5%"), Ok(Some(50)), "in thousandths");
+        assert_eq!(slower("1000%"), Ok(Some(10_000)));
+        assert!(slower("5").is_err() && slower("1001%").is_err() && slower("-1%").is_err());
     }
 }

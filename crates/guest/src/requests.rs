@@ -48,13 +48,10 @@ mod tests {
     use units::{Lba, Nanos};
 
     use super::*;
-    use crate::region::REGION_BYTES;
+    use crate::region::{INPUTS_AT, REGION_BYTES};
 
-    #[test]
-    fn records_come_back_across_windows() {
-        let region = Region::in_memory(REGION_BYTES).unwrap();
-        let mut log = RequestLog::new();
-        let record = |nth: u64| Record {
+    fn record(nth: u64) -> Record {
+        Record {
             disk: (nth % 3) as u8,
             operation: [Operation::Read, Operation::Write, Operation::Flush, Operation::Discard]
                 [(nth % 4) as usize],
@@ -65,7 +62,24 @@ mod tests {
             submitted: Nanos(nth),
             completed: Some(Nanos(nth * 1000)),
             payload: 0,
-        };
+        }
+    }
+
+    /// Behind it lie the inputs of workloads.
+    #[test]
+    fn a_full_log_takes_no_more() {
+        let region = Region::in_memory(REGION_BYTES).unwrap();
+        let mut log = RequestLog { window: None, written: RECORDS_MAX - 1 };
+        assert_eq!(log.append(&region, &record(1)), Some(RECORDS_MAX));
+        assert_eq!(log.append(&region, &record(2)), None);
+        let inputs = region.map(INPUTS_AT, 4096).unwrap();
+        assert!(inputs.bytes().iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn records_come_back_across_windows() {
+        let region = Region::in_memory(REGION_BYTES).unwrap();
+        let mut log = RequestLog::new();
         let count = WINDOW / RECORD_BYTES as u64 + 10;
         for nth in 0..count {
             assert_eq!(log.append(&region, &record(nth)), Some(nth + 1));

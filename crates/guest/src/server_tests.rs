@@ -22,6 +22,8 @@ const CAPACITY: Bytes = Bytes::from_mib(4);
 struct Steady {
     each: Nanos,
     free_at: Nanos,
+    /// What it was told last, which never goes back.
+    told: Nanos,
     queue: Vec<Completion>,
     /// What it was handed.
     handed: Arc<Mutex<Vec<Request>>>,
@@ -32,6 +34,7 @@ impl Model for Steady {
         CAPACITY
     }
     fn submit(&mut self, now: Nanos, request: Request) {
+        assert!(now >= std::mem::replace(&mut self.told, now));
         self.handed.lock().unwrap().push(request);
         self.free_at = self.free_at.max(now) + self.each;
         self.queue.push(Completion { id: request.id, at: self.free_at });
@@ -40,6 +43,7 @@ impl Model for Steady {
         self.queue.first().map(|completion| completion.at)
     }
     fn advance(&mut self, now: Nanos, completed: &mut Vec<Completion>) {
+        assert!(now >= std::mem::replace(&mut self.told, now));
         let due = self.queue.iter().take_while(|completion| completion.at <= now).count();
         completed.extend(self.queue.drain(..due));
     }
@@ -68,6 +72,8 @@ struct Seen {
     /// Completions that the next wait sends off.
     sends: u64,
     spent: Nanos,
+    /// How often the server's work was taken out of the trial's time.
+    excluded: u64,
 }
 
 #[derive(Clone, Default)]
@@ -80,6 +86,7 @@ impl FrontEnd for FakeKernel {
     fn exclude_since(&self, began: Nanos) {
         // Its clock moves only during its waits.
         assert_eq!(began, self.now());
+        self.0.borrow_mut().excluded += 1;
     }
     fn spent(&self) -> Nanos {
         self.0.borrow().spent
@@ -141,8 +148,8 @@ fn bench(each: Nanos, limit: Bytes) -> Bench {
     let store = PageStore::new(again(), &[CAPACITY], limit).unwrap();
     let kernel = FakeKernel::default();
     let handed = Arc::default();
-    let model =
-        Steady { each, free_at: Nanos::ZERO, queue: Vec::new(), handed: Arc::clone(&handed) };
+    let (free_at, told, queue) = (Nanos::ZERO, Nanos::ZERO, Vec::new());
+    let model = Steady { each, free_at, told, queue, handed: Arc::clone(&handed) };
     let server =
         Server::new(kernel.clone(), again(), store, vec![Box::new(model)], |_| {}).unwrap();
     region.words().unwrap().set(Word::Service, Service::Models as u64);
@@ -172,6 +179,11 @@ fn requests_complete_when_the_model_says_and_earlier_by_the_lead() {
     let at = Nanos(20 * MS.0);
     let done = bench.run(vec![(at, arrival(3, Operation::Flush, 0, 0))]);
     assert_eq!(done[0].0, Nanos(25 * MS.0) - lead);
+    let excluded = std::mem::take(&mut bench.kernel.0.borrow_mut().excluded);
+    assert!(excluded > 0);
+    bench.server = bench.server.on_own_processor(true);
+    bench.run(vec![(Nanos(40 * MS.0), arrival(0, Operation::Flush, 0, 0))]);
+    assert_eq!(bench.kernel.0.borrow().excluded, 0, "it takes nothing from the trial");
 }
 
 /// Two writes are due 10 µs after each other, and the kernel takes 80 µs to end the first.

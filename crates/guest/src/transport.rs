@@ -195,8 +195,85 @@ fn idle_of(timers: &str, processors: u16) -> Option<Nanos> {
 }
 
 #[cfg(test)]
+impl Reading {
+    /// One of this moment, at which nothing had happened yet.
+    pub(crate) fn at(at: Nanos) -> Reading {
+        let none = Nanos::ZERO;
+        let (round_trip, server, outside, idle) = (Nanos(1000), none, none, Some(none));
+        let (excess, requests, processors, own_processor) = (0, 0, 1, false);
+        #[rustfmt::skip]
+        let reading = Reading {
+            excess, requests, round_trip, server, outside, at, idle, processors, own_processor,
+        };
+        reading
+    }
+
+    pub(crate) fn moment(&self) -> Nanos {
+        self.at
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
+    use measure::CpuTime;
+    use units::Bytes;
+    use workload::{Cache, PhaseStatus};
+
+    /// A phase of a millisecond after ten requests, for which the server worked 10 microseconds.
+    fn phase(change: impl Fn(&mut Reading)) -> PhaseResult {
+        let mut result = PhaseResult {
+            workload: "null".to_owned(),
+            phase: "spin".to_owned(),
+            status: PhaseStatus::Completed,
+            wall: Nanos::from_millis(1),
+            cpu: CpuTime { user: Nanos::ZERO, sys: Nanos::ZERO },
+            machine_cpu: None,
+            ops: 1,
+            read_bytes: Bytes::ZERO,
+            write_bytes: Bytes::ZERO,
+            device: None,
+            cache: Cache::Warm { why: "it is new".to_owned() },
+            latencies: Default::default(),
+            figures: Default::default(),
+            digest: 0,
+            not_comparable: None,
+            notes: Vec::new(),
+        };
+        let mut now = Reading::at(Nanos::from_millis(1));
+        (now.requests, now.server) = (10, Nanos(10_000));
+        change(&mut now);
+        let from = Reading { own_processor: now.own_processor, ..Reading::at(Nanos::ZERO) };
+        from.add_overhead(now, &mut result);
+        result
+    }
+
+    #[test]
+    fn what_the_transport_displaced_is_taken_off_and_what_ran_while_idle_is_not() {
+        let shown = |result: PhaseResult| (result.wall, result.machine_cpu.unwrap());
+        let displaced = phase(|now| now.idle = Some(Nanos(4_000)));
+        assert_eq!(displaced.figures[trial::SUBTRACTED_SHARE], 0.006);
+        assert_eq!(shown(displaced), (Nanos(994_000), Nanos(990_000)));
+        let idle = phase(|now| now.idle = Some(Nanos(400_000)));
+        assert_eq!(shown(idle), (Nanos::from_millis(1), Nanos(600_000)));
+        let elsewhere = phase(|now| now.own_processor = true);
+        assert_eq!(shown(elsewhere), (Nanos::from_millis(1), Nanos::from_millis(1)));
+        let unknown = phase(|now| now.idle = None);
+        assert_eq!((unknown.wall, unknown.machine_cpu), (Nanos::from_millis(1), None));
+        assert_eq!(unknown.figures[trial::OVERHEAD_SHARE], 0.01, "it is not taken off");
+    }
+
+    #[test]
+    fn a_phase_of_which_much_is_transport_is_not_compared() {
+        let why = |excess| {
+            let late = |now: &mut Reading| (now.excess, now.idle) = (excess, Some(now.at));
+            phase(late).not_comparable
+        };
+        assert_eq!(why(50_000), None);
+        let expected =
+            NotComparable::Transport { share: 0.051, limit: TAX_LIMIT, idle_known: true };
+        assert_eq!(why(51_000), Some(expected));
+    }
 
     #[test]
     fn idle_time_is_what_the_processor_slept_with_and_without_a_disk_to_wait_for() {

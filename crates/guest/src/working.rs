@@ -135,3 +135,24 @@ impl Readings {
         Some((from, to.or(now)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Nanos;
+
+    #[test]
+    fn a_phase_is_over_when_the_next_one_begins_though_it_is_reported_later() {
+        let at = |secs| Reading::at(Nanos::from_secs(secs));
+        let mut readings = Readings::default();
+        readings.begin("create".to_owned(), at(1));
+        readings.begin("read".to_owned(), at(3));
+        let mut of = |phase: &str| {
+            let (from, to) = readings.of(phase, Some(at(7)))?;
+            Some((from.moment(), to.moment()))
+        };
+        assert_eq!(of("create"), Some((Nanos::from_secs(1), Nanos::from_secs(3))));
+        assert_eq!(of("read"), Some((Nanos::from_secs(3), Nanos::from_secs(7))));
+        assert_eq!(of("read"), None);
+    }
+}
