@@ -185,6 +185,25 @@ mod tests {
         assert!(free(&lanes, Share::Machine).is_some());
     }
 
+    /// Whoever needs all cores is not kept waiting by later ones that need one each.
+    #[test]
+    fn who_waits_for_the_whole_machine_is_not_overtaken() {
+        let directory = tempfile::tempdir().unwrap();
+        let lanes = lanes(directory.path(), 2);
+        let first = free(&lanes, Share::Core).unwrap();
+        let (send, waits) = channel();
+        std::thread::scope(|scope| {
+            let all = scope.spawn(|| {
+                lanes.take(Share::Machine, &Stop::new(), &mut || send.send(()).unwrap()).is_ok()
+            });
+            waits.recv_timeout(Duration::from_secs(10)).unwrap();
+            let overtaken = free(&lanes, Share::Core).is_some();
+            drop(first);
+            assert!(all.join().unwrap());
+            assert!(!overtaken);
+        });
+    }
+
     /// Two that take turns never hold it at the same time, and one that waits gets it.
     #[test]
     fn who_waits_gets_its_turn() {

@@ -1,8 +1,10 @@
 //! Testbed `device`, on loop devices.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::fs::{FallocateFlags, fallocate};
 use skippable::{Ending, needs_loop_devices};
 use testbed::{Stop, Testbed};
 use trial::Event;
@@ -20,7 +22,14 @@ pub(crate) fn all_trials_of_a_run_have_the_same_loop_file() -> Ending {
     assert!(made.served_by.contains("ext4"), "{}", made.served_by);
     assert!(made.device.contains("loop file"), "{}", made.device);
     let first = names_in(&loops);
+    let image = std::fs::File::options().write(true).open(loops.join(&first[0])).unwrap();
+    // As a discard would, where nothing was written.
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(&image, hole, 64 << 20, 1 << 20).unwrap();
+    let allocated = || image.metadata().unwrap().blocks() * 512;
+    assert!(allocated() < 256 << 20);
     done(&testbed, &spec("second", "ext2", LOG));
+    assert!(allocated() >= 256 << 20, "the second finds the same file as the first");
     assert_eq!(names_in(&loops), first, "one file, made once");
     let facts = testbed.environment().0;
     assert_eq!(facts["target_path"], loops.display().to_string());
@@ -37,12 +46,13 @@ pub(crate) fn a_journal_of_its_own_has_a_second_loop_file() -> Ending {
     let testbed = scene.devices(&[], &[]);
     let plain = spec("plain", "ext4", "null");
     let external = spec("external", "ext4:layout=single+journal=external", "null");
-    let mut most = 0;
-    for spec in [&plain, &external] {
-        let watch = &mut |_: &Event| most = most.max(names_in(&scene.place("loops")).len());
-        run(&testbed, spec, &Stop::new(), watch).unwrap();
+    let loops = scene.place("loops");
+    let size = |name: &String| loops.join(name).metadata().unwrap().len();
+    for (spec, count) in [(&plain, 1), (&external, 2)] {
+        run(&testbed, spec, &Stop::new(), &mut |_| {}).unwrap();
+        let sizes: Vec<u64> = names_in(&loops).iter().map(size).collect();
+        assert_eq!(sizes, vec![256 << 20; count], "the journal needs no more than the data");
     }
-    assert_eq!(most, 2);
     let made = done(&testbed, &external);
     let commands: Vec<&String> = made.record.iter().map(|(command, _)| command).collect();
     assert!(commands.iter().any(|command| command.contains("journal_dev")), "{commands:?}");
@@ -106,12 +116,12 @@ pub(crate) fn a_device_with_contents_is_destroyed_only_where_that_is_said() -> E
     Ok(())
 }
 
-fn make_filesystem(node: &Path) {
+pub(crate) fn make_filesystem(node: &Path) {
     let made = Command::new("mkfs.ext4").arg("-q").arg(node).status();
     assert!(made.expect("e2fsprogs is installed").success());
 }
 
-fn digest(node: &Path) -> Vec<u8> {
+pub(crate) fn digest(node: &Path) -> Vec<u8> {
     let sum = Command::new("sha256sum").arg(node).output().unwrap();
     assert!(sum.status.success());
     sum.stdout

@@ -71,7 +71,13 @@ pub(crate) fn a_trial_ends_when_its_time_is_up() {
     let testbed = scene.directories(&["here"], NO_ROOM);
     let mut long = spec("here", "ext4", FOR_EVER);
     long.timeout = Nanos::from_millis(300);
-    let events = run(&testbed, &long, &Stop::new(), &mut |_| {}).unwrap();
+    let stop = Stop::new();
+    let at_last = stop.clone();
+    std::thread::spawn(move || {
+        std::thread::park_timeout(std::time::Duration::from_secs(30));
+        at_last.ask();
+    });
+    let events = run(&testbed, &long, &stop, &mut |_| {}).expect("it ends by itself");
     let Some(Event::Ended(Outcome::TimedOut { after, .. })) = events.last() else {
         panic!("{events:?}")
     };

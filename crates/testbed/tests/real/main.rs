@@ -4,6 +4,7 @@
 
 mod devices;
 mod directories;
+mod guarded;
 mod scene;
 
 use std::process::ExitCode;
@@ -28,5 +29,12 @@ fn main() -> ExitCode {
         devices::memory_needs_no_device,
         devices::a_device_with_contents_is_destroyed_only_where_that_is_said,
         devices::what_cannot_run_on_a_device_says_why,
+        guarded::a_device_that_changed_since_it_was_claimed_is_left,
+        guarded::a_device_that_became_another_during_a_trial_is_told,
+        guarded::a_disks_queue_is_as_before,
+        guarded::devices_too_many_and_too_small_are_refused,
+        guarded::a_trials_mounts_are_its_own,
+        guarded::a_filesystem_that_counts_no_inodes_has_enough,
+        guarded::without_a_mount_root_works_only_where_nobody_else_can_change_names,
     ])
 }

@@ -52,6 +52,16 @@ impl Scene {
         names: &[&str],
         room: Bytes,
     ) -> DirectoryTestbed {
+        self.testbed_with(paths, names, workload::Space { bytes: room, inodes: 0 })
+    }
+
+    /// The same, for a run that needs so much.
+    pub(crate) fn testbed_with(
+        &self,
+        paths: &[PathBuf],
+        names: &[&str],
+        room: workload::Space,
+    ) -> DirectoryTestbed {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let inputs = InputFiles::default();
         DirectoryTestbed::new(
@@ -61,12 +71,22 @@ impl Scene {
             false,
             inputs,
             self.programs.clone(),
-            workload::Space { bytes: room, inodes: 0 },
+            room,
         )
     }
 
     /// These devices, or loop files in the place `loops`.
     pub(crate) fn devices(&self, devices: &[PathBuf], destroy: &[PathBuf]) -> DeviceTestbed {
+        self.devices_for(devices, destroy, workload::Space::default())
+    }
+
+    /// The same, for a run that needs so much.
+    pub(crate) fn devices_for(
+        &self,
+        devices: &[PathBuf],
+        destroy: &[PathBuf],
+        room: workload::Space,
+    ) -> DeviceTestbed {
         let (loops, inputs) = (self.place("loops"), InputFiles::default());
         DeviceTestbed::new(
             self.ledger(),
@@ -75,7 +95,7 @@ impl Scene {
             &loops,
             inputs,
             self.programs.clone(),
-            workload::Space::default(),
+            room,
         )
     }
 }
