@@ -22,3 +22,9 @@ pub use outcome::{OVERHEAD_SHARE, Outcome, SUBTRACTED_SHARE};
 pub use record::TrialRecord;
 pub use spec::{TrialSpec, WorkloadChoice};
 pub use step::Step;
+
+/// What only this crate's own test program calls from outside.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::execute::{after_workloads, shut_down};
+}

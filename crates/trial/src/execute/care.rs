@@ -245,7 +245,10 @@ fn failed(error: impl std::fmt::Display) -> Uncared {
 }
 
 /// Makes a mounted filesystem stop as if the power had failed: it writes nothing more.
-fn shut_down(path: &Path) -> std::io::Result<()> {
+///
+/// # Errors
+/// When the filesystem cannot do that.
+pub fn shut_down(path: &Path) -> std::io::Result<()> {
     // FS_IOC_SHUTDOWN, which ext4, xfs and f2fs have in common: _IOR('X', 125, __u32).
     const SHUTDOWN: libc::c_ulong = 0x8004_587d;
     // Without writing the log first.
@@ -255,45 +258,5 @@ fn shut_down(path: &Path) -> std::io::Result<()> {
     match unsafe { libc::ioctl(directory.as_raw_fd(), SHUTDOWN as _, &raw const no_log_flush) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::process::Command as Process;
-
-    fn run(program: &str, args: &[&str]) {
-        let output = Process::new(program).args(args).output().unwrap();
-        assert!(output.status.success(), "{program} {args:?}: {output:?}");
-    }
-
-    #[test]
-    fn what_was_not_synced_is_lost_with_the_power() {
-        let program = || skippable::needs_program("mke2fs", "e2fsprogs");
-        if let Err(why) = skippable::needs_loop_devices().and_then(|()| program()) {
-            eprintln!("skipped: {why:?}");
-            return;
-        }
-        skippable::own_mounts();
-        let room = tempfile::tempdir().unwrap();
-        let image = room.path().join("disk.img");
-        File::create(&image).unwrap().set_len(64 << 20).unwrap();
-        let disk = skippable::Attached::over(&image);
-        let (node, point) = (disk.node().to_str().unwrap(), room.path().join("mnt"));
-        std::fs::create_dir(&point).unwrap();
-        let place = point.to_str().unwrap();
-        run("mke2fs", &["-q", "-F", "-t", "ext4", node]);
-        // No commit of the log comes in between by itself.
-        run("mount", &["-t", "ext4", "-o", "commit=300", node, place]);
-        File::create(point.join("synced")).unwrap().sync_all().unwrap();
-        File::create(point.join("not synced")).unwrap();
-        let shut = shut_down(&point);
-        run("umount", &[place]);
-        shut.unwrap();
-        run("mount", &["-t", "ext4", node, place]);
-        let found = ["synced", "not synced"].map(|name| point.join(name).exists());
-        run("umount", &[place]);
-        assert_eq!(found, [true, false]);
     }
 }

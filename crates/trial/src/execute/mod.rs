@@ -22,6 +22,7 @@ use stack::Command;
 use units::Nanos;
 use workload::{Context, Inputs, Parameters};
 
+pub use self::care::shut_down;
 pub use self::guard::{Guard, Unguarded};
 use self::host::TrialHost;
 pub(crate) use self::machine::kernel_release;
@@ -29,6 +30,7 @@ pub(crate) use self::mounting::Mounted;
 use self::program::ProgramError;
 pub(crate) use self::program::Programs;
 pub(crate) use self::record::tool_versions;
+pub use self::space::after_workloads;
 use self::target::Target;
 use crate::{Event, InputFiles, Job, Made, Outcome, Site, SpaceUse, Step, TrialSpec};
 

@@ -133,6 +133,23 @@ mod tests {
     }
 
     #[test]
+    fn a_program_dies_with_the_thread_that_started_it() {
+        use std::io::Read;
+        let (mut out, end) = io::pipe().unwrap();
+        let output = File::from(std::os::fd::OwnedFd::from(end));
+        let started = move || {
+            programs().start(&Command::new("sh", ["-c", "echo on; exec sleep 60"]), output).unwrap()
+        };
+        let mut child = std::thread::spawn(started).join().unwrap();
+        let (send, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || send.send(out.read_to_end(&mut Vec::new())));
+        let died = ended.recv_timeout(std::time::Duration::from_secs(10)).is_ok();
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(died, "it runs on");
+    }
+
+    #[test]
     fn success_without_the_words_that_mean_it_is_a_failure() {
         let says = |words| {
             let command = Command::new("sh", ["-c", "echo the pool is degraded"]).printing(words);

@@ -1,6 +1,7 @@
 //! Whole trials on loop devices, in memory and in directories, each in a process and a mount
 //! namespace of its own. Needs root; without it each test says that it was skipped.
 
+mod after_failures;
 mod cold;
 mod disks;
 mod failing;
@@ -10,6 +11,7 @@ mod pool;
 mod several;
 mod steps;
 mod upkeep;
+mod written;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -42,5 +44,12 @@ fn main() -> ExitCode {
         failing::an_unknown_mount_option_is_explained,
         failing::an_unknown_kernel_type_is_explained,
         failing::damage_found_by_the_check_is_a_failure,
+        after_failures::what_a_failed_workload_left_is_checked,
+        after_failures::what_was_mounted_over_it_is_not_worked_on,
+        after_failures::everything_is_taken_apart_that_can_be,
+        after_failures::the_first_failure_is_the_one_that_is_told,
+        after_failures::the_only_superblock_is_not_destroyed,
+        written::everything_is_written_out_before_room_is_counted,
+        written::what_was_not_synced_is_lost_with_the_power,
     ])
 }
