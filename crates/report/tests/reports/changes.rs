@@ -27,6 +27,7 @@ fn the_same_figures_are_the_same() {
     assert_eq!(found.phases.len(), 3, "a phase for each contender");
     for phase in &found.phases {
         assert_eq!(phase.time.verdict, ChangeVerdict::Same);
+        assert!(!phase.counts.is_empty());
         assert!(phase.counts.iter().all(|count| count.change.verdict == ChangeVerdict::Same));
     }
     assert_eq!(found.gate(0.0), Gate::Passed);
@@ -132,6 +133,7 @@ fn other_seeds_are_compared_by_their_spread() {
         trial.spec.seed = workload::Seed(trial.spec.seed.0 ^ 0xff00);
     }
     let found = changes(&before, &after);
+    assert_eq!(found.phases.len(), 3);
     for phase in &found.phases {
         assert!(
             matches!(phase.time.verdict, ChangeVerdict::Undecided | ChangeVerdict::Equal),
@@ -266,6 +268,7 @@ fn runs_that_are_not_alike_are_refused() {
         lab(after, "ublk", "today-ssd");
         set(after, &[("processors", "64"), ("hostname", "b")]);
     });
+    assert!(!host.is_empty(), "another host is told of");
     assert!(host.iter().all(|(_, effect)| *effect == Effect::Noted), "{host:?}");
     let found = after(|_, after| set(after, &[("processors", "64")]));
     assert_eq!(found, refused(What::Processors), "of a real machine they count");

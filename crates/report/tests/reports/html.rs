@@ -144,7 +144,10 @@ fn the_sections_stand_in_the_order_of_a_reader() {
     assert!(places.is_sorted());
     assert!(text.contains("prefers-color-scheme: dark"));
     // Every fragment that is linked exists once.
-    for link in text.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+    let links = text.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next());
+    let links: Vec<&str> = links.collect();
+    assert!(links.contains(&"trials"), "{links:?}");
+    for link in links {
         assert_eq!(text.matches(&format!(" id=\"{link}\"")).count(), 1, "#{link}");
     }
 }

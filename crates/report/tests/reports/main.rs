@@ -8,6 +8,7 @@ mod analysis;
 mod answer;
 mod changes;
 mod crosscheck;
+mod details;
 mod gates;
 mod html;
 mod machine_formats;

@@ -9,10 +9,10 @@ use workload::Seed;
 use crate::rendered;
 use crate::synthetic::{Planted, Synthetic, fail, phase, planted};
 
-type Times<'t> = &'t [(&'t str, &'t [f64])];
+pub(crate) type Times<'t> = &'t [(&'t str, &'t [f64])];
 
 /// A run of one phase: contenders by name, each with its times in milliseconds, one a block.
-fn run_of(times: Times<'_>) -> StoredRun {
+pub(crate) fn run_of(times: Times<'_>) -> StoredRun {
     let contenders = times.iter().map(|(name, _)| planted(name, "ext4", 1.0, 0.0)).collect();
     let repeats = times.iter().map(|(_, times)| times.len()).max().unwrap_or(0) as u32;
     let phases = vec![phase("maildir-write", "io", 1.0, &[("deliver", 5000)])];
@@ -161,6 +161,7 @@ fn claims(run: &StoredRun) -> Vec<(String, String, Relation)> {
 /// whole run contradicts: that one is ahead who is behind, or level who is not.
 #[test]
 fn no_headline_of_a_part_is_contradicted_by_the_whole() {
+    let mut claimed_of = [0; 2];
     for seed in 0..20 {
         let whole = invented(seed).run();
         let known = claims(&whole);
@@ -170,6 +171,7 @@ fn no_headline_of_a_part_is_contradicted_by_the_whole() {
         for share in [10, 30, 50, 70, 90] {
             let part = cut_off(&whole, whole.trials.len() * share / 100);
             for (leader, other, claimed) in claims(&part) {
+                claimed_of[usize::from(claimed == Relation::Level)] += 1;
                 let turned = relation(&other, &leader).is_some_and(Relation::is_worse);
                 let apart = relation(&leader, &other) == Some(Relation::Worse);
                 assert!(!turned, "{seed}, {share} %: {leader} before {other}");
@@ -187,11 +189,13 @@ fn no_headline_of_a_part_is_contradicted_by_the_whole() {
             }
         }
     }
+    assert!(claimed_of[0] > 50 && claimed_of[1] > 0, "ahead and level: {claimed_of:?}");
 }
 
 /// The order in which contenders are asked for and the names they have decide nothing.
 #[test]
 fn the_order_of_contenders_never_matters() {
+    let mut claimed = 0;
     for seed in 0..20 {
         let run = invented(seed).run();
         let mut names: Vec<String> = analyse(&run).contenders.into_iter().map(|c| c.name).collect();
@@ -201,13 +205,16 @@ fn the_order_of_contenders_never_matters() {
         let mut back = run.clone();
         back.header.contenders = names;
         assert_eq!(claims(&forth), claims(&back), "{seed}");
+        claimed += claims(&forth).len();
         assert_eq!(said(&forth), said(&back), "{seed}");
     }
+    assert!(claimed > 20, "{claimed}");
 }
 
 /// Every format prints an interval that says what its verdict says, whatever was measured.
 #[test]
 fn the_factor_of_a_row_never_contradicts_the_headline() {
+    let mut seen = [0; 3];
     for seed in 0..20 {
         let analysis = analyse(&invented(seed).run());
         for table in &analysis.workloads[0].phases[0].tables {
@@ -216,9 +223,13 @@ fn the_factor_of_a_row_never_contradicts_the_headline() {
                 assert_eq!(cell.separated, low > 1.0 || high < 1.0, "{seed}: {cell:?}");
                 let near = low >= 1.0 / 1.05 && high <= 1.05;
                 assert_eq!(cell.equivalent, near, "{seed}: {cell:?}");
+                seen[0] += usize::from(cell.separated);
+                seen[1] += usize::from(cell.equivalent);
+                seen[2] += usize::from(!cell.separated && !cell.equivalent);
             }
         }
     }
+    assert!(seen.iter().all(|times| *times > 5), "apart, near, open: {seen:?}");
 }
 
 fn screen(run: &StoredRun) -> String {
@@ -272,7 +283,7 @@ fn how_much_was_measured_is_said_and_too_little_is_a_limit() {
 }
 
 /// Two contenders of which one takes twice as long, with what `change` gives each of them.
-fn twice_as_long(change: &dyn Fn(&str, &mut workload::PhaseResult)) -> Option<String> {
+pub(crate) fn twice_as_long(change: &dyn Fn(&str, &mut workload::PhaseResult)) -> Option<String> {
     let mut run =
         run_of(&[("fast", &[2000.0, 2010.0, 1990.0]), ("slow", &[4000.0, 4020.0, 3980.0])]);
     for trial in &mut run.trials {
