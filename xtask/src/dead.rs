@@ -122,7 +122,7 @@ mod tests {
         };
         let files = files.iter().enumerate().map(parse).collect();
         let one = Crate { name: "a".to_owned(), folder: "a".into(), files };
-        check(&[one]).unwrap().found
+        check(&[one]).unwrap()
     }
 
     #[test]
