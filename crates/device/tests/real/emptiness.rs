@@ -309,6 +309,11 @@ pub(crate) fn part_of_a_file() -> Ending {
     Claim::take(&disk.node, &[]).unwrap();
     image.write_all_at(b"x", 35 * MIB - 512).unwrap();
     refused(&disk, "its last sector", &format!("byte {} is not zero", 32 * MIB - 512));
+    // Where no sample is taken, and the file's own place lies beyond the device's length.
+    image.write_all_at(&[0; 512], 35 * MIB - 512).unwrap();
+    image.write_all_at(b"x", 33 * MIB + MIB / 2).unwrap();
+    image.sync_all().unwrap();
+    refused(&disk, "in between", &format!("byte {} is not zero", 30 * MIB + MIB / 2));
     Ok(())
 }
 

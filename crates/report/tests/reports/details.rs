@@ -286,3 +286,19 @@ fn chance_hides_no_cause() {
     let why = text.lines().find(|line| line.starts_with("Why ")).unwrap();
     assert!(why.contains("b flushes 3.0 times") && why.contains("c 3.0 times"), "{why}");
 }
+
+#[test]
+fn a_missing_figure_has_its_own_reason() {
+    let mut run = Synthetic::small().run();
+    results(&mut run, "xfs")
+        .for_each(|result| result.not_comparable = Some(NotComparable::DeviceNotReached));
+    let unpack = || NotComparable::AfterPhase { phase: "unpack".to_owned() };
+    results(&mut run, "btrfs").for_each(|result| result.not_comparable = Some(unpack()));
+    let json: serde_json::Value =
+        serde_json::from_str(&rendered("json", &run, Options::default())).unwrap();
+    let rows = json["answer"]["workloads"][0]["rows"].as_array().unwrap();
+    for (name, why) in [("xfs", "caused no device reads"), ("btrfs", "follows the phase unpack")] {
+        let row = rows.iter().find(|row| row["name"] == name).unwrap();
+        assert!(row["missing"].as_str().unwrap().contains(why), "{row}");
+    }
+}

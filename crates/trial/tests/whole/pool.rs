@@ -30,11 +30,13 @@ fn needs_zfs_fuse() -> Ending {
 }
 
 /// A `zpool` that says once, after each scrub, that it goes on; that notes how long an export
-/// takes; and that takes the number which an unmounted filesystem had, so that it gets another.
+/// takes; and that takes the number which an unmounted filesystem had, so that it gets another. It
+/// keeps a list of what it was called for.
 fn watched(directory: &std::path::Path) -> String {
     let at = directory.display();
     format!(
-        "case \"$1\" in\n\
+        "echo \"$1\" >> {at}/calls\n\
+         case \"$1\" in\n\
          scrub) : > {at}/scrubbing ;;\n\
          status) if rm {at}/scrubbing 2>/dev/null; then echo scrub in progress; exit 0; fi ;;\n\
          import) mkdir -p {at}/other; mount -t tmpfs none {at}/other ;;\n\
@@ -76,6 +78,7 @@ pub(crate) fn a_pool_is_served_detached_and_removed() -> Ending {
     ];
     let mut order = on_pool(&disk, &programs, &work);
     let exports = programs.directory().join("export");
+    let calls = programs.directory().join("calls");
     let look = "grep ' /run/zfs ' /proc/self/mountinfo; stat --format %a /run/zfs";
     // Only the exports from here on are looked at.
     let forget = format!("rm {}", exports.display());
@@ -100,6 +103,8 @@ pub(crate) fn a_pool_is_served_detached_and_removed() -> Ending {
     let why = told.skipped("repair");
     assert!(why.contains("has no program that brings back a lost superblock"), "{why}");
     expect_private_directories(&told);
+    let calls = std::fs::read_to_string(calls).unwrap();
+    assert_eq!(calls.lines().last(), Some("destroy"), "it would outlive the trial: {calls}");
     Ok(())
 }
 
