@@ -16,11 +16,17 @@ mod victim;
 
 use std::process::ExitCode;
 
+use skippable::Test;
+
 fn main() -> ExitCode {
     if let Ok(part) = std::env::var(victim::VICTIM) {
         return victim::act(&part);
     }
-    skippable::run(skippable::tests![
+    skippable::run(&[of_claims(), of_what_is_made()].concat())
+}
+
+fn of_claims() -> Vec<Test> {
+    let tests: &[Test] = skippable::tests![
         changes::our_own_mkfs_is_noted_and_a_strangers_is_not,
         changes::a_single_byte_in_a_sampled_area_is_noticed,
         changes::another_size,
@@ -48,6 +54,12 @@ fn main() -> ExitCode {
         in_use::the_disk_under_the_root_filesystem,
         in_use::claimed_twice,
         in_use::read_only_small_and_not_a_device,
+    ];
+    tests.to_vec()
+}
+
+fn of_what_is_made() -> Vec<Test> {
+    let tests: &[Test] = skippable::tests![
         leftovers::killed_with_a_directory_of_an_ordinary_user,
         leftovers::killed_while_mounted_in_a_private_namespace,
         leftovers::killed_while_mounted_for_everyone,
@@ -90,5 +102,6 @@ fn main() -> ExitCode {
         signatures::signatures_that_contradict,
         signatures::put_to_use_while_it_is_claimed,
         signatures::blkid_missing_failing_or_unsure,
-    ])
+    ];
+    tests.to_vec()
 }
