@@ -201,11 +201,17 @@ impl Reading {
         let none = Nanos::ZERO;
         let (round_trip, server, outside, idle) = (Nanos(1000), none, none, Some(none));
         let (excess, requests, processors, own_processor) = (0, 0, 1, false);
-        #[rustfmt::skip]
-        let reading = Reading {
-            excess, requests, round_trip, server, outside, at, idle, processors, own_processor,
-        };
-        reading
+        Reading {
+            excess,
+            requests,
+            round_trip,
+            server,
+            outside,
+            at,
+            idle,
+            processors,
+            own_processor,
+        }
     }
 
     pub(crate) fn moment(&self) -> Nanos {
