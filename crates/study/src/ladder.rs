@@ -2,10 +2,9 @@
 //! machine. Smaller sizes and assumed machines that do not confirm it are its limits.
 
 use crate::figures::{Figures, PartRun, Which};
-use crate::limit::{Elsewhere, Limit, Says};
 use crate::measured::{self, SEEDS_MIN, atoms_of};
 use crate::results::{AtSize, Under};
-use crate::verdict::{Judged, QuestionVerdict, Verdict};
+use crate::verdict::{Elsewhere, Judged, Limit, QuestionVerdict, Says, Verdict};
 use crate::{Claim, ClaimResults, Study, Test, atom, published};
 
 /// All runs of one size.

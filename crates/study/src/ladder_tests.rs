@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use trial::{Outcome, TrialRecord};
 use workload::Parameters;
 
-use crate::limit::{Elsewhere, Says};
+use crate::limit;
 use crate::verdict::Verdict::{DoesNotHold, Holds, NotRun, Partly, Undecided};
+use crate::verdict::{Elsewhere, Says};
 use crate::verdict_tests::{Series, about, run, study};
 use crate::{ClaimResults, Judged, PartRun, Study, results};
 
@@ -70,7 +71,7 @@ fn a_verdict_is_of_the_largest_size_and_a_smaller_one_that_denies_it_is_its_limi
         assert_eq!(found.size, Some(1.0));
         assert_eq!(found.sizes.len(), 3);
     }
-    let of = |ladder: &[[f64; 3]]| of(ladder).measured.limits_in_words();
+    let of = |ladder: &[[f64; 3]]| limit::of_claim(&of(ladder).measured);
     assert_eq!(of(&[no, no, yes]).unwrap(), "not at 10 %, at 3 %");
     assert_eq!(of(&[yes, even, no]).unwrap(), "holds at 3 %");
     assert_eq!(of(&[yes, even, yes]), None);
@@ -115,7 +116,7 @@ fn another_machine_limits_a_verdict_and_does_not_change_it() {
         let slow = in_lab(run(&means(means_of)), Some("slow-cpu"));
         judged(claim, &[own(), slow]).measured
     };
-    let said = |found: &Judged| (found.verdict, found.limits_in_words());
+    let said = |found: &Judged| (found.verdict, limit::of_claim(found));
     assert_eq!(said(&with([1.0, 3.0, 5.0])), (Holds, None));
     let turned = with([1.0, 4.0, 2.0]);
     let limits = "not with another processor (1 of 2 questions)";
@@ -140,7 +141,7 @@ fn sizes_and_machines_are_limits_beside_each_other() {
         let slow = in_lab(at(1.0, slow), Some("slow-cpu"));
         let found = judged("a better than b", &[small.clone(), full.clone(), slow]);
         assert_eq!(found.measured.verdict, Holds);
-        found.measured.limits_in_words().unwrap()
+        limit::of_claim(&found.measured).unwrap()
     };
     assert_eq!(of([2.0, 1.0, 9.0]), "not at 3 %, with another processor");
     assert_eq!(of([1.0, 1.0, 9.0]), "not at 3 %; not shown with another processor");

@@ -57,7 +57,6 @@ pub use execution::{
 };
 pub use figures::PartRun;
 pub use formats::{FORMATS, Format, Markdown, markdown_with_charts, render};
-pub use limit::{Elsewhere, Limit, Says};
 pub use load::load;
 pub use matrix::{Place, Planned, Wishes, matrix};
 pub use measured::SEEDS_MIN;
@@ -72,4 +71,4 @@ pub use results::{
 pub use source::{Source, SourceError, digest};
 pub use statement::{Assertion, Figure, Statement, StatementError};
 pub use unit::{Direction, RowUnit};
-pub use verdict::{Answer, Judged, QuestionVerdict, Verdict};
+pub use verdict::{Answer, Elsewhere, Judged, Limit, QuestionVerdict, Says, Verdict};

@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::limit::{self, Elsewhere, Limit, Says};
-
 /// The verdict on a claim, or on one of its questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -94,6 +92,39 @@ pub struct QuestionVerdict {
     pub reason: Option<String>,
 }
 
+/// Where else a question was asked than on the study's own machine at the largest size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Elsewhere {
+    /// At a smaller size, as a share of the published one.
+    Size(f64),
+    /// On a machine with another part: `processor`, `array`.
+    Machine(String),
+}
+
+/// What is said there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Says {
+    /// The opposite.
+    Otherwise,
+    /// Nothing that is decided, or the opposite by fewer seeds than a verdict needs.
+    NotShown,
+    /// It was not run there.
+    NotTried,
+}
+
+/// A place that does not confirm a question's verdict.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Limit {
+    /// Where.
+    pub elsewhere: Elsewhere,
+    /// What is said there.
+    pub says: Says,
+    /// The same in words, with the figures.
+    pub reason: String,
+}
+
 /// A verdict with what led to it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
@@ -161,12 +192,6 @@ impl Judged {
     /// How many of its questions have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.questions.iter().filter(|question| question.verdict == verdict).count()
-    }
-
-    /// Where its questions are not confirmed, in words: `not at 3 % (2 of 8 questions); not shown
-    /// with another drive`. `None` where all that was tried confirms them.
-    pub fn limits_in_words(&self) -> Option<String> {
-        limit::in_words(self.verdict, &self.questions)
     }
 
     /// Whether another size gives a question the opposite answer.

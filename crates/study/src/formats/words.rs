@@ -185,7 +185,7 @@ pub(super) fn verdict(study: &Study, claim: &ClaimResults) -> String {
         }
         (_, Some(size)) => atom::size_in_words(study, size),
     };
-    let limits = claim.measured.limits_in_words();
+    let limits = limit::of_claim(&claim.measured);
     let limits = limits.map_or(String::new(), |limits| format!("; {limits}"));
     format!("{} at {size}{limits}", claim.measured)
 }
@@ -239,7 +239,7 @@ pub(super) fn asked(claim: &ClaimResults, answer: &Answer) -> String {
 pub(super) fn elsewhere(claim: &ClaimResults, answer: &Answer) -> Option<String> {
     let others = claim.sizes.len() > 1 || !claim.under.is_empty();
     let question = claim.measured.questions.get(answer.question).filter(|_| others)?;
-    let limits = limit::in_words(question.verdict, std::slice::from_ref(question));
+    let limits = limit::of_questions(question.verdict, std::slice::from_ref(question));
     Some(limits.unwrap_or_default())
 }
 
@@ -276,7 +276,7 @@ pub(super) fn counts(results: &Results) -> Vec<(Verdict, String)> {
 /// `Of 9 claims 6 hold, 2 do not hold, 1 undecided; 3 are not confirmed by every size and machine.`
 pub(super) fn summary(results: &Results) -> String {
     let counts: Vec<String> = counts(results).into_iter().map(|(_, said)| said).collect();
-    let limited = results.claims.iter().filter(|it| it.measured.limits_in_words().is_some());
+    let limited = results.claims.iter().filter(|it| limit::of_claim(&it.measured).is_some());
     let limited = match limited.count() {
         0 => String::new(),
         1 => "; 1 is not confirmed by every size and machine".to_owned(),

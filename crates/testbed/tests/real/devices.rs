@@ -7,7 +7,6 @@ use std::process::Command;
 use rustix::fs::{FallocateFlags, fallocate};
 use skippable::{Ending, needs_loop_devices};
 use testbed::{Stop, Testbed};
-use trial::Event;
 use units::Bytes;
 
 use crate::scene::{LOG, Scene, done, names_in, refusal, run, spec};
@@ -116,7 +115,7 @@ pub(crate) fn a_device_with_contents_is_destroyed_only_where_that_is_said() -> E
     Ok(())
 }
 
-pub(crate) fn make_filesystem(node: &Path) {
+fn make_filesystem(node: &Path) {
     let made = Command::new("mkfs.ext4").arg("-q").arg(node).status();
     assert!(made.expect("e2fsprogs is installed").success());
 }
