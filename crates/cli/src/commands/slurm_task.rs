@@ -56,6 +56,11 @@ pub(crate) fn run(arguments: &SlurmTask) -> Ended {
 /// restarts this program with that cache. Returns only if this fails.
 fn with_lab(software: &str, name: &str, archive: &Path) -> Failure {
     let prepare = || -> Result<std::path::PathBuf, Failure> {
+        // A digest. Anything else could lead out of the cache.
+        if !software.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let message = format!("the spool names `{software}` as the lab's software");
+            return Err(Failure::new(Exit::Input, message));
+        }
         let failed = Failure::from::<std::io::Error>(Exit::Refused);
         let home = private_cache()?.join("slurm").join(software);
         let cache = home.join("fstrial").join("lab");
