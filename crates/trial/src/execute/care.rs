@@ -15,7 +15,7 @@ use workload::{Care, Uncared};
 use super::Execution;
 use super::cold::{Cooling, drop_device_buffers};
 use super::host::TrialHost;
-use super::mounting::Mounted;
+use super::mounting::{BUSY_MAX, Mounted, again_while};
 use super::place::Stand;
 
 impl<'a> TrialHost<'a, '_> {
@@ -77,7 +77,7 @@ impl Keeper<'_, '_> {
     fn make(&self) -> Result<Nanos, Uncared> {
         self.off()?;
         if let Some(attachment) = self.attachment() {
-            self.run(&attachment.remove)?;
+            again_while(BUSY_MAX, |_| true, || self.run(&attachment.remove))?;
         }
         self.run_all(&self.stand.plan.make)
     }

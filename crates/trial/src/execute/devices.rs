@@ -10,7 +10,7 @@ use units::Bytes;
 use workload::{Host, Inputs};
 
 use super::host::TrialHost;
-use super::mounting::Mounted;
+use super::mounting::{BUSY_MAX, Mounted, again_while};
 use super::place::{Place, Stand};
 use super::record::tool_versions;
 use super::target::{self, Target};
@@ -113,8 +113,13 @@ impl Execution<'_> {
             record,
         );
         if let Some(attachment) = &plan.attachment {
-            // Done however the trial ended: a pool outlives the process that made it.
-            self.run_command(&attachment.remove, record)?;
+            // Done however the trial ended: a pool outlives the process that made it. It is busy
+            // until its server has closed the files of the filesystem that was unmounted; zfs-fuse
+            // was seen to take a moment for that on a busy machine.
+            let remove = || self.run_guarded(&attachment.remove);
+            let (output, _) =
+                again_while(BUSY_MAX, |_| true, remove).map_err(|it| self.failed(it))?;
+            record.push((attachment.remove.to_string(), output));
         }
         ended
     }

@@ -188,7 +188,7 @@ fn mount_served(service: &Service, programs: &Programs, path: &Path) -> Result<N
 
 /// How long a mount may be busy: the kernel closes the files of an ended program a moment after its
 /// end, those of io_uring in a thread of its own.
-const BUSY_MAX: Duration = Duration::from_secs(5);
+pub(super) const BUSY_MAX: Duration = Duration::from_secs(5);
 
 fn unmount(path: &Path) -> Result<(), MountError> {
     let ended = while_busy(BUSY_MAX, || rustix::mount::unmount(path, UnmountFlags::empty()));
@@ -199,11 +199,20 @@ fn unmount(path: &Path) -> Result<(), MountError> {
 }
 
 /// Tries again while the kernel says that it is busy, for so long.
-fn while_busy(most: Duration, mut attempt: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
+fn while_busy(most: Duration, attempt: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
+    again_while(most, |error| *error == Errno::BUSY, attempt)
+}
+
+/// Tries again for so long while it fails in such a way.
+pub(super) fn again_while<T, E>(
+    most: Duration,
+    such: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
     let begun = Instant::now();
     loop {
         match attempt() {
-            Err(Errno::BUSY) if begun.elapsed() < most => {
+            Err(error) if such(&error) && begun.elapsed() < most => {
                 let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
                 let _ = rustix::thread::nanosleep(&pause);
             }

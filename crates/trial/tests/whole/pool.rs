@@ -29,7 +29,7 @@ fn needs_zfs_fuse() -> Ending {
     needs_program("zfs-fuse", "zfs-fuse")
 }
 
-/// A `zpool` that says once, after each scrub, that it goes on; that notes how long an export
+/// A `zpool` whose first destruction finds the pool busy; that says once, after each scrub, that it goes on; that notes how long an export
 /// takes; and that takes the number which an unmounted filesystem had, so that it gets another. It
 /// keeps a list of what it was called for.
 fn watched(directory: &std::path::Path) -> String {
@@ -39,6 +39,7 @@ fn watched(directory: &std::path::Path) -> String {
          case \"$1\" in\n\
          scrub) : > {at}/scrubbing ;;\n\
          status) if rm {at}/scrubbing 2>/dev/null; then echo scrub in progress; exit 0; fi ;;\n\
+         destroy) if mkdir {at}/busy 2>/dev/null; then echo pool is busy >&2; exit 1; fi ;;\n\
          import) mkdir -p {at}/other; mount -t tmpfs none {at}/other ;;\n\
          export)\n\
          date +%s%N >> {at}/export\n\
