@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use runner::{Durations, Estimate, Remaining, RunEvent};
+use testbed::Queue;
 use trial::{Event, Outcome, TrialSpec};
 use workload::PhaseEvent;
 
@@ -30,10 +31,8 @@ impl Watch {
     pub(crate) fn show(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::LeftOut { refusal } => say!("left out: {refusal}"),
-            RunEvent::TakesTurns if self.quiet => {}
-            RunEvent::TakesTurns => {
-                aside("another fstrial of yours runs trials here; the two take turns");
-            }
+            RunEvent::TakesTurns { .. } if self.quiet => {}
+            RunEvent::TakesTurns { queue } => aside(&turns(queue)),
             RunEvent::Further { .. } if self.quiet => {}
             RunEvent::Further { from, to } => {
                 let more = report::counted((to - from) as usize, "repeat");
@@ -136,7 +135,8 @@ impl Progress {
     /// Takes one event.
     fn show(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::TrialStarted { ordinal, spec, .. } => {
+            RunEvent::TrialStarted { ordinal, spec, waited, .. } => {
+                self.remaining.waited(waited);
                 let running = Running {
                     began: Instant::now(),
                     spec: spec.clone(),
@@ -159,7 +159,7 @@ impl Progress {
             RunEvent::LeftOut { .. }
             | RunEvent::Further { .. }
             | RunEvent::Again { .. }
-            | RunEvent::TakesTurns
+            | RunEvent::TakesTurns { .. }
             | RunEvent::Began { .. } => {}
         }
     }
@@ -229,6 +229,21 @@ pub(crate) fn aside(line: &str) {
         Some(bar) => bar.suspend(|| say!("{line}")),
         None => say!("{line}"),
     }
+}
+
+/// Who else runs trials here, since when, and how many are to be served first.
+fn turns(queue: Queue) -> String {
+    let mut line = match queue.others {
+        0 | 1 => "another fstrial of yours runs trials here; the two take turns".to_owned(),
+        others => format!("{others} other fstrials of yours run trials here; all take turns"),
+    };
+    if queue.ahead > 0 {
+        line += &format!("; {} waited before this one", queue.ahead);
+    }
+    if let Some((process, held)) = queue.longest {
+        line += &format!("; process {process} has had its turn for {}", rounded(held));
+    }
+    line
 }
 
 fn title(spec: &TrialSpec) -> String {

@@ -123,32 +123,41 @@ impl Durations {
 /// The trials that remain, counted by kind, so that an estimate for ten thousand costs no more than
 /// one for ten.
 #[derive(Debug, Clone, Default)]
-pub struct Remaining(BTreeMap<[String; 2], usize>);
+pub struct Remaining {
+    trials: BTreeMap<[String; 2], usize>,
+    /// How long the newest of those that began waited for their turn.
+    turns: Times,
+}
 
 impl Remaining {
     /// These trials.
     pub fn of(specs: &[TrialSpec]) -> Remaining {
         let mut remaining = Remaining::default();
         for spec in specs {
-            *remaining.0.entry(kinds(spec)).or_default() += 1;
+            *remaining.trials.entry(kinds(spec)).or_default() += 1;
         }
         remaining
     }
 
     /// One of them has ended.
     pub fn ended(&mut self, spec: &TrialSpec) {
-        if let Some(count) = self.0.get_mut(&kinds(spec)) {
+        if let Some(count) = self.trials.get_mut(&kinds(spec)) {
             *count = count.saturating_sub(1);
         }
+    }
+
+    /// One begins that waited so long for its turn.
+    pub fn waited(&mut self, turn: Duration) {
+        self.turns.add(turn);
     }
 
     /// The time they will take one after the other; `None` where fewer than half are like one that
     /// was run, which is too little for an estimate. Those unlike any are taken for as long as the
     /// others; at the least they take no time, at the most twice as long.
     fn estimate(&self, durations: &Durations) -> Option<Estimate> {
-        let trials = self.0.values().sum::<usize>();
+        let trials = self.trials.values().sum::<usize>();
         let (mut known, mut sums) = (0, [Duration::ZERO; 3]);
-        for (kinds, count) in &self.0 {
+        for (kinds, count) in &self.trials {
             let Some(expected) = durations.expected(kinds) else { continue };
             known += count;
             for (sum, one) in sums.iter_mut().zip(expected) {
@@ -166,7 +175,7 @@ impl Remaining {
     }
 
     /// The time until all have ended on so many lanes, where some of them run already, each for so
-    /// long; `None` as above.
+    /// long; `None` as above. Each that has not begun waits for its turn as those before did.
     pub fn left(
         &self,
         durations: &Durations,
@@ -176,6 +185,7 @@ impl Remaining {
         let whole = self.estimate(durations)?;
         let unlike = unlike([whole.total, whole.least, whole.most], whole.trials);
         let expected = |kinds: &[String; 2]| durations.expected(kinds).unwrap_or(unlike);
+        let wait = self.turns.expected(1.0).unwrap_or_default();
         let mut waiting = self.clone();
         let mut lane = vec![[Duration::ZERO; 3]; lanes.max(1)];
         for (lane, (spec, gone)) in lane.iter_mut().zip(running) {
@@ -184,8 +194,8 @@ impl Remaining {
         }
         let last = |which: usize| {
             let mut busy: Vec<Duration> = lane.iter().map(|times| times[which]).collect();
-            for (kinds, count) in &waiting.0 {
-                let one = expected(kinds)[which];
+            for (kinds, count) in &waiting.trials {
+                let one = expected(kinds)[which] + wait[which];
                 // Whole rounds over all lanes at once, the rest one by one to whoever is free first.
                 let rounds = times(count.saturating_sub(ONE_BY_ONE) / busy.len());
                 busy.iter_mut().for_each(|lane| *lane += one * rounds);
@@ -380,5 +390,24 @@ mod tests {
         let many = vec![short.clone(); 5001];
         assert_eq!(left(&many, &[], 4), 1251 * 10 * SECOND);
         assert_eq!(left(&many, &[(&short, 4 * SECOND)], 4), 1250 * 10 * SECOND + 6 * SECOND);
+    }
+
+    /// Whoever shares the machine waits as long as the newest trials did; what runs has its turn.
+    #[test]
+    fn turns_of_others_are_in_the_time_left() {
+        let one = spec("ext4", 1);
+        let mut durations = Durations::default();
+        durations.add(&one, 10 * SECOND);
+        let mut three = Remaining::of(&[one.clone(), one.clone(), one.clone()]);
+        three.waited(90 * SECOND);
+        for _ in 0..NEWEST / 2 {
+            three.waited(20 * SECOND);
+            three.waited(40 * SECOND);
+        }
+        let left = three.left(&durations, &[(&one, 4 * SECOND)], 1).unwrap();
+        assert_eq!(left.total, 6 * SECOND + 2 * (10 + 30) * SECOND);
+        // (8.3 - 4) + 2 × (8.3 + 20) and (12 - 4) + 2 × (12 + 40).
+        let ends = [left.least, left.most].map(|end| end.as_secs_f64().round());
+        assert_eq!(ends, [61.0, 112.0]);
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use stack::Refusal;
+use testbed::Queue;
 use trial::{Event, Outcome, TrialSpec};
 
 use crate::Durations;
@@ -46,7 +47,10 @@ pub enum RunEvent<'a> {
         most: u32,
     },
     /// Other fstrials of this user run trials here; they take turns. Reported once for each run.
-    TakesTurns,
+    TakesTurns {
+        /// Who they are.
+        queue: Queue,
+    },
     /// A trial begins.
     TrialStarted {
         /// Its place in the order of execution, from 0.
@@ -57,6 +61,8 @@ pub enum RunEvent<'a> {
         total: usize,
         /// What it is.
         spec: &'a TrialSpec,
+        /// How long it waited for its turn.
+        waited: Duration,
     },
     /// Something within a trial.
     Trial {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use store::{Store, StoreError, StoredRun};
 use testbed::{Lane, Lanes, Stop, Stopped, Testbed};
@@ -53,8 +53,10 @@ pub(crate) fn run(
                     else {
                         break;
                     };
+                    let began = Instant::now();
                     let Ok(_lane) = lane(machine, testbed, stop, &shared) else { break };
-                    run_one(run, *ordinal, spec, testbed, stop, &shared);
+                    let waited = began.elapsed();
+                    run_one(run, (*ordinal, spec, waited), testbed, stop, &shared);
                 }
             });
         }
@@ -134,10 +136,10 @@ fn lane(
     stop: &Stop,
     shared: &Mutex<Shared<'_>>,
 ) -> Result<Option<Lane>, Stopped> {
-    let mut waits = || {
+    let mut waits = |queue| {
         let mut shared = lock(shared);
         if !std::mem::replace(&mut shared.waited, true) {
-            shared.tell(RunEvent::TakesTurns);
+            shared.tell(RunEvent::TakesTurns { queue });
         }
     };
     machine.map(|lanes| lanes.take(testbed.share(), stop, &mut waits)).transpose()
@@ -145,8 +147,7 @@ fn lane(
 
 fn run_one(
     run: &str,
-    ordinal: u32,
-    spec: &TrialSpec,
+    (ordinal, spec, waited): (u32, &TrialSpec, Duration),
     testbed: &dyn Testbed,
     stop: &Stop,
     shared: &Mutex<Shared<'_>>,
@@ -154,7 +155,7 @@ fn run_one(
     {
         let mut shared = lock(shared);
         let (done, total) = (shared.done, shared.total);
-        shared.tell(RunEvent::TrialStarted { ordinal, done, total, spec });
+        shared.tell(RunEvent::TrialStarted { ordinal, done, total, spec, waited });
     }
     let mut record = TrialRecord::default();
     let began = Instant::now();

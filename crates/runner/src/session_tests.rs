@@ -273,14 +273,14 @@ fn trials_take_turns_with_those_of_other_sessions() {
     let directory = tempfile::tempdir().unwrap();
     let places = FakePlaces::default();
     let lanes = Lanes::open(&directory.path().join("lanes")).unwrap();
-    let mut held = Some(lanes.take(Share::Machine, &Stop::new(), &mut || {}).unwrap());
+    let mut held = Some(lanes.take(Share::Machine, &Stop::new(), &mut |_| {}).unwrap());
     let mut session = open(directory.path(), &places).sharing(lanes);
     let prepared = session.prepare(request(&["good"])).unwrap();
     let id = session.create(&prepared, &mut |_| {}).unwrap();
     let mut told = Vec::new();
     let mut tell = |event: RunEvent<'_>| {
         match event {
-            RunEvent::TakesTurns => held = None,
+            RunEvent::TakesTurns { .. } => held = None,
             RunEvent::TrialStarted { .. } => assert!(held.is_none(), "it did not wait"),
             _ => return,
         }

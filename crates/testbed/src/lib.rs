@@ -23,7 +23,7 @@ pub use child::child_main;
 pub use device::DeviceTestbed;
 pub use directory::{DirectoryTestbed, directory_contenders};
 pub use facts::{kernel_has, machine_facts};
-pub use lanes::{Lane, Lanes, Share};
+pub use lanes::{Lane, Lanes, Queue, Share};
 pub use leftovers::{open_ledger, sweep};
 pub use process::CHILD_COMMAND;
 
