@@ -107,8 +107,10 @@ pub(super) fn warn_about_power(prepared: &Prepared) {
     match (plan.undecidable(), plan.smallest_difference()) {
         (Some(why), _) => say!("note: {why}"),
         (None, Ok(difference)) if difference > HOPELESS_DIFFERENCE => say!(
-            "note: {} repeats of {contenders} contenders cannot decide anything: only what takes \
-             more than {:.0} times as long would show; for a difference of 10 % it takes {}",
+            "note: if figures vary by {:.0} % by chance, {} repeats of {contenders} contenders show \
+             only what takes more than {:.0} times as long; showing 10 % takes {} repeats. In the \
+             lab, where contenders are compared seed by seed, smaller ones often show",
+            TYPICAL_SPREAD * 100.0,
             prepared.request.repeats,
             HOPELESS_DIFFERENCE + 1.0,
             repeats_for_a_tenth(&plan),
