@@ -212,6 +212,12 @@ impl Measure {
         matches!(self, Measure::Figure(name) if name.starts_with("transport_"))
     }
 
+    /// Whether it is such a figure in nanoseconds, which its shares of the time say better; only the
+    /// machine formats show it.
+    pub(crate) fn is_transports_time(&self) -> bool {
+        self.is_of_transport() && matches!(self, Measure::Figure(name) if name.ends_with("_ns"))
+    }
+
     /// Whether it is a disk count or a figure of the lab's own overhead: that overhead does not
     /// make these wrong.
     pub(super) fn is_count(&self) -> bool {

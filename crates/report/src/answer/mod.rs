@@ -128,6 +128,8 @@ pub(crate) struct Row {
     pub(crate) flag: Option<&'static str>,
     /// Its figure as a share of the largest one, in percent, for a bar.
     pub(crate) share: Option<f64>,
+    /// Both ends of its interval likewise.
+    pub(crate) interval: Option<[f64; 2]>,
     /// A text for each column: empty where the contender has no figure at all, `–` where this one
     /// alone is missing.
     pub(crate) cells: Vec<String>,

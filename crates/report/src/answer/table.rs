@@ -39,6 +39,7 @@ pub(super) fn of(
 
     let means = table.cells.iter().filter_map(|cell| cell.mean);
     let largest = means.fold(0.0_f64, f64::max);
+    let share = |figure: f64| figure / largest * 100.0;
     let order = table.order();
     let absent = (0..contenders.len()).filter(|at| !order.contains(at));
     let rows = order.iter().copied().chain(absent).map(|at| {
@@ -56,7 +57,11 @@ pub(super) fn of(
             rank: cell.rank.map(|rank| rank.to_string()).unwrap_or_default(),
             name: contenders[at].name.clone(),
             flag: contenders[at].durability_word(),
-            share: cell.mean.filter(|_| largest > 0.0).map(|mean| mean / largest * 100.0),
+            share: cell.mean.filter(|_| largest > 0.0).map(share),
+            interval: cell
+                .mean
+                .filter(|_| largest > 0.0)
+                .and_then(|_| Some([share(cell.low?), share(cell.high?)])),
             cells,
             mark: cell.mark,
             missing: cell
@@ -133,6 +138,7 @@ pub(super) fn without_figures(
         name: contender.name.clone(),
         flag: contender.durability_word(),
         share: None,
+        interval: None,
         cells: Vec::new(),
         mark: None,
         missing: Some(match &shared {

@@ -27,13 +27,16 @@ impl Curve<'_> {
 
 const HEIGHT: u32 = 230;
 const POINTS: usize = 48;
+/// Of fewer ops no curve is drawn: it would end before the tenth of them that is the slowest.
+const LEAST_OPS: u64 = 10;
 /// With more curves than this the dots overlap and cannot be pointed at, so they get no tooltips:
 /// the table beneath has the figures.
 const POINTED_AT_MAX: usize = 10;
 
-/// Draws the curves; `None` where nothing was recorded.
+/// Draws the curves; `None` where too few ops were recorded for one.
 pub(crate) fn curves(curves: &[Curve<'_>], what: &str) -> Option<String> {
-    let most = curves.iter().map(|curve| curve.latencies.count()).max().filter(|n| *n > 0)?;
+    let most =
+        curves.iter().map(|curve| curve.latencies.count()).max().filter(|n| *n >= LEAST_OPS)?;
     // The horizontal axis: how many nines, from none to one op of all.
     let nines_max = (most as f64).log10().max(1.0);
     let drawn: Vec<Line<'_>> = curves

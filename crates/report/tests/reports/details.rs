@@ -302,3 +302,41 @@ fn a_missing_figure_has_its_own_reason() {
         assert!(row["missing"].as_str().unwrap().contains(why), "{row}");
     }
 }
+
+/// A phase that nobody asked for is no row of the first table.
+#[test]
+fn a_phase_that_was_left_out_is_not_in_the_first_table() {
+    let mut run = Synthetic::small().run();
+    for trial in &mut run.trials {
+        let mut skipped = trial.record.phases[0].clone();
+        skipped.phase = "unpack".to_owned();
+        let reason = "not asked for".to_owned();
+        skipped.status = workload::PhaseStatus::Skipped { reason };
+        trial.record.phases.insert(0, skipped);
+    }
+    let page = rendered("html", &run, Options::default());
+    let first =
+        &page[page.find("<ul class=\"verdicts\">").unwrap()..page.find("id=\"asked\"").unwrap()];
+    assert!(first.contains(">io<") && !first.contains("unpack"), "{first}");
+    assert!(page.contains("not asked for"), "it is said below");
+    let markdown = rendered("markdown", &run, Options::default());
+    assert!(!markdown.contains("On maildir-write (unpack)"), "{markdown}");
+}
+
+/// A kernel that does not record idle time is named as the reason, also why there is no p99.
+#[test]
+fn a_kernel_without_idle_time_is_named_where_transport_takes_part_of_a_time() {
+    let shown = |idle_known: bool| {
+        let mut run = Synthetic::small().run();
+        for trial in &mut run.trials {
+            let why = workload::NotComparable::Transport { share: 0.3, limit: 0.05, idle_known };
+            trial.record.phases[0].not_comparable = Some(why);
+        }
+        screen(&run)
+    };
+    let text = shown(false);
+    let reason = "this kernel does not record how long the processor was idle";
+    assert!(text.contains(reason) && text.contains("up to 30 % of the time"), "{text}");
+    assert!(text.contains("their latencies are left out"), "{text}");
+    assert!(!shown(true).contains(reason));
+}

@@ -198,3 +198,51 @@ fn a_page_of_thousands_of_trials_stays_below_two_megabytes() {
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     assert!(page.contains(r#"<g class="singles"><circle"#), "each trial has its ring");
 }
+
+/// Names are broken before an option only, and sentences keep their colons.
+#[test]
+fn names_break_before_their_options() {
+    let contenders = ["btrfs:copy_on_write=off", "xfs"].map(|it| planted(it, "xfs", 1.0, 0.02));
+    let text = page(&Synthetic { contenders: contenders.to_vec(), ..Synthetic::small() }.run());
+    let row = "<th class=\"name\" scope=\"row\">btrfs:<wbr/>copy_on_write=off</th>";
+    assert!(text.contains(row), "{text}");
+    assert!(text.contains("on this machine: "), "{text}");
+}
+
+/// Ten ops have a curve, one has its figures alone: its curve would be an empty field.
+#[test]
+fn a_single_op_has_no_empty_chart() {
+    let curves = |ops: u64| {
+        let phases = vec![phase("maildir-write", "io", 1.4, &[("deliver", ops)])];
+        let text = page(&Synthetic { phases, repeats: 2, ..Synthetic::small() }.run());
+        assert!(text.contains("Latency of deliver"), "{text}");
+        text.matches("<svg class=\"curves\"").count()
+    };
+    assert_eq!((curves(1), curves(10)), (0, 1));
+}
+
+/// Every bar of the answer has its interval, and every cell its head, for narrow windows.
+#[test]
+fn the_answer_has_intervals_and_heads() {
+    let text = page(&Synthetic::small().run());
+    let table = text.split_once("<table class=\"answer\">").unwrap().1;
+    let table = table.split_once("</table>").unwrap().0;
+    assert_eq!(table.matches("<i title=\"interval\"").count(), 3, "{table}");
+    let headless = table.split("<td").skip(1).filter(|cell| !cell.starts_with(" data-head="));
+    assert!(headless.into_iter().all(|cell| cell.starts_with(" class=\"bar\"")), "{table}");
+    assert!(text.contains("● mean and its interval, ○ single trials"), "{text}");
+}
+
+/// What the lab itself spends stands there as shares of the time, not as bare nanoseconds.
+#[test]
+fn no_bare_nanoseconds_are_shown() {
+    let mut run = Synthetic::small().run();
+    for result in run.trials.iter_mut().flat_map(|trial| &mut trial.phases) {
+        for name in ["transport_cpu_ns", "transport_latency_ns", "requests_of_mine"] {
+            result.figures.insert(name.to_owned(), 68_719.0);
+        }
+    }
+    let text = page(&run);
+    assert!(text.contains("requests of mine") && !text.contains("transport cpu"), "{text}");
+    assert!(!text.contains("transport latency"), "{text}");
+}

@@ -48,6 +48,23 @@ fn lines_stay_within_the_width() {
     }
 }
 
+/// Whoever is compared is named to the last option, in the table and beside each other phase.
+#[test]
+fn no_contender_is_cut_off() {
+    let names = ["ext4:data=journal:commit_interval=30", "btrfs:copy_on_write=off:compression=off"];
+    let contenders = names.map(|name| planted(name, "ext4", 1.0 + name.len() as f64, 0.02));
+    let run = Synthetic { contenders: contenders.to_vec(), ..Synthetic::quickstart() }.run();
+    for (width, full) in [(80, false), (120, false), (80, true), (120, true)] {
+        let text = rendered("terminal", &run, Options { width, full, ..Options::default() });
+        let cut = text.lines().find(|line| line.contains('…'));
+        assert_eq!(cut, None, "{width}, {full}: {text}");
+    }
+    let text = rendered("terminal", &run, Options { width: 120, ..Options::default() });
+    for name in names {
+        assert!(text.lines().any(|line| line.trim_start()[3..].starts_with(name)), "{text}");
+    }
+}
+
 #[test]
 fn many_contenders_wrap_into_several_tables_with_all_of_them() {
     let contenders: Vec<_> =

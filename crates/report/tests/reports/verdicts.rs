@@ -157,12 +157,13 @@ fn claims(run: &StoredRun) -> Vec<(String, String, Relation)> {
     shown.map(|one| (name(leader), name(one.contender), one.relation)).collect()
 }
 
-/// Of 20 matrices cut off at 10, 30, 50, 70 and 90 % of their trials no headline claims what the
-/// whole run contradicts: that one is ahead who is behind, or level who is not.
+/// Of 100 matrices cut off at 10, 30, 50, 70 and 90 % of their trials no headline claims what the
+/// whole run contradicts: that one is ahead who is behind or level, or level who is not.
 #[test]
 fn no_headline_of_a_part_is_contradicted_by_the_whole() {
     let mut claimed_of = [0; 2];
-    for seed in 0..20 {
+    let mut contradictions: Vec<String> = Vec::new();
+    for seed in 0..100 {
         let whole = invented(seed).run();
         let known = claims(&whole);
         let relation = |one: &str, other: &str| {
@@ -172,13 +173,18 @@ fn no_headline_of_a_part_is_contradicted_by_the_whole() {
             let part = cut_off(&whole, whole.trials.len() * share / 100);
             for (leader, other, claimed) in claims(&part) {
                 claimed_of[usize::from(claimed == Relation::Level)] += 1;
-                let turned = relation(&other, &leader).is_some_and(Relation::is_worse);
-                let apart = relation(&leader, &other) == Some(Relation::Worse);
-                assert!(!turned, "{seed}, {share} %: {leader} before {other}");
-                assert!(
-                    claimed != Relation::Level || !apart,
-                    "{seed}, {share} %: {leader}, {other}"
-                );
+                let turned = relation(&other, &leader);
+                let found = relation(&leader, &other).or(turned);
+                // Worse by less than 5 % is also what "level within 5 %" leaves open.
+                let contradicted = match claimed {
+                    Relation::Level => found == Some(Relation::Worse),
+                    Relation::Worse if found == Some(Relation::Level) => true,
+                    _ => turned.is_some_and(Relation::is_worse),
+                };
+                if contradicted {
+                    let case = format!("{seed}, {share} %: {leader}, {other}: ");
+                    contradictions.push(case + &format!("{claimed:?}, then {found:?}"));
+                }
             }
             // Who has fewer than two trials is never first, nor compared.
             let (analysis, found) = (analyse(&part), standing(&part));
@@ -189,6 +195,7 @@ fn no_headline_of_a_part_is_contradicted_by_the_whole() {
             }
         }
     }
+    assert_eq!(contradictions, [""; 0]);
     assert!(claimed_of[0] > 50 && claimed_of[1] > 0, "ahead and level: {claimed_of:?}");
 }
 
@@ -359,42 +366,4 @@ fn what_a_faster_one_has_as_much_of_is_no_cause() {
     let why =
         "Why     xfs flushes 3.0 times as often as ext4; btrfs not explained by flushes, bytes";
     assert!(text.contains(why), "{text}");
-}
-
-/// A phase that nobody asked for is no row of the first table.
-#[test]
-fn a_phase_that_was_left_out_is_not_in_the_first_table() {
-    let mut run = Synthetic::small().run();
-    for trial in &mut run.trials {
-        let mut skipped = trial.record.phases[0].clone();
-        skipped.phase = "unpack".to_owned();
-        let reason = "not asked for".to_owned();
-        skipped.status = workload::PhaseStatus::Skipped { reason };
-        trial.record.phases.insert(0, skipped);
-    }
-    let page = rendered("html", &run, Options::default());
-    let first =
-        &page[page.find("<ul class=\"verdicts\">").unwrap()..page.find("id=\"asked\"").unwrap()];
-    assert!(first.contains(">io<") && !first.contains("unpack"), "{first}");
-    assert!(page.contains("not asked for"), "it is said below");
-    let markdown = rendered("markdown", &run, Options::default());
-    assert!(!markdown.contains("On maildir-write (unpack)"), "{markdown}");
-}
-
-/// A kernel that does not record idle time is named as the reason, also why there is no p99.
-#[test]
-fn a_kernel_without_idle_time_is_named_where_transport_takes_part_of_a_time() {
-    let shown = |idle_known: bool| {
-        let mut run = Synthetic::small().run();
-        for trial in &mut run.trials {
-            let why = workload::NotComparable::Transport { share: 0.3, limit: 0.05, idle_known };
-            trial.record.phases[0].not_comparable = Some(why);
-        }
-        screen(&run)
-    };
-    let text = shown(false);
-    let reason = "this kernel does not record how long the processor was idle";
-    assert!(text.contains(reason) && text.contains("up to 30 % of the time"), "{text}");
-    assert!(text.contains("their latencies are left out"), "{text}");
-    assert!(!shown(true).contains(reason));
 }

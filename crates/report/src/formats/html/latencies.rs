@@ -15,7 +15,8 @@ use crate::charts::{Curve, colour, curves};
 pub(super) struct Latency {
     op: String,
     span: String,
-    chart: String,
+    /// None of so few ops that it would be an empty field.
+    chart: Option<String>,
     legend: Vec<LegendEntry>,
     columns: Vec<String>,
     rows: Vec<OtherRow>,
@@ -44,7 +45,7 @@ pub(super) fn latencies(
     }
     kinds
         .into_iter()
-        .filter_map(|kind| {
+        .map(|kind| {
             let tables: Vec<&MetricTable> = phase
                 .tables
                 .iter()
@@ -60,10 +61,10 @@ pub(super) fn latencies(
                 .collect();
             let what = format!("Latency of {kind} in {} by percentile", phase.name);
             let span = phase.ops.iter().find(|op| op.name == kind);
-            Some(Latency {
+            Latency {
                 op: kind.to_owned(),
                 span: span.map(|op| op.span.clone()).unwrap_or_default(),
-                chart: curves(&drawn, &what)?,
+                chart: curves(&drawn, &what),
                 legend: drawn
                     .iter()
                     .filter(|curve| curve.latencies.count() > 0)
@@ -78,7 +79,7 @@ pub(super) fn latencies(
                     .filter_map(|table| Some(of_latency(table)?.1.word().to_owned()))
                     .collect(),
                 rows: other_rows(order, &tables, contenders),
-            })
+            }
         })
         .collect()
 }

@@ -96,6 +96,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.set_formatter(write_escaped);
+    environment.add_filter("parted", parted);
     for (name, text) in [
         ("report.html", include_str!("report.html")),
         ("macros.html", include_str!("macros.html")),
@@ -105,6 +106,18 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         environment.add_template(name, text)?;
     }
     Ok(environment)
+}
+
+/// Text in which a contender's name may be broken before its options: `btrfs:copy_on_write=off`.
+fn parted(text: &str) -> minijinja::Value {
+    let escaped = text::html(&text::lines(text));
+    let mut parts = escaped.split(':');
+    let mut parted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        parted += if part.starts_with(char::is_alphanumeric) { ":<wbr/>" } else { ":" };
+        parted += part;
+    }
+    minijinja::Value::from_safe_string(parted)
 }
 
 fn rendered(page: &page::Page) -> Result<String, minijinja::Error> {

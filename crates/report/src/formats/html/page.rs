@@ -158,7 +158,7 @@ fn facts(analysis: &Analysis, run: &StoredRun) -> Vec<(String, String)> {
             "" => String::new(),
             count => format!("{count} processors"),
         },
-        environment("memory"),
+        memory(&environment("memory")),
         match environment("memory_limit").as_str() {
             "" => String::new(),
             limit => format!("limited to {limit}"),
@@ -196,6 +196,13 @@ fn facts(analysis: &Analysis, run: &StoredRun) -> Vec<(String, String)> {
         facts.retain(|(name, _)| *name != "Asked");
     }
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The kernel's `24684092 kB`, as sizes are written elsewhere.
+fn memory(told: &str) -> String {
+    let kibibytes = told.strip_suffix(" kB").and_then(|number| number.parse::<u64>().ok());
+    let bytes = kibibytes.and_then(|number| number.checked_mul(1024));
+    bytes.map_or_else(|| told.to_owned(), |bytes| units::Bytes(bytes).to_string())
 }
 
 fn overview(analysis: &Analysis) -> Option<Overview> {

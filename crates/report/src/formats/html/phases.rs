@@ -98,7 +98,7 @@ fn phase(
         .tables
         .iter()
         .filter(|table| matches!(table.metric.group, Group::Speed | Group::Cpu | Group::Other))
-        .filter(|table| table.metric.id != "wall")
+        .filter(|table| table.metric.id != "wall" && !table.metric.measure.is_transports_time())
         .collect();
     let cache: Vec<&str> = phase.cache.iter().map(|state| state.words.as_str()).collect();
     Phase {
@@ -118,8 +118,10 @@ fn phase(
             })
             .collect(),
         axis_note: match &chart {
-            Some(chart) if chart.logarithmic => "wall time, logarithmic axis",
-            _ => "wall time",
+            Some(chart) if chart.logarithmic => {
+                "wall time, logarithmic axis: ● mean and its interval, ○ single trials"
+            }
+            _ => "wall time: ● mean and its interval, ○ single trials",
         },
         axis: chart.map(|chart| chart.axis).unwrap_or_default(),
         columns: others.iter().map(|table| table.metric.label.clone()).collect(),

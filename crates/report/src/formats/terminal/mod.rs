@@ -157,7 +157,7 @@ impl Page {
             .clone()
             .map(|at| {
                 let flag = contenders[at].durability_word().map(|word| format!("({word})"));
-                let name = folded(&contenders[at].name, widths[at], 4);
+                let name = folded(&contenders[at].name, widths[at], 12);
                 let served = folded(&contenders[at].served_by.join("; "), widths[at], 3);
                 let named = name.into_iter().map(|line| (line, Style::Strong));
                 let flag = flag.into_iter().map(|flag| (fitted(&flag, widths[at]), Style::Worst));

@@ -13,6 +13,13 @@ const LINES_MAX: usize = 40;
 /// Width of the words in front: `Limits  `.
 const LABEL: usize = 8;
 
+/// A contender's name has at least this width, and at most so many lines.
+const NAME: usize = 24;
+const NAME_LINES: usize = 6;
+
+/// What is said of another phase has at most so many lines.
+const AHEAD_LINES: usize = 4;
+
 /// Between two columns.
 const GAP: usize = 2;
 
@@ -120,7 +127,11 @@ fn others(workload: &WorkloadAnswer, most: usize, width: usize) -> Vec<String> {
         let label = if nth == 0 { "Also" } else { "" };
         let name = fitted(&other.phase, longest);
         let space = " ".repeat(longest - name.width());
-        out.push(fitted(&format!("{label:<LABEL$}{name}{space}  {}", other.ahead), width));
+        let before = LABEL + longest + GAP;
+        let ahead = folded(&other.ahead, width.saturating_sub(before).max(NAME), AHEAD_LINES);
+        let (first, further) = ahead.split_first().map_or(("", &[][..]), |(it, rest)| (it, rest));
+        out.push(format!("{label:<LABEL$}{name}{space}  {first}").trim_end().to_owned());
+        out.extend(further.iter().map(|line| format!("{:before$}{line}", "")));
     }
     let left = workload.others.len() - shown;
     if left > 0 && shown > 0 {
@@ -141,8 +152,6 @@ fn table(
     }
     let shown = workload.rows.len().min(most);
     let rows = &workload.rows[..shown];
-    let names: Vec<String> = rows.iter().map(|row| fitted(&name(row), 24)).collect();
-    let name_width = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let rank_width = rows.iter().map(|row| row.rank.width()).max().unwrap_or(0).max(1);
     let widths: Vec<usize> = workload
         .columns
@@ -153,6 +162,11 @@ fn table(
             cells.max().unwrap_or(0).max(head.width())
         })
         .collect();
+    let all: usize = widths.iter().map(|width_of| GAP + width_of).sum();
+    let room = width.saturating_sub(rank_width + 2 * GAP + all).max(NAME);
+    let names: Vec<Vec<String>> =
+        rows.iter().map(|row| folded(&name(row), room, NAME_LINES)).collect();
+    let name_width = names.iter().flatten().map(|line| line.width()).max().unwrap_or(0);
     // As many columns as fit; the first ones matter most.
     let mut used = rank_width + 2 * GAP + name_width;
     let fitting = widths.iter().take_while(|width_of| {
@@ -170,6 +184,7 @@ fn table(
         out.push(paint(&format!("{before}{heads}"), Style::Faint));
     }
     for (row, name) in rows.iter().zip(&names) {
+        let (name, further) = name.split_first().map_or(("", &[][..]), |(it, rest)| (it, rest));
         let space = " ".repeat(name_width - name.width());
         let style = match row.mark {
             Some(Mark::Best) => Style::Best,
@@ -184,6 +199,8 @@ fn table(
             None => (0..columns).map(|at| right(&row.cells[at], at)).collect(),
         };
         out.push(format!("{start}{rest}"));
+        let indent = " ".repeat(rank_width + 2 * GAP);
+        out.extend(further.iter().map(|line| format!("{indent}{}", paint(line, style))));
     }
     let left = workload.rows.len() - shown;
     if left > 0 {
