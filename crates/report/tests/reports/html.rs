@@ -225,7 +225,7 @@ fn a_single_op_has_no_empty_chart() {
 #[test]
 fn the_answer_has_intervals_and_heads() {
     let text = page(&Synthetic::small().run());
-    let table = text.split_once("<table class=\"answer\">").unwrap().1;
+    let table = text.split_once("<table class=\"answer stacks\">").unwrap().1;
     let table = table.split_once("</table>").unwrap().0;
     assert_eq!(table.matches("<i title=\"interval\"").count(), 3, "{table}");
     let headless = table.split("<td").skip(1).filter(|cell| !cell.starts_with(" data-head="));
