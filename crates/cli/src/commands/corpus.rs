@@ -52,7 +52,15 @@ fn mail_choice(name: &str) -> Result<CorpusChoice, Failure> {
 }
 
 fn not_led_elsewhere(path: &Path) -> Result<(), Failure> {
-    files::HeldFile::hold(path).map(drop).map_err(Failure::from(Exit::Input))
+    let led = if path.is_dir() {
+        files::Directory::hold(path).map(drop)
+    } else if path.is_file() {
+        files::HeldFile::hold(path).map(drop)
+    } else {
+        // Whoever reads it says why it cannot be read.
+        Ok(())
+    };
+    led.map_err(Failure::from(Exit::Input))
 }
 
 /// Opens the pack of the corpus that is named as on the command line; makes it first if missing.
