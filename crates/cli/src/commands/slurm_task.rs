@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use runner::{Places, TestbedRequest};
 use slurm::Task;
@@ -56,9 +56,11 @@ pub(crate) fn run(arguments: &SlurmTask) -> Ended {
 /// restarts this program with that cache. Returns only if this fails.
 fn with_lab(software: &str, name: &str, archive: &Path) -> Failure {
     let prepare = || -> Result<std::path::PathBuf, Failure> {
-        // A digest. Anything else could lead out of the cache.
-        if !software.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            let message = format!("the spool names `{software}` as the lab's software");
+        // It names a directory in the cache, and must not lead out of it.
+        let parts: Vec<Component<'_>> = Path::new(software).components().collect();
+        if !matches!(parts[..], [Component::Normal(_)]) {
+            let message =
+                format!("the spool names `{software}` as the lab's software, which is no name");
             return Err(Failure::new(Exit::Input, message));
         }
         let failed = Failure::from::<std::io::Error>(Exit::Refused);
