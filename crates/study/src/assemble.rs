@@ -75,6 +75,7 @@ fn facts(it: &PartRun) -> RunFacts {
         done: trials.iter().filter(done).count(),
         outstanding: trials.iter().filter(|trial| trial.outcome.is_none()).count(),
         kernels: kernels(&it.run),
+        noatime: noatime(&it.run),
         environment: public(&header.environment),
     }
 }
@@ -86,6 +87,12 @@ fn kernels(run: &store::StoredRun) -> Vec<String> {
     kernels.sort();
     kernels.dedup();
     kernels
+}
+
+fn noatime(run: &store::StoredRun) -> bool {
+    let mut made = run.trials.iter().filter_map(|trial| trial.made.as_ref()).peekable();
+    made.peek().is_some()
+        && made.all(|made| made.mount_options.split(',').any(|option| option == "noatime"))
 }
 
 /// The environment without whatever names a person or a machine, since a study's results are

@@ -250,6 +250,8 @@ impl Atom {
             question,
             asked: self.asked.clone(),
             wanted: self.wanted(),
+            claimed: [self.region.low, self.region.high]
+                .map(|end| end.is_finite().then(|| self.plain(end))),
             found: None,
             value: None,
             verdict: Verdict::Undecided,

@@ -72,7 +72,7 @@ fn a_verdict_is_of_the_largest_size_and_a_smaller_one_that_denies_it_is_its_limi
         assert_eq!(found.sizes.len(), 3);
     }
     let of = |ladder: &[[f64; 3]]| limit::of_claim(&of(ladder).measured);
-    assert_eq!(of(&[no, no, yes]).unwrap(), "not at 10 %, at 3 %");
+    assert_eq!(of(&[no, no, yes]).unwrap(), "not at 10 %, 3 %");
     assert_eq!(of(&[yes, even, no]).unwrap(), "holds at 3 %");
     assert_eq!(of(&[yes, even, yes]), None);
 }

@@ -1,12 +1,16 @@
 //! In words: the smaller sizes and other machines that do not confirm a verdict.
 
 use crate::atom;
-use crate::verdict::{Elsewhere, Judged, QuestionVerdict, Says, Verdict};
+use crate::verdict::{Elsewhere, Judged, Limit, QuestionVerdict, Says, Verdict};
 
-fn place(elsewhere: &Elsewhere) -> String {
+fn is_size(elsewhere: &Elsewhere) -> bool {
+    matches!(elsewhere, Elsewhere::Size(_))
+}
+
+fn name(elsewhere: &Elsewhere) -> String {
     match elsewhere {
-        Elsewhere::Size(size) => format!("at {}", atom::percent(*size)),
-        Elsewhere::Machine(about) => format!("with another {about}"),
+        Elsewhere::Size(size) => atom::percent(*size),
+        Elsewhere::Machine(about) => about.clone(),
     }
 }
 
@@ -21,24 +25,29 @@ pub(crate) fn of_questions(verdict: Verdict, questions: &[QuestionVerdict]) -> O
     let limits = || questions.iter().flat_map(|question| &question.limits);
     let mut said: Vec<String> = Vec::new();
     for says in [Says::Otherwise, Says::NotShown, Says::NotTried] {
-        let mut places: Vec<(&Elsewhere, usize)> = Vec::new();
-        for limit in limits().filter(|limit| limit.says == says) {
-            match places.iter_mut().find(|(known, _)| **known == limit.elsewhere) {
-                Some((_, count)) => *count += 1,
-                None => places.push((&limit.elsewhere, 1)),
+        // Sizes together, then machines, with the questions that are limited by one of them.
+        let places = [true, false].into_iter().filter_map(|size| {
+            let here = |it: &Limit| it.says == says && is_size(&it.elsewhere) == size;
+            let mut names: Vec<String> = Vec::new();
+            for limit in limits().filter(|it| here(it)) {
+                let name = name(&limit.elsewhere);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
             }
-        }
-        let places: Vec<String> = places
-            .into_iter()
-            .map(|(elsewhere, count)| match count == questions.len() {
-                true => place(elsewhere),
-                false => format!("{} ({count} of {} questions)", place(elsewhere), questions.len()),
-            })
-            .collect();
+            let count = questions.iter().filter(|it| it.limits.iter().any(here)).count();
+            let of = match count == questions.len() {
+                true => String::new(),
+                false => format!(" ({count} of {} questions)", questions.len()),
+            };
+            let before = if size { "at" } else { "with another" };
+            (!names.is_empty()).then(|| format!("{before} {}{of}", names.join(", ")))
+        });
+        let places: Vec<String> = places.collect();
         let head = match (says, verdict) {
             (Says::Otherwise, Verdict::Holds) => "not",
             (Says::Otherwise, Verdict::DoesNotHold) => "holds",
-            (Says::Otherwise, _) => "otherwise",
+            (Says::Otherwise, _) => "the opposite",
             (Says::NotShown, _) => "not shown",
             (Says::NotTried, _) => "not tried",
         };

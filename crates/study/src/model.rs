@@ -38,6 +38,8 @@ pub struct Study {
     pub sizes: Vec<f64>,
     /// A sentence by the study's author on whether to believe the page; empty if there is none.
     pub believe: String,
+    /// The rows and claims whose figures show it, drawn first; empty for the first table.
+    pub picture: Vec<String>,
     /// Why it is not run at full size; empty if it is.
     pub scale_reason: String,
     /// What size 1 is called where it is not the page's own: that of today's distribution, say;
@@ -263,7 +265,7 @@ pub enum Cause {
     /// The filesystem's code has changed since.
     CodeChanged,
     /// What limits this run is not what limited the page's.
-    AnotherRegime,
+    AnotherLimit,
     /// The two measure different things.
     NotComparable,
 }
@@ -272,7 +274,7 @@ impl Cause {
     /// Every kind with its words, as they are written in `claims.toml` and shown.
     pub(crate) const ALL: [(Cause, &'static str); 3] = [
         (Cause::CodeChanged, "the code has changed since"),
-        (Cause::AnotherRegime, "this run is another regime"),
+        (Cause::AnotherLimit, "something else is the limit here"),
         (Cause::NotComparable, "not comparable"),
     ];
 }

@@ -73,6 +73,8 @@ pub struct RunFacts {
     pub outstanding: usize,
     /// The releases of the kernels on which its trials ran; empty if no filesystem was made.
     pub kernels: Vec<String>,
+    /// Whether every filesystem of it was mounted noatime.
+    pub noatime: bool,
     /// Where it took place.
     pub environment: store::Environment,
 }

@@ -17,7 +17,7 @@ const CLAIMS: &str = "claims.toml";
 
 /// Keys of `study.toml` that change no run: what is said of the page and of the results, and what is
 /// only a default of the command line.
-const SAID_OF_A_STUDY: [&str; 13] = [
+const SAID_OF_A_STUDY: [&str; 14] = [
     "title",
     "author",
     "date",
@@ -29,6 +29,7 @@ const SAID_OF_A_STUDY: [&str; 13] = [
     "scale_reason",
     "full_size",
     "believe",
+    "picture",
     "sizes",
     "seeds",
 ];
@@ -259,7 +260,8 @@ mod tests {
     fn what_runs_counts_and_what_is_said_of_it_does_not() {
         let digest = |study: &str| digest_of(STUDY, study, None);
         let plain = digest("scale = 0.1\n[[part]]\nsize = '2G'\n");
-        let said = "scale = 0.1\nscale_reason = 'days'\nbelieve = 'it'\nsizes = [1]\n";
+        let said =
+            "scale = 0.1\nscale_reason = 'days'\nbelieve = 'it'\npicture = ['A']\nsizes = [1]\n";
         assert_eq!(plain, digest(&format!("{said}[[part]]\ntitle = 'One'\nsize = '2G'\n")));
         assert_ne!(plain, digest("scale = 0.2\n[[part]]\nsize = '2G'\n"));
         assert_ne!(plain, digest("scale = 0.1\n[[part]]\nsize = '3G'\n"));

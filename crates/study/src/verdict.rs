@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Every question holds.
+    /// Every question that was run holds.
     Holds,
     /// No question holds, and one was shown not to.
     DoesNotHold,
@@ -62,6 +62,8 @@ pub struct Answer {
     pub asked: String,
     /// The answers for which the claim holds: `below 1`.
     pub wanted: String,
+    /// The ends of their range, as numbers; missing where it has none.
+    pub claimed: [Option<f64>; 2],
     /// The answer with its interval: `0.613 (0.601 to 0.625)`; missing where there is none.
     pub found: Option<String>,
     /// The answer as a number, and the ends of its interval where it has one.
@@ -150,26 +152,14 @@ impl Judged {
         let has = |verdict: Verdict| questions.iter().any(|it| it.verdict == verdict);
         let (held, failed) = (has(Verdict::Holds), has(Verdict::DoesNotHold));
         let run = questions.iter().any(|it| it.verdict != Verdict::NotRun);
-        let open = has(Verdict::Undecided) || has(Verdict::NotRun);
         let verdict = match () {
             () if !run => Verdict::NotRun,
             () if held && failed => Verdict::Partly,
             () if failed => Verdict::DoesNotHold,
-            () if open => Verdict::Undecided,
+            () if has(Verdict::Undecided) => Verdict::Undecided,
             () => Verdict::Holds,
         };
-        let decisive: &[Verdict] = match verdict {
-            Verdict::Holds | Verdict::NotTestable => &[],
-            Verdict::Partly | Verdict::DoesNotHold => &[Verdict::DoesNotHold],
-            Verdict::Undecided => &[Verdict::Undecided, Verdict::NotRun],
-            Verdict::NotRun => &[Verdict::NotRun],
-        };
-        let decided = decisive.iter().find_map(|kind| {
-            let reason = |it: &QuestionVerdict| {
-                (it.verdict == *kind).then(|| it.reason.clone().unwrap_or_default())
-            };
-            said_once(&questions, &reason)
-        });
+        let decided = decisive(verdict, &questions);
         let limits = said_once(&questions, &|it| {
             let reasons: Vec<&str> = it.limits.iter().map(|limit| limit.reason.as_str()).collect();
             (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -189,6 +179,14 @@ impl Judged {
         }
     }
 
+    /// What decided it, or left it open, in words, without its limits.
+    pub fn decisive(&self) -> Option<String> {
+        match self.verdict {
+            Verdict::NotTestable => self.reason.clone(),
+            verdict => decisive(verdict, &self.questions),
+        }
+    }
+
     /// How many of its questions have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.questions.iter().filter(|question| question.verdict == verdict).count()
@@ -196,9 +194,33 @@ impl Judged {
 
     /// Whether another size gives a question the opposite answer.
     pub(crate) fn turns_with_size(&self) -> bool {
-        let mut limits = self.questions.iter().flat_map(|question| &question.limits);
-        limits.any(|it| it.says == Says::Otherwise && matches!(it.elsewhere, Elsewhere::Size(_)))
+        self.questions.iter().any(QuestionVerdict::turns_with_size)
     }
+}
+
+impl QuestionVerdict {
+    /// Whether another size gives the opposite answer.
+    pub(crate) fn turns_with_size(&self) -> bool {
+        let turns =
+            |it: &Limit| it.says == Says::Otherwise && matches!(it.elsewhere, Elsewhere::Size(_));
+        self.limits.iter().any(turns)
+    }
+}
+
+/// The reasons of the questions that give a claim this verdict.
+fn decisive(verdict: Verdict, questions: &[QuestionVerdict]) -> Option<String> {
+    let decisive: &[Verdict] = match verdict {
+        Verdict::Holds | Verdict::NotTestable => &[],
+        Verdict::Partly | Verdict::DoesNotHold => &[Verdict::DoesNotHold],
+        Verdict::Undecided => &[Verdict::Undecided],
+        Verdict::NotRun => &[Verdict::NotRun],
+    };
+    decisive.iter().find_map(|kind| {
+        let reason = |it: &QuestionVerdict| {
+            (it.verdict == *kind).then(|| it.reason.clone().unwrap_or_default())
+        };
+        said_once(questions, &reason)
+    })
 }
 
 /// The reasons of questions, each once, with their numbers: at most two, and how many more.
@@ -235,6 +257,10 @@ impl fmt::Display for Judged {
             }
             Verdict::Undecided if self.count(Verdict::Holds) > 0 => {
                 write!(f, "undecided ({} of {of} questions hold)", self.count(Verdict::Holds))
+            }
+            Verdict::Holds if self.count(Verdict::Holds) < of => {
+                let held = self.count(Verdict::Holds);
+                write!(f, "holds ({held} of {of} questions, the others without figures)")
             }
             // What is shown of few questions is not shown of all.
             Verdict::DoesNotHold if self.count(Verdict::DoesNotHold) < of => {

@@ -20,11 +20,18 @@ pub(super) fn believe(results: &Results) -> Vec<Said> {
     if !results.study.believe.is_empty() {
         lines.push(("In short", results.study.believe.clone()));
     }
-    lines.push(("By its own figures", by_the_page(results)));
-    lines.push(("Run again", run_again(results)));
-    lines.push(("Size", size(results)));
-    lines.push(("Not the same", not_the_same(results)));
+    lines.extend(facts(results));
     lines
+}
+
+/// Those after the answer.
+pub(super) fn facts(results: &Results) -> [Said; 4] {
+    [
+        ("By its own figures", by_the_page(results)),
+        ("Run again", run_again(results)),
+        ("Size", size(results)),
+        ("Not the same", not_the_same(results)),
+    ]
 }
 
 /// Claims of one kind of verdict, each named: `3 hold (A1, A3, A6)`.
@@ -118,6 +125,9 @@ fn not_the_same(results: &Results) -> String {
     }) {
         let version = fact("openzfs").map_or(String::new(), |version| format!(" {version}"));
         code += &format!(", and OpenZFS{version} is used instead of the ZFS of the page");
+    }
+    if !results.runs.is_empty() && results.runs.iter().all(|run| run.noatime) {
+        code += ", mounted noatime";
     }
     let place = match results.simulated {
         true => "; the machine is simulated, with one processor",

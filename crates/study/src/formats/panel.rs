@@ -5,6 +5,7 @@
 
 use super::words;
 use crate::atom::digits;
+use crate::verdict::{Answer, QuestionVerdict};
 use crate::{ClaimResults, Direction, RowResults, atom};
 
 /// One axis with the lines above it.
@@ -14,6 +15,8 @@ pub(super) struct Panel {
     pub(super) axis: Axis,
     /// Whether figures are factors of the best of a row.
     pub(super) factors: bool,
+    /// The range of figures for which a claim is true; an end is missing where it has none.
+    pub(super) claimed: Option<[Option<f64>; 2]>,
 }
 
 /// A contender, or a size.
@@ -80,20 +83,32 @@ pub(super) fn of_row(row: &RowResults, columns: &[String]) -> Option<Panel> {
         .collect();
     let most = lines.iter().flat_map(Line::figures).fold(1.25f64, f64::max).min(1e6);
     let axis = Axis { low: 1.0 / 1.06, high: most * 1.06 };
-    Some(Panel { title: words::row_head(row), lines, axis, factors: true })
+    Some(Panel { title: words::row_head(row), lines, axis, factors: true, claimed: None })
 }
 
 /// The comparisons of a claim by size, each with the page's own figure; none where only one
 /// size was run.
 pub(super) fn of_sizes(claim: &ClaimResults) -> Vec<Panel> {
+    by_size(claim, &|_| true)
+}
+
+/// Those whose verdict size turns.
+pub(super) fn of_turns(claim: &ClaimResults) -> Vec<Panel> {
+    by_size(claim, &|answer| {
+        let question = claim.measured.questions.get(answer.question);
+        question.is_some_and(QuestionVerdict::turns_with_size)
+    })
+}
+
+fn by_size(claim: &ClaimResults, of: &dyn Fn(&Answer) -> bool) -> Vec<Panel> {
     if claim.sizes.len() < 2 {
         return Vec::new();
     }
-    let answers = claim.measured.answers.iter().enumerate();
-    answers.filter_map(|(nth, answer)| of_answer(claim, nth, &answer.asked)).collect()
+    let answers = claim.measured.answers.iter().enumerate().filter(|(_, answer)| of(answer));
+    answers.filter_map(|(nth, answer)| of_answer(claim, nth, answer)).collect()
 }
 
-fn of_answer(claim: &ClaimResults, nth: usize, asked: &str) -> Option<Panel> {
+fn of_answer(claim: &ClaimResults, nth: usize, answer: &Answer) -> Option<Panel> {
     let page = claim.published.answers.get(nth).and_then(|answer| answer.value);
     let page = Line {
         at: 0,
@@ -118,7 +133,8 @@ fn of_answer(claim: &ClaimResults, nth: usize, asked: &str) -> Option<Panel> {
     let (low, high) = (figures().fold(1.0, f64::min), figures().fold(1.0, f64::max));
     let drawn = low > 0.0 && lines.iter().filter(|line| line.now.is_some()).count() > 1;
     let axis = Axis { low: low / 1.1, high: high * 1.1 };
-    drawn.then(|| Panel { title: asked.to_owned(), lines, axis, factors: false })
+    let (title, claimed) = (answer.asked.clone(), Some(answer.claimed));
+    drawn.then(|| Panel { title, lines, axis, factors: false, claimed })
 }
 
 /// Factors on a logarithmic axis.

@@ -11,12 +11,10 @@ use crate::{ClaimResults, Results, RowResults, Study, TableResults, atom};
 pub(super) fn render(results: &Results, width: usize, color: bool) -> String {
     let paint = Paint(color);
     let study = &results.study;
-    let mut text = format!("{}\n", paint.bold(&study.title));
+    let mut text = format!("{}\n", paint.bold(&study.question));
     let by = [study.author.as_str(), &study.date, &study.published];
     let by: Vec<&str> = by.into_iter().filter(|it| !it.is_empty()).collect();
-    text += &folded("", &by.join(", "), width);
-    text += "\n";
-    text += &folded("asked     ", &study.question, width);
+    text += &folded("", &format!("{}: “{}”", by.join(", "), study.title), width);
     text += &format!("\n{}\n", paint.bold("Should you believe it?"));
     for (head, said) in super::believe::believe(results) {
         text += &folded("  - ", &format!("{head}: {said}"), width);

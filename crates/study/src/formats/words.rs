@@ -1,7 +1,5 @@
 //! The wording of figures, cells and verdicts, the same in every format.
 
-use report::Mark;
-
 use crate::atom::digits;
 use crate::limit;
 use crate::verdict::{Answer, VERDICTS, Verdict};
@@ -98,15 +96,6 @@ pub(super) fn factor(factor: Option<f64>) -> String {
     }
 }
 
-/// The same for a table whose heading says that these are factors: `1.42`, `1`.
-pub(super) fn factor_short(factor: f64) -> String {
-    match factor {
-        factor if factor < 1.0005 => "1".to_owned(),
-        factor if factor < 9.995 => format!("{factor:.2}"),
-        factor => grouped_text(format!("{factor:.0}")),
-    }
-}
-
 /// Whether nothing was measured for a row.
 pub(super) fn unmeasured(row: &RowResults) -> bool {
     matches!(row.row.measured, Measured::Nothing(_))
@@ -145,16 +134,6 @@ pub(super) fn under_verdict(under: &Under) -> String {
     under.verdict.map_or("not tried".to_owned(), |verdict| format!("{verdict}{seeds}"))
 }
 
-/// The sign beside a figure; measured figures are marked only where the difference is
-/// significant.
-pub(super) fn mark(mark: Option<Mark>) -> &'static str {
-    match mark {
-        Some(Mark::Best) => "▲",
-        Some(Mark::Worst) => "▼",
-        None => "",
-    }
-}
-
 /// `I/O, s, lower is better`.
 pub(super) fn row_head(row: &RowResults) -> String {
     let better = match row.row.better {
@@ -166,6 +145,12 @@ pub(super) fn row_head(row: &RowResults) -> String {
         "" => format!("{}{better}", row.row.label),
         unit => format!("{}, {unit}{better}", row.row.label),
     }
+}
+
+/// The same with its name in a sentence, for where its table's title is not: `the write script on
+/// one disk, s, lower is better`.
+pub(super) fn row_called(row: &RowResults) -> String {
+    row_head(row).replacen(&row.row.label, &row.row.called, 1)
 }
 
 /// The verdict by the page's own figures, in words.
@@ -190,28 +175,17 @@ pub(super) fn verdict(study: &Study, claim: &ClaimResults) -> String {
     format!("{} at {size}{limits}", claim.measured)
 }
 
-/// A figure with its row's unit, where the table's heading does not say it; words as they are.
-pub(super) fn with_unit(figure: String, row: &RowResults) -> String {
-    match row.row.unit.word() {
-        unit if !unit.is_empty() && figure.ends_with(|last: char| last.is_ascii_digit()) => {
-            format!("{figure} {unit}")
-        }
-        _ => figure,
-    }
-}
-
 /// Why a claim does not hold as claimed: the page's own figures contradict it, or the reason
-/// that the study's author found. What a verdict depends on is never in the page's figures.
+/// that the study's author found.
 pub(super) fn because(claim: &ClaimResults) -> Option<String> {
-    let refuted = matches!(claim.measured.verdict, Verdict::DoesNotHold | Verdict::Partly);
-    if !refuted && !claim.measured.turns_with_size() {
+    if !matches!(claim.measured.verdict, Verdict::DoesNotHold | Verdict::Partly) {
         return None;
     }
     // Of a question that fails here: what fails elsewhere on the page is no reason for it.
     let questions = claim.measured.questions.iter().zip(&claim.published.questions);
     let fails = |verdict: Verdict| matches!(verdict, Verdict::DoesNotHold | Verdict::Partly);
     let by_page = questions.clone().any(|(here, page)| fails(here.verdict) && fails(page.verdict));
-    let by_page = (refuted && by_page).then(|| "the page's own figures say otherwise".to_owned());
+    let by_page = by_page.then(|| "the page's own figures say otherwise".to_owned());
     let found = claim.claim.because.as_ref().map(|it| format!("{}: {}", it.cause, it.evidence));
     let said: Vec<String> = by_page.into_iter().chain(found).collect();
     (!said.is_empty()).then(|| said.join("; "))

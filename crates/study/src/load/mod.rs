@@ -19,6 +19,7 @@ pub fn load(source: &Source) -> Result<Study, Vec<Problem>> {
     let mut study = study::read(&of_study, source);
     study.tables = published::read(&of_published, &study);
     study.claims = claims::read(&of_claims, &study);
+    study::check_picture(&of_study, &study);
     let problems: Vec<Problem> =
         [of_study, of_published, of_claims].into_iter().flat_map(Reading::into_problems).collect();
     if problems.is_empty() { Ok(study) } else { Err(problems) }

@@ -22,6 +22,7 @@ const KEYS: &[&str] = &[
     "sizes",
     "seeds",
     "believe",
+    "picture",
     "part",
     "assumption",
 ];
@@ -63,6 +64,7 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
         scale,
         sizes: sizes(&keys),
         believe: keys.optional("believe").map(|it| it.value.trim().to_owned()).unwrap_or_default(),
+        picture: keys.texts("picture").into_iter().map(|named| named.value).collect(),
         scale_reason: scale_reason.map(|text| text.value.trim().to_owned()).unwrap_or_default(),
         full_size: keys
             .optional("full_size")
@@ -82,6 +84,16 @@ pub(super) fn read(reading: &Reading<'_>, source: &Source) -> Study {
         .map(|keys| assumption(keys, &study, (source, &basis), &mut seen))
         .collect();
     study
+}
+
+/// Notes what `picture` names and there is not.
+pub(super) fn check_picture(reading: &Reading<'_>, study: &Study) {
+    let rows = study.tables.iter().flat_map(|table| &table.rows).map(|row| row.id.as_str());
+    let known: Vec<&str> = rows.chain(study.claims.iter().map(|claim| claim.id.as_str())).collect();
+    for named in study.picture.iter().filter(|named| !known.contains(&named.as_str())) {
+        let message = format!("`picture` names rows and claims; there is no `{named}`");
+        reading.note_with(0..0, message, suggest(named, known.iter().copied()));
+    }
 }
 
 /// `sizes = [0.03, 0.1, 0.3, 1]`: shares of the published size, rising.

@@ -58,7 +58,7 @@ const CLAIMS: &str = r#"
 id = "A1"
 text = "Fast is fast."
 test = ["io: fast better than old", "creates: fast at least 10 times old"]
-because = { cause = "this run is another regime", evidence = "nothing is read" }
+because = { cause = "something else is the limit here", evidence = "nothing is read" }
 revised = { date = "2026-11-24", reason = "the second row was added" }
 [[claim]]
 id = "A2"
@@ -86,7 +86,7 @@ fn a_correct_study_is_read_completely() {
     assert_eq!(study.seeds, 4, "the default");
     assert_eq!(study.sizes, [0.1, 1.0]);
     let claim = &study.claims[0];
-    assert_eq!(claim.because.as_ref().unwrap().cause, Cause::AnotherRegime);
+    assert_eq!(claim.because.as_ref().unwrap().cause, Cause::AnotherLimit);
     assert_eq!(claim.revised[0].date, "2026-11-24");
     let (_, row) = study.row("creates").unwrap();
     assert_eq!(row.values[0], Cell::Above(99999.0));
@@ -167,7 +167,12 @@ fn each_error_names_file_line_and_what_to_write() {
         ("\"io: fast", "\"oi: fast", "claims.toml:5:", &["there is no row `oi`", "io"]),
         ("better than old", "faster than old", "claims.toml:5:", &["`faster` is not known"]),
         ("\"A2\"", "\"A1\"", "claims.toml:9:", &["another claim `A1`"]),
-        ("another regime", "no regime", "claims.toml:6:", &["is not a cause", "another regime"]),
+        (
+            "else is the limit",
+            "else is no limit",
+            "claims.toml:6:",
+            &["is not a cause", "else is the limit"],
+        ),
         ("2026-11-24", "today", "claims.toml:7:", &["`today` is not a date", "2026-11-24"]),
         ("[0.1, 1]", "[1, 0.1]", "study.toml:12:", &["each larger"]),
         ("better = \"lower\"", "better = \"neither\"", "claims.toml:5:", &["cannot be ranked"]),

@@ -1,13 +1,15 @@
-//! Markdown with GitHub's tables: the page of a study in the documentation. What is needed to
-//! judge it comes first, in at most [`WORDS_MAX`] words; everything else is in an appendix.
+//! Markdown with GitHub's tables: the page of a study in the documentation. The answer comes first,
+//! then a picture that shows it, then the claims, in at most [`WORDS_MAX`] words; everything else
+//! is in an appendix.
 
 mod appendix;
 
 use ::text::markdown as plain;
 
-use super::believe::{READING, believe};
+use super::believe::{self, READING};
 use super::{drawing, panel, words};
-use crate::{ClaimResults, Direction, Results, RowResults, Study, TableResults};
+use crate::verdict::Verdict;
+use crate::{ClaimResults, Results};
 
 /// A page, and the charts that lie beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +20,8 @@ pub struct Markdown {
     pub charts: Vec<(String, String)>,
 }
 
-/// Most words before the appendix; tables that exceed this are moved there.
-const WORDS_MAX: usize = 2500;
+/// Most words before the appendix; sections that exceed this are moved there.
+const WORDS_MAX: usize = 1500;
 
 pub(super) fn render(results: &Results, _: usize, _: bool) -> String {
     page(results, None).text
@@ -27,97 +29,77 @@ pub(super) fn render(results: &Results, _: usize, _: bool) -> String {
 
 /// The page, with charts whose names begin with `stem`; without a stem there are no charts.
 pub(super) fn page(results: &Results, stem: Option<&str>) -> Markdown {
-    let mut charts = Vec::new();
-    let mut chart = |name: &str, title: &str, panels: &[panel::Panel]| -> String {
-        let drawn = stem.and_then(|stem| Some((stem, drawing::file(title, panels)?)));
-        drawn.map_or(String::new(), |(stem, drawn)| {
-            let name = format!("{stem}-{name}.svg");
-            let link = format!("![{}]({name})\n\n", plain(title));
-            charts.push((name, drawn));
-            link
-        })
-    };
-    let tables: Vec<(String, String)> = results
-        .tables
-        .iter()
-        .map(|table| {
-            let rows = table.rows.iter().filter_map(|row| panel::of_row(row, &table.columns));
-            let panels: Vec<_> = rows.collect();
-            (factors(table), chart(&table.id, &table.title, &panels))
-        })
-        .collect();
-    let by_size: String = results
-        .claims
-        .iter()
-        .map(|claim| {
-            let title = format!("{} by size", claim.claim.id);
-            let name = format!("{}-by-size", claim.claim.id.to_lowercase());
-            chart(&name, &title, &panel::of_sizes(claim))
-        })
-        .collect();
-    let by_size = match by_size.as_str() {
-        "" => String::new(),
-        drawn => format!("## Claims by size\n\n{drawn}"),
-    };
-    let frame = (head(results), by_size + &differs(results) + &flaws(results));
-    let titles = results.tables.iter().map(|table| 2 * words_of(&table.title) + 10).sum();
-    let moved = moved(&frame, titles, &tables);
-    let (mut main, mut rest) = (frame.0, String::new());
-    main += "## Published and measured\n\nEach figure as a factor of the best of its row (with a \
-             unit: as it is): *published*, then measured. ▲ shown to be better than some other, \
-             and none is shown to be better than it; ▼ the reverse.\n\n";
-    for (at, (table, (figures, chart))) in results.tables.iter().zip(&tables).enumerate() {
-        let head = format!("### {}\n\n", plain(&table.title));
-        match moved.contains(&at) {
-            true => {
-                main += &format!("{head}{chart}The figures are in the appendix.\n\n");
-                rest += &format!("{head}{figures}");
-            }
-            false => main += &format!("{head}{figures}{chart}"),
-        }
+    let mut charts = Charts { stem, drawn: Vec::new() };
+    let mut main =
+        head(results, &charts.link("answer", &results.study.question, &picture(results)));
+    let mut rest = String::new();
+    for section in [differs(results), flaws(results)] {
+        let room = WORDS_MAX.saturating_sub(words_of(&main));
+        let place = if words_of(&section) <= room { &mut main } else { &mut rest };
+        *place += &section;
     }
-    main += &frame.1;
-    Markdown { text: main + &appendix::of(results, &rest), charts }
+    let appendix = appendix::of(results, &rest, &mut charts);
+    Markdown { text: main + &appendix, charts: charts.drawn }
+}
+
+/// The charts of a page.
+struct Charts<'s> {
+    stem: Option<&'s str>,
+    drawn: Vec<(String, String)>,
+}
+
+impl Charts<'_> {
+    /// Links to the files that show panels.
+    fn link(&mut self, name: &str, title: &str, panels: &[panel::Panel]) -> String {
+        let Some(stem) = self.stem else { return String::new() };
+        let mut links = String::new();
+        for (nth, drawn) in drawing::files(title, panels).into_iter().enumerate() {
+            let part = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
+            let file = format!("{stem}-{name}{part}.svg");
+            links += &format!("![{}]({file})\n\n", plain(title));
+            self.drawn.push((file, drawn));
+        }
+        links
+    }
 }
 
 fn words_of(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// The tables to move to the appendix, the largest first.
-fn moved(
-    (head, tail): &(String, String),
-    titles: usize,
-    tables: &[(String, String)],
-) -> Vec<usize> {
-    let sizes: Vec<usize> = tables.iter().map(|(figures, _)| words_of(figures)).collect();
-    let mut total = words_of(head) + words_of(tail) + titles + sizes.iter().sum::<usize>() + 30;
-    let mut order: Vec<usize> = (0..tables.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
-    let mut moved = Vec::new();
-    for at in order {
-        if total <= WORDS_MAX {
-            break;
-        }
-        total -= sizes[at];
-        moved.push(at);
+/// What the study names as its picture; else its first table.
+fn picture(results: &Results) -> Vec<panel::Panel> {
+    let named = &results.study.picture;
+    if named.is_empty() {
+        return results.tables.first().map_or_else(Vec::new, appendix::panels);
     }
-    moved
+    let mut panels = Vec::new();
+    for name in named {
+        for table in &results.tables {
+            let row = table.rows.iter().find(|row| row.row.id == *name);
+            let drawn = row.and_then(|row| panel::of_row(row, &table.columns));
+            panels.extend(drawn.map(|drawn| match row {
+                Some(row) => panel::Panel { title: words::row_called(row), ..drawn },
+                None => drawn,
+            }));
+        }
+        let claim = results.claims.iter().find(|claim| claim.claim.id == *name);
+        panels.extend(claim.map_or_else(Vec::new, panel::of_sizes));
+    }
+    panels
 }
 
-fn head(results: &Results) -> String {
+fn head(results: &Results, picture: &str) -> String {
     let study = &results.study;
-    let mut text = format!("# {}: {}\n\n", plain(&study.name), plain(&study.title));
+    let mut text = format!("# {}\n\n", plain(&study.question));
     let by = [study.author.as_str(), &study.date, &study.published];
     let by: Vec<String> = by.into_iter().filter(|it| !it.is_empty()).map(plain).collect();
-    text += &format!("{}\n\n", by.join(", "));
-    text += &format!("**Asked:** {}\n\n", plain(&study.question));
-    text += "## Should you believe it?\n\n";
-    for (head, said) in believe(results) {
-        text += &format!("- **{head}:** {}\n", plain(&said));
+    text += &format!("> {}: “{}”\n\n", by.join(", "), plain(&study.title));
+    if !study.believe.is_empty() {
+        text += &format!("**{}**\n\n", plain(&study.believe));
     }
-    text +=
-        "\n## Claims\n\n| | claim | by the page's own figures | measured |\n|---|---|---|---|\n";
+    text += picture;
+    text += "## Claims\n\n| | claim | by the page's own figures | measured |\n|---|---|---|---|\n";
     for claim in &results.claims {
         text += &format!(
             "| {} | {} | {} | **{}** |\n",
@@ -127,50 +109,15 @@ fn head(results: &Results) -> String {
             plain(&words::verdict(study, claim))
         );
     }
+    text += "\n";
+    for (head, said) in believe::facts(results) {
+        text += &format!("- **{head}:** {}\n", plain(&said));
+    }
     format!("{text}\n{READING}\n\n")
 }
 
-/// A table as factors; rows that were not measured are notes.
-fn factors(table: &TableResults) -> String {
-    let columns: Vec<String> = table.columns.iter().map(|column| plain(column)).collect();
-    let mut text =
-        format!("| | {} |\n|---|{}\n", columns.join(" | "), "--:|".repeat(columns.len()));
-    let mut shown = 0;
-    // A row without a better end has no factors; its figures are in the appendix.
-    let of = |row: &&RowResults| row.row.better != Direction::Neither && !words::unmeasured(row);
-    for row in table.rows.iter().filter(of) {
-        shown += 1;
-        let old = words::factors(row.row.better, &words::published_values(row));
-        let means: Vec<Option<f64>> = row.measured.iter().map(|cell| cell.mean).collect();
-        let new = words::factors(row.row.better, &means);
-        let cells = row.measured.iter().enumerate().map(|(at, cell)| {
-            let then = match (old[at], row.row.values.get(at)) {
-                (Some(factor), _) => words::factor_short(factor),
-                (None, Some(cell)) => words::with_unit(words::published(cell), row),
-                (None, None) => String::new(),
-            };
-            let now = match (new[at], words::mean(cell)) {
-                (Some(factor), _) => words::factor_short(factor),
-                (None, Some(mean)) => words::with_unit(mean, row),
-                (None, None) => "–".to_owned(),
-            };
-            format!("*{}* {now}{}", plain(&then), words::mark(cell.mark))
-        });
-        let cells: Vec<String> = cells.collect();
-        text += &format!("| {} | {} |\n", plain(&row.row.label), cells.join(" | "));
-    }
-    match shown {
-        0 if table.rows.iter().all(words::unmeasured) => {
-            "Nothing of it was measured; the appendix says why.\n\n".to_owned()
-        }
-        0 => "No row measured here has a better end; the appendix has the figures.\n\n".to_owned(),
-        _ => text + "\n",
-    }
-}
-
 fn differs(results: &Results) -> String {
-    let lines: String =
-        results.claims.iter().filter_map(|claim| why(&results.study, claim)).collect();
+    let lines: String = results.claims.iter().filter_map(why).collect();
     match lines.as_str() {
         "" => String::new(),
         lines => format!("## What differs, and why\n\n{lines}\n"),
@@ -178,13 +125,12 @@ fn differs(results: &Results) -> String {
 }
 
 /// One line for a claim that does not hold or is not decided.
-fn why(study: &Study, claim: &ClaimResults) -> Option<String> {
-    use crate::verdict::Verdict;
-    if claim.measured.verdict == Verdict::Holds {
+fn why(claim: &ClaimResults) -> Option<String> {
+    let because = words::because(claim);
+    if claim.measured.verdict == Verdict::Holds && because.is_none() {
         return None;
     }
-    let because = words::because(claim);
-    let found = claim.measured.reason.clone();
+    let found = claim.measured.decisive();
     let reason = match (because, found) {
         // That the page contradicts itself explains nothing of this run, so its finding follows.
         (Some(because), Some(found)) if claim.claim.because.is_none() => {
@@ -193,7 +139,7 @@ fn why(study: &Study, claim: &ClaimResults) -> Option<String> {
         (because, found) => because.or(found)?,
     };
     let id = plain(&claim.claim.id);
-    Some(format!("- **{id}** {}: {}\n", plain(&words::verdict(study, claim)), plain(&reason)))
+    Some(format!("- **{id}** {}: {}\n", plain(&claim.measured.to_string()), plain(&reason)))
 }
 
 fn flaws(results: &Results) -> String {
