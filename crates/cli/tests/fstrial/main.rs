@@ -127,6 +127,7 @@ const TESTS: &[skippable::Test] = skippable::tests![
     study::a_report_at_another_scale_says_that_its_reasons_are_not_of_that_scale,
     study_pages::a_page_is_what_this_program_makes_of_its_results,
     study_pages::every_page_is_in_the_list_of_pages,
+    study_pages::a_script_without_this_program_finds_the_verdicts_of_the_pages,
 ];
 
 fn main() -> ExitCode {
