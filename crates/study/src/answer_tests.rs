@@ -292,6 +292,17 @@ fn a_verdict_counts_its_questions_and_names_those_that_made_it() {
         ),
         (&[(Undecided, "x"), (NotRun, "y")], "undecided", Some("question 1: x")),
         (&[(NotRun, "y"), (NotRun, "y")], "not run", Some("y")),
+        // What was not run decides nothing.
+        (
+            &[(Holds, ""), (NotRun, "y")],
+            "holds (1 of 2 questions, the others without figures)",
+            None,
+        ),
+        (
+            &[(DoesNotHold, "x"), (NotRun, "y")],
+            "does not hold (1 of 2 questions decided)",
+            Some("question 1: x"),
+        ),
     ] {
         let found = of(questions);
         assert_eq!((found.to_string().as_str(), found.reason.as_deref()), (shown, reason));

@@ -134,7 +134,7 @@ fn of_answer(claim: &ClaimResults, nth: usize, answer: &Answer) -> Option<Panel>
     let drawn = low > 0.0 && lines.iter().filter(|line| line.now.is_some()).count() > 1;
     let axis = Axis { low: low / 1.1, high: high * 1.1 };
     let (title, claimed) = (answer.asked.clone(), Some(answer.claimed));
-    drawn.then(|| Panel { title, lines, axis, factors: false, claimed })
+    drawn.then_some(Panel { title, lines, axis, factors: false, claimed })
 }
 
 /// Factors on a logarithmic axis.

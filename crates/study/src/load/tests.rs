@@ -187,6 +187,15 @@ fn each_error_names_file_line_and_what_to_write() {
 }
 
 #[test]
+fn a_picture_is_of_rows_and_claims_that_there_are() {
+    let with =
+        |names: &str| loaded(&[("question = ", &format!("picture = [{names}]\nquestion = "))]);
+    assert_eq!(with("\"A1\", \"io\"").unwrap().picture, ["A1", "io"]);
+    let problems = with("\"A1\", \"oi\"").unwrap_err();
+    assert!(problems.len() == 1 && problems[0].contains("there is no `oi`"), "{problems:?}");
+}
+
+#[test]
 fn all_problems_of_all_files_are_reported_at_once() {
     let problems = loaded(&[
         ("scsi-2004", "amiga"),
