@@ -103,17 +103,6 @@ pub(crate) fn unpack(
         apt::unpack(package, &root)?;
     }
     files::without_set_id(&root)?;
-    let first = |directories: &[&str], begins: &str| {
-        let found = directories.iter().filter_map(|directory| {
-            let entries = std::fs::read_dir(root.join(directory)).ok()?;
-            let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-            paths.sort();
-            paths.into_iter().find(|path| {
-                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins))
-            })
-        });
-        found.into_iter().next().and_then(|path| Some(path.strip_prefix(work).ok()?.to_owned()))
-    };
     let first_package = packages.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
     let lacks = |what: &str| {
         let problem = match &absent[..] {
@@ -126,12 +115,39 @@ pub(crate) fn unpack(
         };
         LabError::value(first_package.display().to_string(), problem)
     };
-    let kernel = first(&["boot", "usr/lib/modules"], "vmlinuz").ok_or_else(|| lacks("kernel"))?;
-    look_at(&work.join(&kernel))?;
-    let modules = first(&["lib/modules", "usr/lib/modules"], "").ok_or_else(|| lacks("modules"))?;
+    let (kernel, modules) = find(&root);
+    let kernel = kernel.ok_or_else(|| lacks("kernel"))?;
+    look_at(&kernel)?;
+    let modules = modules.ok_or_else(|| lacks("modules"))?;
+    let relative = |path: PathBuf| path.strip_prefix(work).map(Path::to_owned).unwrap_or(path);
     let (name, version) = apt::calls_itself(first_package)?;
     let key = tree_digest(&root)?;
-    Ok((kernel, modules, OwnKernel { made_of: format!("{name} {version}"), key }))
+    Ok((
+        relative(kernel),
+        relative(modules),
+        OwnKernel { made_of: format!("{name} {version}"), key },
+    ))
+}
+
+/// The kernel and the directory of modules in unpacked packages. Debian's kernels from 7.x on lie
+/// beside their modules, earlier ones in `boot`.
+fn find(root: &Path) -> (Option<PathBuf>, Option<PathBuf>) {
+    let inside = |directory: PathBuf| {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
+    };
+    let places = ["lib/modules", "usr/lib/modules"].map(|place| root.join(place));
+    let releases: Vec<PathBuf> = places.into_iter().flat_map(inside).collect();
+    let kernel = [root.join("boot")].into_iter().chain(releases.clone()).find_map(|directory| {
+        inside(directory).into_iter().find(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz"))
+        })
+    });
+    // What has a kernel and no module has no modules.
+    let modules = releases.into_iter().find(|release| release.join("kernel").is_dir());
+    (kernel, modules)
 }
 
 /// These packages and what they need of the same kernel from beside them; and the names of what is
@@ -236,6 +252,25 @@ mod tests {
         let error = look_at(&room.path().join("none")).unwrap_err().to_string();
         assert!(error.contains("none"), "{error}");
         assert!(look_at(room.path()).is_err());
+    }
+
+    /// As Debian packed them up to 6.12, after `/usr` was merged, and from 7.x on.
+    #[test]
+    fn a_kernel_is_found_wherever_debian_puts_it() {
+        for (kernel, modules) in [
+            ("boot/vmlinuz-6.12.1", "lib/modules/6.12.1"),
+            ("boot/vmlinuz-6.12.1", "usr/lib/modules/6.12.1"),
+            ("usr/lib/modules/7.2.13/vmlinuz", "usr/lib/modules/7.2.13"),
+        ] {
+            let room = tempfile::tempdir().unwrap();
+            let kernel = room.path().join(kernel);
+            std::fs::create_dir_all(kernel.parent().unwrap()).unwrap();
+            std::fs::write(&kernel, "").unwrap();
+            assert_eq!(find(room.path()), (Some(kernel.clone()), None));
+            let modules = room.path().join(modules);
+            std::fs::create_dir_all(modules.join("kernel")).unwrap();
+            assert_eq!(find(room.path()), (Some(kernel), Some(modules)));
+        }
     }
 
     #[test]
