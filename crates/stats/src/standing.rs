@@ -5,9 +5,10 @@ use crate::Interval;
 /// How those that can be compared stand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
-    /// The best figure of those that nobody is shown to be better than.
+    /// The best figure of those that nobody is shown to be better than, in the blocks that they
+    /// share.
     pub leader: usize,
-    /// The others that can be compared, best figure first.
+    /// The others that can be compared, nearest first.
     pub behind: Vec<Behind>,
 }
 

@@ -1,6 +1,8 @@
 //! One table: every contender's mean, every pair compared, ranks.
 
-use crate::comparison::first_of_blocks;
+use std::collections::BTreeSet;
+
+use crate::comparison::{COMPARED_FROM, first_of_blocks};
 use crate::judging::{Shown, judge};
 use crate::standing::{Behind, Relation, Standing};
 use crate::{
@@ -137,7 +139,12 @@ pub fn compare_all(series: &[Vec<Observation>], settings: &Settings) -> Table {
 /// The same for contenders whose figures may be true in one of several variants, the first of which
 /// is what was measured: two of them differ only where they do so with every variant of both, and a
 /// mean's interval holds those of all its variants.
+///
+/// Where contenders have figures of different blocks, as in a run that was cut off, all that have
+/// most of them are judged by the blocks that they share: the means of different blocks may stand
+/// the other way round than the contenders do in each block.
 pub fn compare_variants(contenders: &[Vec<Vec<Observation>>], settings: &Settings) -> Table {
+    let contenders = &in_shared_blocks(contenders);
     let values = |observations: &[Observation]| -> Vec<f64> {
         first_of_blocks(observations).iter().map(|o| o.value).collect()
     };
@@ -185,6 +192,35 @@ pub fn compare_variants(contenders: &[Vec<Vec<Observation>>], settings: &Setting
     table
 }
 
+/// The figures of the blocks that all contenders with most of the blocks have, if those are enough
+/// to compare by; a contender with fewer keeps all of its own.
+fn in_shared_blocks(contenders: &[Vec<Vec<Observation>>]) -> Vec<Vec<Vec<Observation>>> {
+    let blocks: Vec<BTreeSet<u32>> = contenders
+        .iter()
+        .map(|variants| variants.iter().flatten().map(|observed| observed.block).collect())
+        .collect();
+    let most = blocks.iter().map(BTreeSet::len).max().unwrap_or(0);
+    let has_most = |blocks: &BTreeSet<u32>| blocks.len() * 2 > most;
+    let shared = blocks
+        .iter()
+        .filter(|blocks| has_most(blocks))
+        .cloned()
+        .reduce(|one, other| &one & &other)
+        .unwrap_or_default();
+    let of_shared = |one: &Vec<Observation>| -> Vec<Observation> {
+        one.iter().filter(|observed| shared.contains(&observed.block)).copied().collect()
+    };
+    let restricted = |(variants, blocks): (&Vec<Vec<Observation>>, &BTreeSet<u32>)| match shared
+        .len()
+        >= COMPARED_FROM
+        && has_most(blocks)
+    {
+        true => variants.iter().map(of_shared).collect(),
+        false => variants.clone(),
+    };
+    contenders.iter().zip(&blocks).map(restricted).collect()
+}
+
 fn mean(values: &[f64], confidence: f64) -> Result<Estimate, Missing> {
     match geometric_mean(values, confidence) {
         Err(Missing::NotPositive { .. }) => arithmetic_mean(values, confidence),
@@ -223,23 +259,38 @@ fn standing(table: &Table, better: Better) -> Option<Standing> {
     });
     let may_lead =
         |(index, _): &&(usize, f64)| table.ranks[*index].is_some_and(|rank| rank.best == 1);
-    let leader = order.iter().find(may_lead)?.0;
-    let behind = order.iter().filter(|(index, _)| *index != leader).filter_map(|(index, _)| {
-        let pair = table.pair(*index, leader)?;
-        let (ratio, interval) = pair.seen_from(*index);
-        let (ratio, interval) = match better {
-            Better::Lower => (ratio, interval),
-            Better::Higher => (1.0 / ratio, interval.inverse()),
-        };
+    // How many times worse one is than another, in the blocks that both have.
+    let worse = |index: usize, than: usize| {
+        let pair = table.pair(index, than)?;
+        let (ratio, interval) = pair.seen_from(index);
+        Some(match better {
+            Better::Lower => (pair, ratio, interval),
+            Better::Higher => (pair, 1.0 / ratio, interval.inverse()),
+        })
+    };
+    let beaten = |index: usize| {
+        order.iter().filter_map(|(other, _)| worse(*other, index)).any(|(_, ratio, _)| ratio < 1.0)
+    };
+    let leader = order
+        .iter()
+        .filter(may_lead)
+        .find(|(index, _)| !beaten(*index))
+        .or_else(|| order.iter().find(may_lead))?
+        .0;
+    let others = order.iter().map(|(index, _)| *index).filter(|index| *index != leader);
+    let behind = others.filter_map(|index| {
+        let (pair, ratio, interval) = worse(index, leader)?;
         let relation = match (pair.shown.separated, pair.shown.equivalent) {
             (true, false) => Relation::Worse,
             (true, true) => Relation::LittleWorse,
             (false, true) => Relation::Level,
             (false, false) => Relation::Open,
         };
-        Some(Behind { index: *index, ratio, interval, relation })
+        Some(Behind { index, ratio, interval, relation })
     });
-    Some(Standing { leader, behind: behind.collect() })
+    let mut behind: Vec<Behind> = behind.collect();
+    behind.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    Some(Standing { leader, behind })
 }
 
 #[cfg(test)]
@@ -278,6 +329,20 @@ mod tests {
         assert_eq!(shown(&higher), ["4", "2–3", "2–3", "1", "–"]);
         let leader = |table: &Table| table.standing.as_ref().unwrap().leader;
         assert_eq!((leader(&table), leader(&higher)), (0, 3));
+    }
+
+    /// The second contender lacks the slow block, and so would have the best mean.
+    #[test]
+    fn contenders_of_different_blocks_stand_as_they_do_in_the_blocks_they_share() {
+        let contenders =
+            [series(&[1.0, 1.5, 9.0, 9.1]), series(&[1.3, 1.4]), series(&[1.2, 1.9, 8.0])];
+        let table = compare_all(&contenders, &Settings::new(Better::Lower));
+        let standing = table.standing.as_ref().unwrap();
+        assert_eq!(standing.leader, 0, "{standing:?}");
+        assert!(standing.behind.iter().all(|it| it.ratio >= 1.0), "{standing:?}");
+        let of = |at: usize| table.estimates[at].as_ref().unwrap();
+        assert_eq!(of(0).n, 3, "the blocks that the first and the third share");
+        assert_eq!(of(1).n, 2);
     }
 
     #[test]
