@@ -8,6 +8,7 @@
 mod agreement;
 mod analysis;
 mod answer;
+mod busy;
 mod changes;
 mod charts;
 mod crosscheck;

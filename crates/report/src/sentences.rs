@@ -48,7 +48,8 @@ pub(crate) fn of_table(
             return "no contender has a figure that can be compared".to_owned();
         }
         (None, Decision::Alone) if contenders.len() == 1 => {
-            return "one contender, nothing to compare it with".to_owned();
+            let figure = shown(table, standing.not_compared[0], things);
+            return format!("{figure}; one contender, nothing to compare it with");
         }
         (None, Decision::Alone) => {
             vec![format!("only {} has a figure", names(&standing.not_compared))]
@@ -81,7 +82,7 @@ fn why_not(standing: &Standing, table: &MetricTable) -> &'static str {
     let once = |at: &usize| table.cells[*at].figures.len() == 1;
     match &standing.not_compared[..] {
         all if standing.leader.is_none() && all.iter().all(once) => "one repeat decides nothing",
-        all if standing.leader.is_none() && all.iter().any(few) => "not enough trials",
+        all if standing.leader.is_none() && all.iter().any(few) => "not enough trials to compare",
         all if all.iter().all(few) => "not enough trials",
         _ => "cannot be compared",
     }
@@ -180,7 +181,11 @@ pub(crate) fn of_work(work: &Measured, things: &str, clock: &str) -> String {
     let seconds = |value: f64| figure(value, Unit::Seconds);
     let time = ends(seconds(work.seconds_least), seconds(work.seconds_most));
     let time = format!("{time} of {clock} time");
-    let done = if work.ops_most == 0 { time } else { format!("{ops} {things} in {time}") };
+    let done = match work.ops_most {
+        0 => time,
+        1 => format!("1 {} in {time}", things.strip_suffix('s').unwrap_or(things)),
+        _ => format!("{ops} {things} in {time}"),
+    };
     match work.trials {
         1 => format!("{done}, in one trial"),
         trials => format!("{done}, in each of {} trials", number(trials as f64)),
@@ -198,6 +203,7 @@ pub(crate) fn in_short(table: &MetricTable, contenders: &[Conditions]) -> Option
     let open = |behind: &Behind| behind.relation == Relation::Open;
     match standing.decision() {
         Decision::NoFigure => return None,
+        Decision::Alone if contenders.len() == 1 => return Some(shown(table, 0, "")),
         Decision::Alone | Decision::TooFew => return Some(why_not(standing, table).to_owned()),
         _ if !standing.behind.is_empty() && standing.behind.iter().all(open) => {
             return Some("no difference shown".to_owned());

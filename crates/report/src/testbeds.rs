@@ -12,6 +12,8 @@ struct Words {
     page: Option<&'static str>,
     /// What makes a warm cache cold next time, if the user has to ask for it.
     cold: Option<&'static str>,
+    /// What a disk's counts hold beside the workload's own requests.
+    counts: Option<&'static str>,
 }
 
 static WORDS: &[Words] = &[
@@ -20,9 +22,18 @@ static WORDS: &[Words] = &[
         answer: [" in this directory", " in these directories"],
         page: Some("in a directory as it is"),
         cold: Some("--drop-caches, as root, begins cold"),
+        counts: Some(
+            "Read, written and flushes are counted by the whole disk, which others may use too.",
+        ),
     },
-    Words { name: "device", answer: [" on this machine"; 2], page: None, cold: None },
-    Words { name: "lab", answer: [""; 2], page: Some("in the lab, by virtual time"), cold: None },
+    Words { name: "device", answer: [" on this machine"; 2], page: None, cold: None, counts: None },
+    Words {
+        name: "lab",
+        answer: [""; 2],
+        page: Some("in the lab, by virtual time"),
+        cold: None,
+        counts: None,
+    },
 ];
 
 fn words(header: &RunHeader) -> Option<&'static Words> {
@@ -48,4 +59,9 @@ pub(crate) fn page(header: &RunHeader) -> Option<&'static str> {
 /// What makes a warm cache cold next time, if the user has to ask for it.
 pub(crate) fn cold(header: &RunHeader) -> Option<&'static str> {
     words(header)?.cold
+}
+
+/// What a disk's counts hold beside the workload's own requests, as a sentence.
+pub(crate) fn counts(header: &RunHeader) -> Option<String> {
+    Some(words(header)?.counts?.to_owned())
 }

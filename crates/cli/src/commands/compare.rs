@@ -54,14 +54,23 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
             AtLimit::Open if phase.time.verdict == ChangeVerdict::Missing => {
                 tell(&format!("no figure: {name}"));
             }
-            AtLimit::Open if phase.time.verdict == ChangeVerdict::More => {
-                tell(&format!(
-                    "slower, but not shown well enough for a gate: {name}; more --repeats"
-                ));
+            AtLimit::Open => {
+                let what = match phase.time.verdict {
+                    ChangeVerdict::More => {
+                        "slower, but not shown well enough for a gate".to_owned()
+                    }
+                    _ => format!("neither slower nor within {percent} % is shown"),
+                };
+                let help = match phase.of_moments {
+                    Some(moments) => format!(
+                        "{}, and two moments of a real machine may differ by twice the time with \
+                         nothing changed: measure more of it, when the machine is idle",
+                        moments.words()
+                    ),
+                    None => "more --repeats".to_owned(),
+                };
+                tell(&format!("{what}: {name}; {help}"));
             }
-            AtLimit::Open => tell(&format!(
-                "neither slower nor within {percent} % is shown: {name}; more --repeats"
-            )),
         }
     }
     Ok(match changes.gate(limit) {

@@ -49,6 +49,18 @@ pub(crate) fn a_program_that_fails_at_once_stops_the_run_and_resuming_goes_on() 
     assert!(said.contains("fstrial run --resume r1"), "{said}");
     sandbox.run("run --resume r1 --quiet").ended_with(1);
     assert!(sandbox.run("list runs").stdout.contains("complete"));
+    // What cannot start is refused before anything is made.
+    for (script, reason) in
+        [("#!/no/such\n", "the interpreter /no/such"), ("#!/bin/sh\r\n", "CR LF")]
+    {
+        std::fs::write(sandbox.path("job"), script).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(sandbox.path("job"), executable).unwrap();
+        let refused = run(&sandbox, "--repeats 2", &["./job"]).ended_with(5);
+        assert!(unwrapped(&refused.stderr).contains(reason), "{}", refused.stderr);
+    }
+    // Its input is empty, so what reads it ends.
+    run(&sandbox, "--repeats 1", &["sh", "-c", "cat >f"]).ended_with(0);
     // What has begun its work may fail on one filesystem alone.
     run(&sandbox, "--repeats 2", &["sh", "-c", "echo x >f; exit 3"]).ended_with(1);
 }

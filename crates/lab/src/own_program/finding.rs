@@ -1,5 +1,7 @@
 //! Finds a program or file of this machine, and says why it cannot run in a guest.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +9,14 @@ use crate::error::LabError;
 
 /// `EM_X86_64` of elf.h.
 const X86_64: u16 = 62;
+/// As much of a script's first line as the kernel reads (`BINPRM_BUF_SIZE`).
+const FIRST_LINE: usize = 256;
+
 /// The path of a program; a name without a slash is looked up in `search`.
 ///
 /// # Errors
-/// When it is not there, not executable, or of another architecture.
+/// When it is not there, not executable, of another architecture, or a script whose interpreter is
+/// not there.
 pub fn find(program: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
     let path = file(program, search)?;
     let wrong = |problem: String| LabError::value(path.display().to_string(), problem);
@@ -24,21 +30,45 @@ pub fn find(program: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
     if found.permissions().mode() & 0o111 == 0 {
         return Err(wrong(format!("it is not executable; `chmod +x {}`", path.display())));
     }
-    let mut start = [0; 20];
+    let mut start = [0; FIRST_LINE];
     let read = std::fs::File::open(&path)
         .and_then(|file| std::os::unix::fs::FileExt::read_at(&file, &mut start, 0));
     let read = read.map_err(LabError::at("read", &path))?;
     match (&start[..4], start[4], u16::from_le_bytes([start[18], start[19]])) {
-        (b"\x7fELF", 2, X86_64) if read == 20 => Ok(path),
+        (b"\x7fELF", 2, X86_64) if read >= 20 => Ok(path),
         (b"\x7fELF", class, machine) => Err(wrong(format!(
             "it is a program for {}, but the guest is x86_64",
             architecture(class, machine)
         ))),
-        _ if start.starts_with(b"#!") => Ok(path),
+        _ if start.starts_with(b"#!") => match no_interpreter(&start[2..read], &path) {
+            Some(problem) => Err(wrong(problem)),
+            None => Ok(path),
+        },
         _ => Err(wrong(
             "it is neither an ELF program nor a script that begins with `#!` and its interpreter"
                 .to_owned(),
         )),
+    }
+}
+
+/// Why a script that begins so cannot be started.
+fn no_interpreter(start: &[u8], path: &Path) -> Option<String> {
+    let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if line.ends_with(b"\r") {
+        let path = path.display();
+        return Some(format!("its lines end with CR LF; `sed -i 's/\\r$//' {path}` mends it"));
+    }
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let named = Path::new(OsStr::from_bytes(words.next().unwrap_or_default()));
+    let named_alone = "its first line is `#!` without an interpreter";
+    match named {
+        _ if named.as_os_str().is_empty() => Some(named_alone.to_owned()),
+        // The kernel would look for a relative one where the script works.
+        _ if named.is_absolute() && !named.is_file() => Some(format!(
+            "its first line names the interpreter {}, which is not there",
+            named.display()
+        )),
+        _ => None,
     }
 }
 
@@ -87,6 +117,10 @@ mod tests {
         arm[18] = 183;
         assert!(refused(&arm, 0o755).contains("a program for aarch64"));
         assert!(refused(b"#!/bin/sh", 0o644).contains("chmod +x"));
+        assert!(refused(b"#!/bin/sh\r\ntrue\r\n", 0o755).contains("sed -i 's/\\r$//' /"));
+        let missing = refused(b"#! /no/such -x\n", 0o755);
+        assert!(missing.contains("the interpreter /no/such, which is not there"), "{missing}");
+        assert!(refused(b"#!\n", 0o755).contains("without an interpreter"));
         assert!(refused(b"hello", 0o755).contains("neither an ELF program nor a script"));
         let missing = find(Path::new("/no/such"), &[]).unwrap_err().to_string();
         assert!(missing.contains("no such file or program"), "{missing}");

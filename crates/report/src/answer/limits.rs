@@ -9,12 +9,10 @@ use crate::analysis::{
     Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
     poor_profile, simulated_processors,
 };
+use crate::busy::busy_load;
 use crate::numbers::{counted, number};
 use crate::testbeds;
 use crate::wording::{VAGUE, and, figure, is_vague};
-
-/// A machine whose load per processor was above this was busy.
-const BUSY: f64 = 0.5;
 
 /// The most remarks on a program of the user's own that are shown on the screen.
 const REMARKS: usize = 2;
@@ -42,6 +40,7 @@ pub(super) fn of_run(
     }
     limits.extend(busy(run));
     let mut unread: Vec<&str> = Vec::new();
+    let mut beginnings: Vec<(String, &str)> = Vec::new();
     for (answer, workload) in workloads.iter().zip(&analysis.workloads) {
         let Some(phase) = answer.phase_of(workload) else { continue };
         if let Some(cold) = testbeds::cold(&run.header) {
@@ -51,7 +50,8 @@ pub(super) fn of_run(
                 format!("Cache of {}: {words}; {cold}.", phase.name)
             }));
         }
-        limits.extend(answer.measured.as_ref().and_then(little));
+        let least = answer.measured.as_ref().and_then(enough);
+        beginnings.extend(least.map(|least| (least, answer.title.as_str())));
         let table = phase.tables.iter().find(|table| table.metric.id == answer.metric);
         limits.extend(table.and_then(vague));
         limits.extend(transport(phase, &analysis.contenders));
@@ -60,6 +60,8 @@ pub(super) fn of_run(
             unread.push(&answer.title);
         }
     }
+    limits.extend(little(&beginnings, workloads.len()));
+    limits.extend(testbeds::counts(&run.header).filter(|_| counts_of_disk(workloads)));
     if !unread.is_empty() {
         let what = match workloads.len() {
             1 => "Nothing".to_owned(),
@@ -89,36 +91,47 @@ fn lost(counts: &TrialCounts) -> Option<String> {
     (counts.done < counts.planned).then(|| format!("{}.", counts.said()))
 }
 
-/// Whether a real machine had other work to do when the run began.
+/// That a real machine had other work to do when the run began.
 fn busy(run: &StoredRun) -> Option<String> {
-    if run.header.is_simulated() {
-        return None;
-    }
-    let fact = |name: &str| run.header.environment.0.get(name)?.parse::<f64>().ok();
-    let load = fact("load_at_start")?;
-    let processors = fact("processors").or_else(|| fact("cpus")).unwrap_or(1.0);
-    is_busy(load, processors).then(|| {
+    busy_load(&run.header).map(|load| {
         format!("The machine was busy when it began (load {load}): run it again when it is idle.")
     })
 }
 
-fn is_busy(load: f64, processors: f64) -> bool {
-    load > BUSY * processors
-}
-
-/// That too little was measured for a rate or a percentile.
-fn little(measured: &MeasuredWork) -> Option<String> {
+/// How much would have been enough, where too little was measured for a rate or a percentile.
+fn enough(measured: &MeasuredWork) -> Option<String> {
     (!measured.enough).then(|| {
         let seconds = figure(SECONDS_ENOUGH, Unit::Seconds);
-        let least = match measured.work.ops_most {
-            0 => seconds,
-            _ => format!("{} {} or {seconds}", number(OPS_ENOUGH as f64), measured.things),
-        };
-        format!(
-            "Little was measured: with less than {least} a trial, figures are those of a \
-             beginning."
-        )
+        match measured.work.ops_most {
+            0 => format!("less than {seconds}"),
+            _ => format!(
+                "fewer than {} {} or less than {seconds}",
+                number(OPS_ENOUGH as f64),
+                measured.things
+            ),
+        }
     })
+}
+
+/// That too little was measured by workloads, each with what would have been enough.
+fn little(beginnings: &[(String, &str)], workloads: usize) -> Option<String> {
+    let (least, _) = beginnings.first()?;
+    let names: Vec<&str> = beginnings.iter().map(|(_, name)| *name).collect();
+    let whose = if workloads == 1 { String::new() } else { format!(" by {}", and(&names)) };
+    let least = match beginnings.iter().all(|(other, _)| other == least) {
+        true => format!("{least} a trial"),
+        false => format!(
+            "fewer than {} ops or less than {} a trial",
+            number(OPS_ENOUGH as f64),
+            figure(SECONDS_ENOUGH, Unit::Seconds)
+        ),
+    };
+    Some(format!("Little was measured{whose}: with {least}, figures are those of a beginning."))
+}
+
+/// Whether an answer shows what a disk was asked for.
+fn counts_of_disk(workloads: &[WorkloadAnswer]) -> bool {
+    workloads.iter().any(WorkloadAnswer::shows_counts)
 }
 
 /// What stands for an interval that says nothing, explained where it stands.
@@ -218,7 +231,7 @@ pub(super) fn next(
             && (little || phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase)))
     });
     if small && run.header.scale < 1.0 && analysis.trials.outstanding == 0 {
-        let scale = (run.header.scale * 10.0).min(1.0);
+        let scale = (run.header.scale * larger(workloads)).min(1.0);
         add("a larger set", format!("fstrial run --like {id} --scale {scale}"));
     }
     let elsewhere = analysis.workloads.iter().all(|workload| {
@@ -232,13 +245,9 @@ pub(super) fn next(
     next
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_load_is_one_of_all_processors_together() {
-        assert!(is_busy(0.6, 1.0) && is_busy(4.1, 8.0));
-        assert!(!is_busy(0.4, 1.0) && !is_busy(3.9, 8.0));
-    }
+/// How many times larger a set is proposed: ten times, or what gives enough ops.
+fn larger(workloads: &[WorkloadAnswer]) -> f64 {
+    let ops = workloads.iter().filter_map(|answer| answer.measured.as_ref());
+    let least = ops.map(|it| it.work.ops_least).filter(|ops| *ops > 0).min();
+    least.map_or(10, |ops| OPS_ENOUGH.div_ceil(ops).next_power_of_two().max(10)) as f64
 }

@@ -17,6 +17,11 @@ const COUNTS: [(&str, &str); 3] = [
     ("device_flushes", "flushes"),
 ];
 
+/// Whether a column of this head is one of the disk's counts.
+pub(super) fn is_count(head: &str) -> bool {
+    COUNTS.iter().any(|(_, count)| *count == head)
+}
+
 /// Heads and rows.
 pub(super) fn of(
     headline: &Headline<'_>,
@@ -32,7 +37,9 @@ pub(super) fn of(
         .filter(|(table, _)| table.cells.iter().any(|cell| cell.mean.is_some_and(|it| it > 0.0)))
         .collect();
     let others = own_figures(headline);
-    let mut columns = vec![head(headline), "vs best".to_owned()];
+    let several = contenders.len() > 1;
+    let mut columns = vec![head(headline)];
+    columns.extend(several.then(|| "vs best".to_owned()));
     columns.extend(others.iter().map(|table| table.metric.label.clone()));
     columns.extend(tail.map(|(op, _)| format!("p99 {op}")));
     columns.extend(counts.iter().map(|(_, head)| (*head).to_owned()));
@@ -49,7 +56,8 @@ pub(super) fn of(
             None if cell.mean.is_some() => "–".to_owned(),
             None => String::new(),
         };
-        let mut cells = vec![main_figure(cell, table), against(cell, 2).with_sign()];
+        let mut cells = vec![main_figure(cell, table)];
+        cells.extend(several.then(|| against(cell, 2).with_sign()));
         cells.extend(others.iter().map(|table| of(table)));
         cells.extend(tail.map(|(_, table)| of(table)));
         cells.extend(counts.iter().map(|(table, _)| of(table)));

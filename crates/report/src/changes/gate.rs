@@ -6,6 +6,14 @@ use super::{Change, Changes, PhaseChange, Verdict};
 /// the table: a gate is asked every day, and a false alarm costs somebody a day.
 const ALPHA: f64 = 0.01;
 
+/// Two moments of a busy machine, or two of a tenth of a second, were seen to differ by 1.8 times
+/// with nothing changed, while the repeats within each agreed: they share their moment. So a time of
+/// such a moment is only known within this factor.
+const MOMENTS_DIFFER: f64 = 2.0;
+
+/// Shortest time of a trial, in seconds of a real clock, below which a run is such a moment.
+pub(super) const MOMENT: f64 = 0.1;
+
 /// How a phase stands to a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtLimit {
@@ -52,7 +60,9 @@ impl PhaseChange {
                 && change.p_adjusted.is_some_and(|p| p < ALPHA)
                 && change.ratio.is_some_and(|it| it >= 1.0 + limit)
         };
-        if beyond(&self.time) || self.counts.iter().any(|count| beyond(&count.change)) {
+        let moments = if self.of_moments.is_some() { MOMENTS_DIFFER } else { 1.0 };
+        let of_time = beyond(&self.time) && self.time.low.is_some_and(|low| low >= moments);
+        if of_time || self.counts.iter().any(|count| beyond(&count.change)) {
             return AtLimit::Beyond;
         }
         let within = match self.time.verdict {
@@ -60,7 +70,8 @@ impl PhaseChange {
             Verdict::Same => true,
             _ => {
                 let mut ways = self.time.ways.iter().peekable();
-                ways.peek().is_some() && ways.all(|way| way.interval(0.95).high < 1.0 + limit)
+                ways.peek().is_some()
+                    && ways.all(|way| way.interval(0.95).high * moments < 1.0 + limit)
             }
         };
         if within { AtLimit::Within } else { AtLimit::Open }

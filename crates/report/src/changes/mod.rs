@@ -23,6 +23,8 @@ use trial::WorkloadChoice;
 use stats::Comparison;
 
 use crate::analysis::{Cell, EQUIVALENCE_MARGIN, MetricTable, PhaseAnalysis, Unit, analyse};
+use crate::busy::busy_load;
+use crate::wording::figure;
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 2;
@@ -73,6 +75,47 @@ pub struct PhaseChange {
     pub counts: Vec<CountChange>,
     /// Why a figure is missing.
     pub remarks: Vec<String>,
+    /// Why its times are those of two moments of a real machine, which differ by more than their
+    /// repeats do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_moments: Option<Moments>,
+}
+
+/// Why times are those of two moments of a real machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Moments {
+    /// It had other work to do when one of the runs began.
+    Busy {
+        /// The load, the higher one of both.
+        load: f64,
+    },
+    /// A trial's phase is over in a moment.
+    Short {
+        /// The shortest, in seconds.
+        seconds: f64,
+    },
+}
+
+impl Moments {
+    fn of(runs: [&StoredRun; 2], phase: &PhaseAnalysis) -> Option<Moments> {
+        let real = runs.iter().any(|run| !run.header.is_simulated());
+        let load = runs.iter().filter_map(|run| busy_load(&run.header)).reduce(f64::max);
+        let seconds = phase.measured.map(|it| it.seconds_least).filter(|it| *it < gate::MOMENT);
+        load.map(|load| Moments::Busy { load })
+            .or(seconds.map(|seconds| Moments::Short { seconds }))
+            .filter(|_| real)
+    }
+
+    /// In words, for what a gate does not decide.
+    pub fn words(self) -> String {
+        match self {
+            Moments::Busy { load } => format!("the machine was busy (load {load})"),
+            Moments::Short { seconds } => {
+                format!("a trial of {} is a moment", figure(seconds, Unit::Seconds))
+            }
+        }
+    }
 }
 
 /// A count of what the disk was asked for.
@@ -217,7 +260,11 @@ pub fn changes(before: &StoredRun, after: &StoredRun) -> Changes {
             let work = (workload.name.clone(), workload.parameters.clone());
             if works.iter().all(|done| done.contains(&work)) {
                 let phases = workload.phases.iter().filter(|phase| !phase.is_left_out());
-                found.phases.extend(phases.map(|phase| of_phase(&workload.title, phase, name)));
+                let of = |phase| PhaseChange {
+                    of_moments: Moments::of([before, after], phase),
+                    ..of_phase(&workload.title, phase, name)
+                };
+                found.phases.extend(phases.map(of));
             } else {
                 let settings = "is not in both runs with the same settings";
                 found.alone.push(format!("{} on {name} {settings}", workload.title));
@@ -297,6 +344,7 @@ fn of_phase(workload: &str, phase: &PhaseAnalysis, contender: &str) -> PhaseChan
         time,
         counts: counts.collect(),
         remarks: missing.map(|note| note.text.clone()).collect(),
+        of_moments: None,
     }
 }
 

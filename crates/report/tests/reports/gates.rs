@@ -78,3 +78,26 @@ fn what_is_slower_by_a_tenth_does_not_pass() {
         assert!(slower >= found_least, "{repeats} repeats, {spread}: {slower}");
     }
 }
+
+/// Two runs on a busy machine, each in a moment of its own, which all its repeats share: they are
+/// much closer to each other than the runs are.
+#[test]
+fn two_moments_of_a_busy_machine_are_no_difference() {
+    let ends = |load: &str, factor: f64| {
+        let mut run = run(3);
+        run.header.testbed = "dir".to_owned();
+        run.header.environment.0.retain(|key, _| !key.starts_with("lab_"));
+        run.header.environment.0.insert("load_at_start".to_owned(), load.to_owned());
+        let mut slower = 0;
+        for seed in 0..GATES {
+            let moment = |seed: u64| (0.2 * normal(&mut Seed(seed).stream("moment"))).exp();
+            let before = again(&run, 2 * seed, 0.03, moment(2 * seed));
+            let after = again(&run, 2 * seed + 1, 0.03, factor * moment(2 * seed + 1));
+            slower += usize::from(changes(&before, &after).gate(0.05) == Gate::Slower);
+        }
+        slower
+    };
+    assert!(ends("0.08", 1.0) > 20, "a quiet machine has no such moments, and these are found");
+    assert!(ends("38", 1.0) <= 1);
+    assert!(ends("38", 8.0) >= 195, "what takes eight times as long is found all the same");
+}

@@ -85,9 +85,13 @@ fn verdicts_written_by_hand() {
         (
             &[("a", &[2000.0, 2010.0]), ("b", &[9000.0])],
             Decision::TooFew,
-            "so far not enough trials.",
+            "so far not enough trials to compare.",
         ),
-        (&[("a", &[2000.0])], Decision::Alone, "one contender, nothing to compare it with."),
+        (
+            &[("a", &[2000.0])],
+            Decision::Alone,
+            "2,500 mails/s; one contender, nothing to compare it with.",
+        ),
     ];
     for (times, decision, sentence) in cases {
         let run = run_of(times);
@@ -284,7 +288,10 @@ fn how_much_was_measured_is_said_and_too_little_is_a_limit() {
     let text = screen(&run);
     let work = "Work    200 mails in 2.70 ms to 3.90 ms of real time, in each of 6 trials";
     assert!(text.contains(work), "{text}");
-    assert!(text.contains("Little was measured: with less than 3,000 mails or 1.00 s"), "{text}");
+    assert!(
+        text.contains("Little was measured: with fewer than 3,000 mails or less than 1.00 s"),
+        "{text}"
+    );
     let enough = run_of(&[("a", &[2000.0, 2010.0, 1990.0]), ("b", &[3000.0, 3020.0, 2980.0])]);
     assert!(!screen(&enough).contains("Little was measured"), "{}", screen(&enough));
 }

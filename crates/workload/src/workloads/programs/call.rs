@@ -146,7 +146,7 @@ impl Call<'_> {
             .env("HOME", self.user.map_or(self.directory, |_| Path::new(PLACE)))
             .env(MARK, enclosure.mark())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
+            .stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let inside = match (self.root, self.user) {
