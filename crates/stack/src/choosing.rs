@@ -232,9 +232,18 @@ impl Contender {
         let Some((key, value)) = part.split_once('=') else {
             let known = aliases::names(filesystem);
             let known = known.chain(filesystem.describe().options.iter().map(|it| it.name));
-            let next = text::alike(&plain, known).unwrap_or_else(|| {
-                format!("a mount option of the kernel: mount={plain}, a flag of mkfs: mkfs=…")
-            });
+            let of_others = filesystems::FILESYSTEMS
+                .iter()
+                .find(|other| matches!(aliases::meant(**other, &plain), Ok(Some(_))));
+            let next = match (of_others, text::alike(&plain, known)) {
+                (Some(other), _) => format!("{} has that option", other.describe().name),
+                (None, Some(alike)) => {
+                    format!("{alike} A mount option of the kernel is written mount={plain}")
+                }
+                (None, None) => {
+                    format!("a mount option of the kernel: mount={plain}, a flag of mkfs: mkfs=…")
+                }
+            };
             return Err(ContenderError::NotAnOption {
                 contender: text.to_owned(),
                 part: plain,
@@ -326,6 +335,8 @@ mod tests {
         assert!(message("ext4,,tmpfs").contains("empty contender"));
         assert!(message("ext4,ext4").contains("NEWNAME=ext4"));
         assert!(message("ext4:barriers").contains("option=value"));
+        assert!(message("ext4:nodatacow").ends_with("btrfs has that option"));
+        assert!(message("ext4:dax").ends_with("mount=dax"), "{}", message("ext4:dax"));
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub(crate) fn list(arguments: &List) -> Ended {
                 None => one_or_all(capability_entries(&tried), name)? + &tried_with(&tried),
             }
         }
-        Listed::Layouts => one_or_all(layouts(), name)?,
+        // `raid5x4` is how a contender has it: with its number of disks.
+        Listed::Layouts => one_or_all(layouts(), name.map(without_disks))?,
         Listed::Disks => one_or_all(disks()?, name)?,
         Listed::Profiles => one_or_all(profiles()?, name)?,
         Listed::Studies => match name {
@@ -65,6 +66,15 @@ fn one_or_all(entries: Entries, name: Option<&str>) -> Result<String, Failure> {
     Err(Failure::new(Exit::Usage, format!("there is no `{name}` in this list; {meant}")))
 }
 
+/// The layout of `raid5x4+journal`.
+fn without_disks(layout: &str) -> &str {
+    let name = layout.split('+').next().unwrap_or_default();
+    match name.rsplit_once('x') {
+        Some((kind, disks)) if !kind.is_empty() && disks.parse::<u32>().is_ok() => kind,
+        _ => name,
+    }
+}
+
 /// All workloads and their presets, one line each.
 fn workloads() -> String {
     let mut text = String::new();
@@ -83,6 +93,10 @@ fn workloads() -> String {
 fn workload(name: &str) -> Result<String, Failure> {
     let name = name.split(['@', ':']).next().unwrap_or(name);
     let found = catalogue().find(|known| known.describe().name.eq_ignore_ascii_case(name));
+    if found.is_none() && stack::filesystems::find(name).is_some() {
+        let message = format!("`{name}` is a filesystem: fstrial list filesystems {name}");
+        return Err(Failure::new(Exit::Usage, message));
+    }
     let found = found.map_or_else(|| workload::named(name), Ok);
     let description =
         found.map_err(|unknown| Failure::new(Exit::Usage, unknown.to_string()))?.describe();

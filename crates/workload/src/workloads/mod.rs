@@ -92,16 +92,31 @@ pub fn named(name: &str) -> Result<&'static dyn Workload, UnknownWorkload> {
             .filter(|(preset, _)| name.strip_suffix('s').unwrap_or(name) == *preset)
             .map(|(_, whole)| whole)
             .collect();
+        let known = || catalogue().map(|workload| workload.describe().name);
         let meant = match &whole[..] {
-            [] => {
-                let known = catalogue().map(|workload| workload.describe().name);
-                text::meant(name, known).unwrap_or_default()
-            }
+            [] => match runs(name) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => text::meant(name, known()).unwrap_or_default(),
+            },
             [one] => format!("did you mean `{one}`?"),
             several => format!("did you mean one of {}?", several.join(", ")),
         };
         UnknownWorkload { name: name.to_owned(), meant }
     })
+}
+
+/// The workload that is or runs the program of this name.
+fn runs(program: &str) -> Option<&'static str> {
+    let original = format!("original-{}", program.replace(['_', '+'], "-"));
+    let original = original.trim_end_matches('-');
+    let names_it = |summary: &str| {
+        summary.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(program))
+    };
+    let descriptions = || catalogue().map(|workload| workload.describe());
+    descriptions()
+        .find(|known| known.name == original)
+        .or_else(|| PROGRAMS.iter().map(|it| it.describe()).find(|it| names_it(it.summary)))
+        .map(|known| known.name)
 }
 
 #[cfg(test)]
@@ -114,6 +129,8 @@ mod tests {
         assert_eq!(meant("backup"), "did you mean `rsync@backup`?");
         assert_eq!(meant("vm-images"), "did you mean `randomio@vm-image`?");
         assert_eq!(meant("photo"), "did you mean `photos`?");
+        assert_eq!(meant("fs_mark"), "did you mean `original-fs-mark`?");
+        assert_eq!(meant("pgbench"), "did you mean `postgresql`?");
         assert!(named("postmark").is_ok());
     }
 }

@@ -4,11 +4,28 @@ use runner::{WorkloadRequest, parse_workload};
 
 use crate::files::find_program;
 
-/// Reads a workload as it is written on the command line.
+/// Reads workloads as they are written on the command line.
 ///
 /// # Errors
-/// Where there is none of that name: what it is instead, and how to say that.
-pub(super) fn workload(text: &str) -> Result<WorkloadRequest, String> {
+/// Where there is none of a name: what it is instead, and how to say that.
+pub(super) fn workloads(texts: &[String]) -> Result<Vec<WorkloadRequest>, String> {
+    let head = |text: &str| text.split([':', '@']).next().unwrap_or_default().to_owned();
+    let is_filesystem = |text: &&String| stack::filesystems::find(&head(text)).is_some();
+    let (filesystems, others): (Vec<&String>, Vec<&String>) = texts.iter().partition(is_filesystem);
+    let known = others.iter().filter(|text| workload::find(&head(text)).is_some());
+    if !filesystems.is_empty() && !others.is_empty() && known.count() == others.len() {
+        let joined = |all: &[&String], by: &str| {
+            all.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(by)
+        };
+        let (filesystems, others) = (joined(&filesystems, ","), joined(&others, " "));
+        return Err(format!(
+            "filesystems come after --fs: fstrial run {others} --fs {filesystems}"
+        ));
+    }
+    texts.iter().map(|text| workload(text)).collect()
+}
+
+fn workload(text: &str) -> Result<WorkloadRequest, String> {
     let head = text.split([':', '@']).next().unwrap_or_default();
     if workload::find(head).is_some() {
         return parse_workload(text);
@@ -17,10 +34,17 @@ pub(super) fn workload(text: &str) -> Result<WorkloadRequest, String> {
         let parameters = [("job".to_owned(), text.to_owned())].into();
         return Ok(WorkloadRequest { name: "fio".to_owned(), parameters });
     }
+    if text.contains(',') && text.split(',').all(|part| workload::named(part).is_ok()) {
+        return Err(format!(
+            "workloads are separated by spaces: fstrial run {}",
+            text.replace(',', " ")
+        ));
+    }
     if stack::filesystems::find(head).is_some() {
+        let other = if head == "ext4" { "xfs" } else { "ext4" };
         return Err(format!(
             "`{head}` is a filesystem: name a workload, and the filesystem with --fs: \
-             fstrial run postmark --fs {text},ext4"
+             fstrial run postmark --fs {text},{other}"
         ));
     }
     if lab::PROFILES.iter().any(|(name, _)| *name == head) {
@@ -55,6 +79,10 @@ mod tests {
     #[test]
     fn what_is_no_workload_is_answered_with_how_to_say_it() {
         let said = |text: &str| workload(text).unwrap_err();
+        assert!(said("tree,postmark").ends_with("fstrial run tree postmark"));
+        assert!(said("ext4").ends_with("--fs ext4,xfs"), "{}", said("ext4"));
+        let mixed = workloads(&["ext4".to_owned(), "fsync-append".to_owned()]).unwrap_err();
+        assert!(mixed.ends_with("fstrial run fsync-append --fs ext4"), "{mixed}");
         assert!(said("xfs").contains("--fs xfs,ext4"), "{}", said("xfs"));
         assert!(said("xfs:nobarrier").contains("--fs xfs:nobarrier"));
         assert!(said("laptop-nvme").contains("--profile laptop-nvme"));

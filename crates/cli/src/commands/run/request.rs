@@ -35,10 +35,10 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let (testbed, contenders) = testbed_and_contenders(&arguments.place)?;
     let source_tree = arguments.source_tree.as_deref().unwrap_or(SYNTHETIC);
     check_tree(source_tree)?;
-    let mut workloads = arguments
-        .workloads
-        .iter()
-        .map(|text| with_documents(named::workload(text).map_err(usage)?))
+    let mut workloads = named::workloads(&arguments.workloads)
+        .map_err(usage)?
+        .into_iter()
+        .map(with_documents)
         .collect::<Result<Vec<_>, _>>()?;
     if !arguments.program.is_empty() {
         workloads.push(super::program::of_command(&arguments.program)?);
