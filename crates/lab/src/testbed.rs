@@ -1,11 +1,12 @@
 //! The lab as a testbed: what the runner asks of it.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 
 use stack::Refusal;
 use store::Environment;
 use testbed::{Share, Stop, Stopped, Testbed};
-use trial::{Event, Outcome, Step, TrialSpec};
+use trial::{Event, Outcome, Step, TrialSpec, WorkloadChoice};
 use workload::{InputKind, PhaseEvent};
 
 use crate::disks;
@@ -15,6 +16,20 @@ use crate::memory::{Peak, Room};
 use crate::offer::{lacking, needs_part};
 use crate::optional::SYSTEM_PART;
 use crate::session::Extras;
+
+/// One of all trials that differ only in block and seed: their guests are of one size.
+fn kinds(specs: &[TrialSpec]) -> impl Iterator<Item = &TrialSpec> {
+    let mut seen = BTreeSet::new();
+    specs.iter().filter(move |spec| {
+        let workloads = spec.workloads.iter();
+        let of = |choice: &WorkloadChoice| {
+            let all = choice.parameters.iter();
+            let all = all.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            (choice.name.clone(), all.collect::<Vec<_>>())
+        };
+        seen.insert((spec.contender.name.as_str(), workloads.map(of).collect::<Vec<_>>()))
+    })
+}
 
 impl Lab {
     fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {
@@ -110,7 +125,7 @@ impl Testbed for Lab {
     fn lanes(&self, specs: &[TrialSpec]) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let room = Room::now(self.cache());
-        let fit = specs.iter().filter_map(|spec| Some(self.peak(spec).ok()?.guests(room))).min();
+        let fit = kinds(specs).filter_map(|spec| Some(self.peak(spec).ok()?.guests(room))).min();
         cores.min(fit.and_then(|fit| usize::try_from(fit).ok()).unwrap_or(cores)).max(1)
     }
 

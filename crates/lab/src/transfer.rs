@@ -32,6 +32,12 @@ pub fn export(
             let problem = "files of your own are not exported; build a lab from packages only";
             return Err(LabError::value(path.display().to_string(), problem));
         }
+        let path = software.directory.join(path);
+        let found = std::fs::symlink_metadata(&path).map_err(LabError::at("look at", &path))?;
+        if !found.is_file() && !found.is_dir() {
+            let problem = "it is neither a file nor a directory; `fstrial lab build` makes it anew";
+            return Err(LabError::value(path.display().to_string(), problem));
+        }
     }
     let mut size = 0;
     let digest = tree_digest_counted(&software.directory, &mut |bytes| size += bytes)?;

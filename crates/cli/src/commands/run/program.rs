@@ -115,10 +115,24 @@ pub(crate) fn look(job: &Job) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Names the large files of a job, which are read before anything begins.
+fn say_what_takes_long(job: &Job, search: &[PathBuf]) {
+    let programs = job.commands().map(|words| job.program(words));
+    for named in programs.chain(job.inputs.iter().map(|file| job.path(file))) {
+        let path = lab::own_program::file(&named, search).ok();
+        let found = path.and_then(|path| std::fs::metadata(path).ok());
+        let size = Bytes(found.map_or(0, |found| found.len()));
+        if size > CARRIED_MAX {
+            say!("note: {} has {size}: it is read first, to know it again", named.display());
+        }
+    }
+}
+
 /// What sets the programs of a request apart from others behind the same words.
 pub(crate) fn digest(request: &Request) -> Result<String, Failure> {
     let search = tool_path();
     let of = |job: &Job| {
+        say_what_takes_long(job, &search);
         lab::program_digest(job, &search)
             .map_err(|problem| Failure::new(Exit::Input, problem.to_string()))
     };

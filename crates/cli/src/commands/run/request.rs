@@ -1,5 +1,6 @@
 //! From arguments to a request.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use runner::{Request, TestbedRequest, WorkloadRequest};
@@ -24,6 +25,8 @@ const DEFAULT_REPEATS: u32 = 5;
 /// The host's time for all trials of a run that repeats until its figures decide.
 const BUDGET: Nanos = Nanos::from_secs(120);
 const DEFAULT_SEED: u64 = 1;
+/// Longest name of a contender, in bytes: it is shown in every table.
+const NAME_MAX: usize = 1000;
 
 /// Reads the command line. Everything that is wrong with it is found here or when
 /// the request is prepared, before anything is made.
@@ -163,12 +166,20 @@ pub(super) fn contenders(arguments: &Place) -> Result<Vec<Contender>, Failure> {
     if let Some(path) = &arguments.contenders {
         contenders.extend(contenders_of_file(path)?);
     }
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    let mut names = BTreeSet::new();
     for contender in &contenders {
-        contender.validate().map_err(|refusal| Failure::new(Exit::Usage, refusal.to_string()))?;
-        let same = contenders.iter().filter(|other| other.name == contender.name).count();
-        if same > 1 {
-            let message = format!("{same} contenders are called `{}`", contender.name);
-            return Err(Failure::new(Exit::Usage, message));
+        let name = &contender.name;
+        if name.len() > NAME_MAX {
+            let start: String = name.chars().take(40).collect();
+            let (size, next) = (name.len(), "give it a shorter one: NEWNAME=…");
+            return Err(usage(format!(
+                "the contender `{start}…` has a name of {size} bytes, at most {NAME_MAX} are; {next}"
+            )));
+        }
+        contender.validate().map_err(|refusal| usage(refusal.to_string()))?;
+        if !names.insert(name) {
+            return Err(usage(format!("two contenders are called `{name}`")));
         }
     }
     Ok(contenders)
