@@ -32,7 +32,7 @@ pub use analysis::{
     analyse, metrics_of, simulated_memory,
 };
 pub use changes::{
-    AtLimit, Change, Changes, CountChange, Difference, Effect, Gate, PhaseChange, Place,
+    AtLimit, Change, Changes, CountChange, Difference, Effect, Gate, Moments, PhaseChange, Place,
     Verdict as ChangeVerdict, What, changes, places,
 };
 pub use crosscheck::{

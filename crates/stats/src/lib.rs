@@ -39,6 +39,7 @@
 //! share ranks.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod calibration;
 mod comparison;
 mod equivalence;

@@ -11,9 +11,6 @@ const ALPHA: f64 = 0.01;
 /// such a moment is only known within this factor.
 const MOMENTS_DIFFER: f64 = 2.0;
 
-/// Shortest time of a trial, in seconds of a real clock, below which a run is such a moment.
-pub(super) const MOMENT: f64 = 0.1;
-
 /// How a phase stands to a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtLimit {

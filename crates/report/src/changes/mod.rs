@@ -8,6 +8,7 @@
 mod difference;
 mod found;
 mod gate;
+mod moments;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ pub use difference::{Difference, Effect, What};
 pub use found::{Place, places};
 use found::{of_contender, of_runs};
 pub use gate::{AtLimit, Gate};
+pub use moments::Moments;
 use serde::Serialize;
 use store::{StoredRun, StoredTrial};
 use trial::WorkloadChoice;
@@ -23,8 +25,6 @@ use trial::WorkloadChoice;
 use stats::Comparison;
 
 use crate::analysis::{Cell, EQUIVALENCE_MARGIN, MetricTable, PhaseAnalysis, Unit, analyse};
-use crate::busy::busy_load;
-use crate::wording::figure;
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 2;
@@ -79,43 +79,6 @@ pub struct PhaseChange {
     /// repeats do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_moments: Option<Moments>,
-}
-
-/// Why times are those of two moments of a real machine.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "why", rename_all = "snake_case")]
-pub enum Moments {
-    /// It had other work to do when one of the runs began.
-    Busy {
-        /// The load, the higher one of both.
-        load: f64,
-    },
-    /// A trial's phase is over in a moment.
-    Short {
-        /// The shortest, in seconds.
-        seconds: f64,
-    },
-}
-
-impl Moments {
-    fn of(runs: [&StoredRun; 2], phase: &PhaseAnalysis) -> Option<Moments> {
-        let real = runs.iter().any(|run| !run.header.is_simulated());
-        let load = runs.iter().filter_map(|run| busy_load(&run.header)).reduce(f64::max);
-        let seconds = phase.measured.map(|it| it.seconds_least).filter(|it| *it < gate::MOMENT);
-        load.map(|load| Moments::Busy { load })
-            .or(seconds.map(|seconds| Moments::Short { seconds }))
-            .filter(|_| real)
-    }
-
-    /// In words, for what a gate does not decide.
-    pub fn words(self) -> String {
-        match self {
-            Moments::Busy { load } => format!("the machine was busy (load {load})"),
-            Moments::Short { seconds } => {
-                format!("a trial of {} is a moment", figure(seconds, Unit::Seconds))
-            }
-        }
-    }
 }
 
 /// A count of what the disk was asked for.
