@@ -1,6 +1,6 @@
 //! What was asked for. Stored with the run, so that `--resume` asks for the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -175,10 +175,14 @@ pub fn parse_workload(text: &str) -> Result<WorkloadRequest, String> {
         let set = preset_of(name, preset)?.set.iter();
         parameters.extend(set.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
     }
+    let mut given = BTreeSet::new();
     for part in parts {
         let (key, value) = part.split_once('=').ok_or_else(|| {
             format!("workload `{text}`: `{part}` is not of the form parameter=value")
         })?;
+        if !given.insert(key) {
+            return Err(format!("workload `{text}`: `{key}` is given twice"));
+        }
         parameters.insert(key.to_owned(), value.to_owned());
     }
     Ok(WorkloadRequest { name: name.to_owned(), parameters })
@@ -240,6 +244,7 @@ mod tests {
         assert_eq!(asked.parameters["fsync"], "file");
         assert_eq!(asked.parameters["ops"], "5");
         let error = |text: &str| parse_workload(text).unwrap_err();
+        assert!(error("null:ops=1:ops=2").ends_with("`ops` is given twice"));
         assert!(error("maildir-write@dovcot").ends_with("did you mean `dovecot`?"));
         assert!(error("null@x").contains("has no presets"));
         assert!(error("nothing@x").contains("no workload `nothing`"));

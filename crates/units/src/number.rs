@@ -44,7 +44,10 @@ impl Notation {
             .iter()
             .find(|(name, _)| *name == suffix)
             .map(|(_, factor)| *factor)
-            .ok_or_else(|| fail("its unit is not known"))?;
+            .ok_or_else(|| match suffix.is_empty() {
+                true => fail("it has no unit"),
+                false => fail("its unit is not known"),
+            })?;
         // Whole numbers take the integer path, so that large values keep every digit.
         if let Ok(whole) = digits.parse::<u64>()
             && factor >= 1.0

@@ -137,7 +137,7 @@ fn counts_of_disk(workloads: &[WorkloadAnswer]) -> bool {
 /// What stands for an interval that says nothing, explained where it stands.
 fn vague(table: &MetricTable) -> Option<String> {
     table.cells.iter().any(is_vague).then(|| {
-        format!("{VAGUE}: the repeats vary so much that there are not enough of them to say.")
+        format!("{VAGUE}: the repeats vary too much for an interval; more of them would give one.")
     })
 }
 

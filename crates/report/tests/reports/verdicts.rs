@@ -260,7 +260,7 @@ fn no_figure_without_a_meaning_is_shown() {
         assert!(!text.contains(without_meaning), "{without_meaning}: {text}");
     }
     assert!(text.contains("not enough repeats") && text.contains("±?"), "{text}");
-    assert!(text.contains("±?: the repeats vary so much that there are not enough"), "{text}");
+    assert!(text.contains("±?: the repeats vary too much for an interval"), "{text}");
     assert!(text.contains("0–1"), "flushes as they were counted: {text}");
 }
 

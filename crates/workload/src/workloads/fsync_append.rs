@@ -43,7 +43,10 @@ impl Workload for FsyncAppend {
         let (record, segment) = (parameters.get(&RECORD), parameters.get(&SEGMENT_PARAMETER));
         match segment.0.is_multiple_of(record.0) {
             true => buffers(parameters.get(&WRITERS), record),
-            false => Err(format!("segment={segment} is not a multiple of record={record}")),
+            false => Err(format!(
+                "segment={segment} ({} bytes) is not a multiple of record={record} ({} bytes)",
+                segment.0, record.0
+            )),
         }
     }
 

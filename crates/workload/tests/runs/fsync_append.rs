@@ -31,7 +31,10 @@ pub(crate) fn every_record_is_there_however_it_was_made_durable() {
 
 pub(crate) fn a_segment_holds_whole_records() {
     let message = refused("fsync-append", "record=3000").unwrap();
-    assert_eq!(message, "segment=16 MiB is not a multiple of record=2.93 KiB");
+    assert_eq!(
+        message,
+        "segment=16 MiB (16777216 bytes) is not a multiple of record=2.93 KiB (3000 bytes)"
+    );
 }
 
 pub(crate) fn room_is_reserved_or_written_as_it_was_asked_for() {
@@ -116,7 +119,7 @@ pub(crate) fn a_record_has_at_most_64_mib_and_a_segment_at_least_one_record() {
     assert_eq!(refused("record=500 segment=0"), said("segment=0", "1 to 1T"));
     assert_eq!(refused("record=0 segment=500"), said("record=0", "1 to 64M"));
     let segment = refused("record=500 segment=1K").unwrap();
-    assert_eq!(segment, "segment=1 KiB is not a multiple of record=500 B");
+    assert_eq!(segment, "segment=1 KiB (1024 bytes) is not a multiple of record=500 B (500 bytes)");
     assert_eq!(refused("record=64M segment=128M"), None);
 }
 

@@ -116,8 +116,8 @@ impl Job {
     /// What is wrong, with its line, and what is accepted.
     pub fn read(text: &str) -> Result<Job, String> {
         if text.trim().is_empty() {
-            return Err("no job is given: `program:file=JOB.toml`, or the command itself behind \
-                        `--`: fstrial run -- ./program {target}"
+            return Err("no job is given, or its file is empty: `program:file=JOB.toml`, or the \
+                        command itself behind `--`: fstrial run -- ./program {target}"
                 .to_owned());
         }
         let job: Job = toml::from_str(text).map_err(|error| error.to_string())?;
