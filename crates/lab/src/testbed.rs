@@ -6,7 +6,7 @@ use std::num::NonZero;
 use stack::Refusal;
 use store::Environment;
 use testbed::{Share, Stop, Stopped, Testbed};
-use trial::{Event, Outcome, Step, TrialSpec, WorkloadChoice};
+use trial::{Event, Outcome, Step, TrialSpec};
 use workload::{InputKind, PhaseEvent};
 
 use crate::disks;
@@ -16,20 +16,6 @@ use crate::memory::{Peak, Room};
 use crate::offer::{lacking, needs_part};
 use crate::optional::SYSTEM_PART;
 use crate::session::Extras;
-
-/// One of all trials that differ only in block and seed: their guests are of one size.
-fn kinds(specs: &[TrialSpec]) -> impl Iterator<Item = &TrialSpec> {
-    let mut seen = BTreeSet::new();
-    specs.iter().filter(move |spec| {
-        let workloads = spec.workloads.iter();
-        let of = |choice: &WorkloadChoice| {
-            let all = choice.parameters.iter();
-            let all = all.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            (choice.name.clone(), all.collect::<Vec<_>>())
-        };
-        seen.insert((spec.contender.name.as_str(), workloads.map(of).collect::<Vec<_>>()))
-    })
-}
 
 impl Lab {
     fn peak(&self, spec: &TrialSpec) -> Result<Peak, LabError> {
@@ -125,7 +111,10 @@ impl Testbed for Lab {
     fn lanes(&self, specs: &[TrialSpec]) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let room = Room::now(self.cache());
-        let fit = kinds(specs).filter_map(|spec| Some(self.peak(spec).ok()?.guests(room))).min();
+        // Guests of one kind are of one size.
+        let mut seen = BTreeSet::new();
+        let kinds = specs.iter().filter(|spec| seen.insert(spec.kind()));
+        let fit = kinds.filter_map(|spec| Some(self.peak(spec).ok()?.guests(room))).min();
         cores.min(fit.and_then(|fit| usize::try_from(fit).ok()).unwrap_or(cores)).max(1)
     }
 

@@ -5,21 +5,10 @@ use std::collections::BTreeMap;
 
 use stack::Refusal;
 use testbed::Testbed;
-use trial::TrialSpec;
+use trial::{TrialKind, TrialSpec};
 use workload::InputFacts;
 
 use crate::size::too_small;
-
-/// What makes two trials of a plan alike: all but block and seed.
-type Kind<'a> = (&'a str, Vec<(&'a str, Vec<(&'a str, &'a str)>)>);
-
-fn kind(spec: &TrialSpec) -> Kind<'_> {
-    let workloads = spec
-        .workloads
-        .iter()
-        .map(|choice| (choice.name.as_str(), choice.parameters.iter().collect()));
-    (spec.contender.name.as_str(), workloads.collect())
-}
 
 /// The places of trials that the testbed refuses or that do not fit on its devices, in their order,
 /// and why.
@@ -28,12 +17,12 @@ pub(crate) fn admit(
     trials: &[TrialSpec],
     facts: &InputFacts,
 ) -> Vec<(usize, Refusal)> {
-    let mut kinds: BTreeMap<Kind<'_>, usize> = BTreeMap::new();
+    let mut kinds: BTreeMap<TrialKind<'_>, usize> = BTreeMap::new();
     let mut examples: Vec<TrialSpec> = Vec::new();
     let of: Vec<usize> = trials
         .iter()
         .map(|spec| {
-            *kinds.entry(kind(spec)).or_insert_with(|| {
+            *kinds.entry(spec.kind()).or_insert_with(|| {
                 examples.push(spec.clone());
                 examples.len() - 1
             })

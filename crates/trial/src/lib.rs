@@ -20,7 +20,7 @@ pub use execute::{Guard, Unguarded, execute, layout_plan};
 pub use job::{DeviceKind, InputFiles, Job, Site};
 pub use outcome::{OVERHEAD_SHARE, Outcome, SUBTRACTED_SHARE};
 pub use record::TrialRecord;
-pub use spec::{TrialSpec, WorkloadChoice};
+pub use spec::{TrialKind, TrialSpec, WorkloadChoice};
 pub use step::Step;
 
 /// What only this crate's own test program calls from outside.

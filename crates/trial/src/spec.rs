@@ -27,6 +27,20 @@ pub struct TrialSpec {
     pub timeout: Nanos,
 }
 
+/// What makes two trials of a plan alike: contender, and workloads with their parameters.
+pub type TrialKind<'a> = (&'a str, Vec<(&'a str, Vec<(&'a str, &'a str)>)>);
+
+impl TrialSpec {
+    /// What it has in common with the trials of its plan that differ from it only in block and seed.
+    pub fn kind(&self) -> TrialKind<'_> {
+        let workloads = self
+            .workloads
+            .iter()
+            .map(|choice| (choice.name.as_str(), choice.parameters.iter().collect()));
+        (self.contender.name.as_str(), workloads.collect())
+    }
+}
+
 /// A workload with all its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,7 +4,7 @@ use store::StoredRun;
 use workload::InputKind;
 
 use super::work::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH};
-use super::{Step, WorkloadAnswer, untouched};
+use super::{Step, WorkloadAnswer, table, untouched};
 use crate::analysis::{
     Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
     poor_profile, simulated_processors,
@@ -41,8 +41,10 @@ pub(super) fn of_run(
     limits.extend(busy(run));
     let mut unread: Vec<&str> = Vec::new();
     let mut beginnings: Vec<(String, &str)> = Vec::new();
+    let mut has_counts = false;
     for (answer, workload) in workloads.iter().zip(&analysis.workloads) {
         let Some(phase) = answer.phase_of(workload) else { continue };
+        has_counts |= !table::counts(phase).is_empty();
         if let Some(cold) = testbeds::cold(&run.header) {
             let warm = phase.cache.iter().filter(|state| !state.cold);
             limits.extend(warm.map(|state| {
@@ -61,7 +63,7 @@ pub(super) fn of_run(
         }
     }
     limits.extend(little(&beginnings, workloads.len()));
-    limits.extend(testbeds::counts(&run.header).filter(|_| counts_of_disk(workloads)));
+    limits.extend(testbeds::counts(&run.header).filter(|_| has_counts));
     if !unread.is_empty() {
         let what = match workloads.len() {
             1 => "Nothing".to_owned(),
@@ -127,11 +129,6 @@ fn little(beginnings: &[(String, &str)], workloads: usize) -> Option<String> {
         ),
     };
     Some(format!("Little was measured{whose}: with {least}, figures are those of a beginning."))
-}
-
-/// Whether an answer shows what a disk was asked for.
-fn counts_of_disk(workloads: &[WorkloadAnswer]) -> bool {
-    workloads.iter().any(WorkloadAnswer::shows_counts)
 }
 
 /// What stands for an interval that says nothing, explained where it stands.

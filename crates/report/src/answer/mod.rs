@@ -102,11 +102,6 @@ impl WorkloadAnswer {
         self.rows.iter().any(|row| row.missing.is_none())
     }
 
-    /// Whether a column shows what the disk was asked for.
-    fn shows_counts(&self) -> bool {
-        self.columns.iter().any(|head| table::is_count(head))
-    }
-
     /// The phase it is about, in the analysis it was made from.
     fn phase_of<'a>(&self, workload: &'a WorkloadAnalysis) -> Option<&'a PhaseAnalysis> {
         workload.phases.iter().find(|phase| phase.name == self.phase)

@@ -17,9 +17,11 @@ const COUNTS: [(&str, &str); 3] = [
     ("device_flushes", "flushes"),
 ];
 
-/// Whether a column of this head is one of the disk's counts.
-pub(super) fn is_count(head: &str) -> bool {
-    COUNTS.iter().any(|(_, count)| *count == head)
+/// What a phase asked of the disk, each with its head, as far as anybody asked for any.
+pub(super) fn counts(phase: &PhaseAnalysis) -> Vec<(&MetricTable, &'static str)> {
+    let tables = COUNTS.iter().filter_map(|(id, head)| Some((phase.table(id)?, *head)));
+    let any = |table: &MetricTable| table.cells.iter().any(|cell| cell.mean > Some(0.0));
+    tables.filter(|(table, _)| any(table)).collect()
 }
 
 /// Heads and rows.
@@ -31,11 +33,7 @@ pub(super) fn of(
 ) -> (Vec<String>, Vec<Row>) {
     let table = headline.table;
     let tail = tail(headline.phase);
-    let counts: Vec<(&MetricTable, &str)> = COUNTS
-        .iter()
-        .filter_map(|(id, head)| Some((headline.phase.table(id)?, *head)))
-        .filter(|(table, _)| table.cells.iter().any(|cell| cell.mean.is_some_and(|it| it > 0.0)))
-        .collect();
+    let counts = counts(headline.phase);
     let others = own_figures(headline);
     let several = contenders.len() > 1;
     let mut columns = vec![head(headline)];

@@ -6,9 +6,10 @@ use super::{Change, Changes, PhaseChange, Verdict};
 /// the table: a gate is asked every day, and a false alarm costs somebody a day.
 const ALPHA: f64 = 0.01;
 
-/// Two moments of a busy machine, or two of a tenth of a second, were seen to differ by 1.8 times
-/// with nothing changed, while the repeats within each agreed: they share their moment. So a time of
-/// such a moment is only known within this factor.
+/// Two runs of 20 ops of 0.1 ms at a load of 38 differed by 1.22 to 1.82 times with nothing changed,
+/// while the repeats within each agreed: they share their moment. So a time of such a moment is only
+/// known within this factor. That a quiet machine has such moments too is assumed
+/// (docs/decisions/statistics.md).
 const MOMENTS_DIFFER: f64 = 2.0;
 
 /// How a phase stands to a limit.
