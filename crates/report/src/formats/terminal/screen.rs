@@ -30,15 +30,17 @@ struct Detail {
     others: usize,
     why: bool,
     lines: usize,
+    limits: usize,
 }
 
-const DETAILS: [Detail; 6] = [
-    Detail { rows: 24, others: 12, why: true, lines: 3 },
-    Detail { rows: 12, others: 4, why: true, lines: 2 },
-    Detail { rows: 6, others: 2, why: true, lines: 2 },
-    Detail { rows: 4, others: 0, why: true, lines: 1 },
-    Detail { rows: 3, others: 0, why: false, lines: 1 },
-    Detail { rows: 0, others: 0, why: false, lines: 1 },
+const DETAILS: [Detail; 7] = [
+    Detail { rows: 24, others: 12, why: true, lines: 3, limits: 12 },
+    Detail { rows: 24, others: 12, why: true, lines: 3, limits: 5 },
+    Detail { rows: 12, others: 4, why: true, lines: 2, limits: 4 },
+    Detail { rows: 6, others: 2, why: true, lines: 2, limits: 4 },
+    Detail { rows: 4, others: 0, why: true, lines: 1, limits: 3 },
+    Detail { rows: 3, others: 0, why: false, lines: 1, limits: 3 },
+    Detail { rows: 0, others: 0, why: false, lines: 1, limits: 3 },
 ];
 
 /// The screen, as detailed as fits.
@@ -75,13 +77,13 @@ fn lines(
         out.extend(others(workload, detail.others, width));
         out.push(String::new());
     }
-    out.extend(end(answer, width, detail.lines));
+    out.extend(end(answer, width, detail.limits));
     out
 }
 
 /// Sentences alone, as many as fit.
 fn shortest(answer: &Answer, width: usize, paint: &dyn Fn(&str, Style) -> String) -> Vec<String> {
-    let end = end(answer, width, 1);
+    let end = end(answer, width, 3);
     let room = LINES_MAX.saturating_sub(end.len() + 2);
     let sentences = answer.workloads.iter().take(room);
     let mut out: Vec<String> =
@@ -99,7 +101,7 @@ fn shortest(answer: &Answer, width: usize, paint: &dyn Fn(&str, Style) -> String
 fn end(answer: &Answer, width: usize, lines_max: usize) -> Vec<String> {
     let mut out = Vec::new();
     if !answer.limits.is_empty() {
-        out.extend(labelled("Limits", &answer.limits.join(" "), width, lines_max + 2));
+        out.extend(labelled("Limits", &answer.limits.join(" "), width, lines_max));
     }
     let longest = answer.next.iter().map(|step| step.why.width()).max().unwrap_or(0);
     for (nth, Step { why, command }) in answer.next.iter().enumerate() {
