@@ -13,6 +13,7 @@ pub mod corpora;
 mod description;
 mod engine;
 mod failure;
+pub mod foreign;
 mod host;
 mod inputs;
 #[cfg(test)]

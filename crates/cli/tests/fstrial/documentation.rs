@@ -1,7 +1,7 @@
 //! Every command that the README and the how-tos show is run, at a small size.
 //!
-//! A fenced block of kind `console` holds commands after `$ `, one of kind `toml FILE` a file
-//! that the page's commands use. Blocks of other kinds are for the reader: they name devices
+//! A fenced block of kind `console` holds commands after `$ `, one of kind `toml FILE` or
+//! `text FILE` a file that the page's commands use. Blocks of other kinds are for the reader: they name devices
 //! or runs that a test does not have.
 
 use std::path::{Path, PathBuf};
@@ -88,7 +88,8 @@ fn files(page: &str) -> Vec<(String, String)> {
     for line in page.lines() {
         match line.strip_prefix("```") {
             Some(kind) => {
-                let path = kind.strip_prefix("toml ").filter(|_| !inside);
+                let path = kind.strip_prefix("toml ").or_else(|| kind.strip_prefix("text "));
+                let path = path.filter(|_| !inside);
                 inside = path.is_some();
                 files.extend(path.map(|path| (path.to_owned(), String::new())));
             }

@@ -3,6 +3,7 @@
 mod archive;
 mod bad_input;
 mod binary;
+mod brought_files;
 mod claims;
 mod device;
 mod directory;
@@ -77,6 +78,8 @@ const TESTS: &[skippable::Test] = skippable::tests![
     own_programs::what_a_command_names_is_carried_in_and_what_cannot_be_is_refused_first,
     own_programs::a_program_that_fails_at_once_stops_the_run_and_resuming_goes_on,
     own_programs::phases_have_their_own_figures_on_the_first_screen,
+    brought_files::a_file_is_known_by_its_contents_and_its_counts_are_those_of_its_text,
+    brought_files::what_is_not_known_is_refused_with_its_line_before_anything_is_made,
     fio_jobs::a_job_file_is_run_group_by_group_with_fios_own_figures,
     fio_jobs::what_a_job_may_not_do_is_refused_with_its_line_before_anything_is_made,
     surroundings::what_is_missing_is_said_once,

@@ -25,6 +25,7 @@ mod video;
 
 pub use self::bonnie::{BonnieCsv, bonnie_csv};
 pub use self::boot::{PRELOAD_COMMAND, preload_main, prepare_system};
+pub(crate) use self::filebench::{filebench_model, is_filebench_model};
 pub use self::originals::{ORIGINALS, original_of};
 pub use self::programs::{Better, FioSurroundings, Job, JobPhase, Metric, PROGRAMS, fio_job_text};
 
@@ -46,6 +47,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &filebench::personalities::VARMAIL,
     &filebench::personalities::FILESERVER,
     &filebench::personalities::WEBSERVER,
+    &filebench::own::Filebench,
     &fsync_append::FsyncAppend,
     &scale::Scale,
     &boot::Boot,

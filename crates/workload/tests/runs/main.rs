@@ -13,6 +13,7 @@ mod fsync_append;
 mod full;
 mod maildir;
 mod mix;
+mod model;
 mod mongo;
 mod originals;
 mod postmark;
@@ -106,6 +107,11 @@ const TESTS: &[skippable::Test] = skippable::tests![
     maildir::every_file_is_opened_with_the_flags_for_its_use,
     maildir::what_was_prepared_is_made_durable_before_the_ops_unless_that_is_switched_off,
     mix::bonnie_makes_as_many_calls_as_the_original,
+    model::a_model_does_what_its_lists_say,
+    model::what_finishes_on_a_count_ends_there,
+    model::writers_wait_for_the_posts_of_readers_and_write_behind,
+    model::events_limit_the_rate_of_a_flowop,
+    model::what_is_wrong_is_refused_with_its_line,
     mongo::every_phase_touches_every_file_of_its_trees,
     mongo::fragments_are_counted_where_the_filesystem_tells,
     mongo::the_ops_planned_are_those_of_the_trees_and_no_file_is_left_to_a_child,

@@ -1,7 +1,8 @@
 //! `fstrial run`: from the command line to a stored run and its report.
 
+mod brought;
+mod cost;
 mod dry;
-mod fio;
 mod like;
 mod named;
 pub(crate) mod program;
@@ -40,7 +41,7 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
         None => request::from_arguments(arguments)?,
     };
     let prepared = runner::prepare(here, request)?;
-    fio::warn_of_cost(&prepared.request, testbeds::describe(&prepared.request.testbed)?.slow);
+    cost::warn(&prepared.request, testbeds::describe(&prepared.request.testbed)?.slow);
     spread.check(&prepared.request.testbed)?;
     dry::warn_about_power(&prepared);
     if arguments.dry_run {

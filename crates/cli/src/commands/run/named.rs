@@ -4,11 +4,13 @@ use runner::{WorkloadRequest, parse_workload};
 
 use crate::files::find_program;
 
-/// Reads workloads as they are written on the command line.
-///
-/// # Errors
-/// Where there is none of a name: what it is instead, and how to say that.
-pub(super) fn workloads(texts: &[String]) -> Result<Vec<WorkloadRequest>, String> {
+/// Whether a workload has this name, so that no file is looked for.
+pub(super) fn is_known(text: &str) -> bool {
+    workload::find(text.split([':', '@']).next().unwrap_or_default()).is_some()
+}
+
+/// Refuses filesystems among workloads, and says how both are named.
+pub(super) fn without_filesystems(texts: &[String]) -> Result<(), String> {
     let head = |text: &str| text.split([':', '@']).next().unwrap_or_default().to_owned();
     let is_filesystem = |text: &&String| stack::filesystems::find(&head(text)).is_some();
     let (filesystems, others): (Vec<&String>, Vec<&String>) = texts.iter().partition(is_filesystem);
@@ -22,17 +24,17 @@ pub(super) fn workloads(texts: &[String]) -> Result<Vec<WorkloadRequest>, String
             "filesystems come after --fs: fstrial run {others} --fs {filesystems}"
         ));
     }
-    texts.iter().map(|text| workload(text)).collect()
+    Ok(())
 }
 
-fn workload(text: &str) -> Result<WorkloadRequest, String> {
+/// Reads a workload as it is written on the command line.
+///
+/// # Errors
+/// Where there is none of that name: what it is instead, and how to say that.
+pub(super) fn workload(text: &str) -> Result<WorkloadRequest, String> {
     let head = text.split([':', '@']).next().unwrap_or_default();
     if workload::find(head).is_some() {
         return parse_workload(text);
-    }
-    if std::path::Path::new(text).extension().is_some_and(|kind| kind == "fio") {
-        let parameters = [("job".to_owned(), text.to_owned())].into();
-        return Ok(WorkloadRequest { name: "fio".to_owned(), parameters });
     }
     if text.contains(',') && text.split(',').all(|part| workload::named(part).is_ok()) {
         return Err(format!(
@@ -52,6 +54,12 @@ fn workload(text: &str) -> Result<WorkloadRequest, String> {
             "`{head}` is a machine of the lab: name a workload, and the machine with --profile: \
              fstrial run postmark --profile {head}"
         ));
+    }
+    if head.contains('/') || std::path::Path::new(head).extension().is_some() {
+        return Err(match std::path::Path::new(head).exists() {
+            true => format!("{head}: it is no regular file, and there is no workload of that name"),
+            false => format!("{head}: there is no such file, and no workload of that name"),
+        });
     }
     let unknown = match workload::named(head) {
         Err(unknown) => unknown.to_string(),
@@ -81,7 +89,8 @@ mod tests {
         let said = |text: &str| workload(text).unwrap_err();
         assert!(said("tree,postmark").ends_with("fstrial run tree postmark"));
         assert!(said("ext4").ends_with("--fs ext4,xfs"), "{}", said("ext4"));
-        let mixed = workloads(&["ext4".to_owned(), "fsync-append".to_owned()]).unwrap_err();
+        let mixed =
+            without_filesystems(&["ext4".to_owned(), "fsync-append".to_owned()]).unwrap_err();
         assert!(mixed.ends_with("fstrial run fsync-append --fs ext4"), "{mixed}");
         assert!(said("xfs").contains("--fs xfs,ext4"), "{}", said("xfs"));
         assert!(said("xfs:nobarrier").contains("--fs xfs:nobarrier"));

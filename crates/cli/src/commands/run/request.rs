@@ -8,10 +8,10 @@ use serde::Deserialize;
 use stack::Contender;
 use store::Until;
 use units::Nanos;
+use workload::Kind;
 use workload::corpora::TreeChoice;
-use workload::{InputKind, Kind};
 
-use super::named;
+use super::{brought, named};
 use crate::arguments::{Place, Run};
 use crate::exit::{Exit, Failure};
 use crate::output::say;
@@ -38,10 +38,18 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     let (testbed, contenders) = testbed_and_contenders(&arguments.place)?;
     let source_tree = arguments.source_tree.as_deref().unwrap_or(SYNTHETIC);
     check_tree(source_tree)?;
-    let mut workloads = named::workloads(&arguments.workloads)
-        .map_err(usage)?
-        .into_iter()
-        .map(with_documents)
+    named::without_filesystems(&arguments.workloads).map_err(usage)?;
+    let mut workloads = arguments
+        .workloads
+        .iter()
+        .map(|text| {
+            if !named::is_known(text)
+                && let Some(asked) = brought::by_path(text)?
+            {
+                return Ok(asked);
+            }
+            with_documents(named::workload(text).map_err(usage)?)
+        })
         .collect::<Result<Vec<_>, _>>()?;
     if !arguments.program.is_empty() {
         workloads.push(super::program::of_command(&arguments.program)?);
@@ -129,27 +137,16 @@ pub(crate) fn testbed_and_contenders(
     Ok((testbed, contenders))
 }
 
-/// Replaces the path in each parameter that names a file by the text of that file.
+/// Replaces the path in each parameter that names a file by what stands in that file.
 pub(crate) fn with_documents(mut asked: WorkloadRequest) -> Result<WorkloadRequest, Failure> {
     let Some(workload) = workload::find(&asked.name) else { return Ok(asked) };
     for parameter in workload.describe().parameters {
         if let (Kind::Document(shipped), Some(value)) =
-            (parameter.kind, asked.parameters.get_mut(parameter.name))
+            (parameter.kind, asked.parameters.get(parameter.name))
             && shipped.iter().all(|(word, _)| word != value)
         {
-            let path = std::path::PathBuf::from(&*value);
-            let read = ::files::read_text(&path);
-            *value = read.map_err(|error| {
-                let source = error.source;
-                let message = format!("{}:{}={value}: {source}", asked.name, parameter.name);
-                Failure::new(Exit::Input, message)
-            })?;
-            if workload.describe().inputs.contains(&InputKind::OwnProgram) {
-                *value = super::program::located(value, &path)?;
-            }
-            if workload.describe().name == super::fio::NAME {
-                *value = super::fio::expanded(value, &path)?;
-            }
+            let path = std::path::PathBuf::from(value);
+            asked = brought::document(asked, parameter.name, &path)?;
         }
     }
     Ok(asked)

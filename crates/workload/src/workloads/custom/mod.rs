@@ -100,7 +100,7 @@ impl Workload for Scripted {
     }
 
     fn check(&self, parameters: &Parameters) -> Result<(), String> {
-        self.script(parameters).map(drop).map_err(|problem| format!("file: {problem}"))
+        self.script(parameters).map(drop)
     }
 
     fn space(&self, parameters: &Parameters, _: &InputFacts) -> Space {

@@ -2,6 +2,8 @@
 //! list of actions again and again.
 
 mod actor;
+pub(super) mod model;
+pub(super) mod own;
 pub(super) mod personalities;
 mod run;
 mod set;
@@ -13,6 +15,20 @@ use crate::typed::{
     CountParameter, FractionParameter, OPS_MAX, SizeParameter, TIME_MAX, TimeParameter,
 };
 use crate::{OpDescription, Parameter, PhaseDescription};
+
+pub(crate) use self::model::is_model as is_filebench_model;
+
+/// Reads a model; `given` are values of its variables in place of its own.
+///
+/// # Errors
+/// The line of what is wrong, and what it is.
+pub(crate) fn filebench_model(
+    text: &str,
+    given: &std::collections::BTreeMap<String, String>,
+) -> Result<(), (usize, String)> {
+    let read = model::Model::read(text, given);
+    read.map(drop).map_err(|problem| (problem.line, problem.what))
+}
 
 /// One entry of a personality's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

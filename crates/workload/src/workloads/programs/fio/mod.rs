@@ -4,6 +4,7 @@ mod allowed;
 mod figures;
 mod jobs;
 mod room;
+mod written;
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -16,7 +17,7 @@ use units::Nanos;
 
 use self::figures::Missing;
 use self::jobs::{Group, Jobs};
-pub use self::jobs::{Surroundings, fio_job_text};
+pub use self::written::{Surroundings, fio_job_text};
 use super::call::Call;
 use super::steps::in_directory_of;
 use crate::typed::DocumentParameter;
