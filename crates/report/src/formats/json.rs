@@ -63,12 +63,7 @@ impl Format for Json {
             trials: run.trials.iter().map(trial).collect(),
             analysis: &analysis,
         };
-        // Every map has texts as keys and every number is finite, so this cannot fail; if
-        // it did, an error document is still one.
-        let mut text = serde_json::to_string_pretty(&document)
-            .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
-        text.push('\n');
-        text::json(&text)
+        super::json_text(&document)
     }
 }
 

@@ -1,10 +1,14 @@
 //! The report formats. One file each; [`FORMATS`] is the only list of them.
 
+mod bencher;
 mod bonnie_csv;
 mod csv;
 mod html;
+mod hyperfine;
 mod json;
+mod junit;
 mod markdown;
+mod openmetrics;
 mod terminal;
 
 use store::StoredRun;
@@ -23,6 +27,10 @@ pub static FORMATS: &[&dyn Format] = &[
     &markdown::Markdown,
     &csv::Csv,
     &bonnie_csv::Bonnie,
+    &hyperfine::Hyperfine,
+    &bencher::Bencher,
+    &openmetrics::OpenMetrics,
+    &junit::JUnit,
 ];
 
 /// The format of this name.
@@ -50,6 +58,15 @@ impl Default for Options {
     fn default() -> Options {
         Options { redact: false, color: false, full: false, width: 100, all_pairs: false }
     }
+}
+
+/// A JSON document of names and finite numbers.
+fn json_text(document: &impl serde::Serialize) -> String {
+    // This cannot fail; if it did, an error document is one too.
+    let mut json = serde_json::to_string_pretty(document)
+        .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
+    json.push('\n');
+    text::json(&json)
 }
 
 /// A way to write down a run.

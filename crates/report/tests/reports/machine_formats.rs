@@ -197,3 +197,85 @@ fn json_grows_with_the_contenders_and_not_with_their_pairs() {
     assert!(eighty as f64 <= 2.05 * forty as f64, "{eighty} bytes for 80, {forty} for 40");
     assert!(size(40, true) > 2 * forty, "all pairs on request");
 }
+
+/// The text between the quotes of an attribute.
+fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
+    let begin = element.split_once(&format!(" {name}=\"")).unwrap().1;
+    begin.split('"').next().unwrap()
+}
+
+#[test]
+fn junit_counts_its_cases_and_tells_failures_from_what_was_left_out() {
+    let mut runs = odd_runs();
+    runs.push(("quickstart", Synthetic::quickstart().run()));
+    for (what, run) in runs {
+        let text = rendered("junit", &run, Options::default());
+        let suites: Vec<&str> = text.split("<testsuite ").skip(1).collect();
+        for suite in suites {
+            let suite = format!("<testsuite {suite}");
+            for (name, element) in
+                [("tests", "<testcase "), ("failures", "<failure "), ("skipped", "<skipped ")]
+            {
+                let counted: usize = attribute(&suite, name).parse().unwrap();
+                assert_eq!(suite.matches(element).count(), counted, "{what}: {name}\n{suite}");
+            }
+        }
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{what}");
+    }
+    let mut run = Synthetic::small().run();
+    let name = run.trials[0].spec.contender.name.clone();
+    crate::synthetic::fail(&mut run, &name, trial::Step::Mkfs, "mkfs: <no> \"room\"");
+    let text = rendered("junit", &run, Options::default());
+    assert!(text.contains("<failure ") && text.contains("&lt;no&gt; &quot;room&quot;"), "{text}");
+    assert!(text.contains(" time=\""), "{text}");
+}
+
+#[test]
+fn openmetrics_has_a_type_before_each_family_and_no_sample_twice() {
+    let mut runs = odd_runs();
+    runs.push(("quickstart", Synthetic::quickstart().run()));
+    for (what, run) in runs {
+        let text = rendered("openmetrics", &run, Options::default());
+        assert!(text.ends_with("# EOF\n"), "{what}");
+        let (mut family, mut families, mut seen) = ("", BTreeSet::new(), BTreeSet::new());
+        for line in text.lines().filter(|line| *line != "# EOF") {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                family = rest.strip_suffix(" gauge").unwrap();
+                assert!(families.insert(family), "{what}: {family} twice");
+            } else if !line.starts_with("# ") {
+                let (sample, value) = line.rsplit_once(' ').unwrap();
+                assert!(sample.starts_with(&format!("{family}{{")), "{what}: {line}");
+                assert!(value.parse::<f64>().unwrap().is_finite(), "{what}: {line}");
+                assert!(seen.insert(sample), "{what}: {sample} twice");
+            }
+        }
+    }
+}
+
+#[test]
+fn bencher_and_hyperfine_get_the_figures_of_the_tables() {
+    let run = Synthetic::quickstart().run();
+    let of = |format: &str| -> Value {
+        serde_json::from_str(&rendered(format, &run, Options::default())).unwrap()
+    };
+    let analysis = report::analyse(&run);
+    let (workload, contender) = (&analysis.workloads[0], &analysis.contenders[0]);
+    let phase = workload.phases.iter().find(|phase| phase.has_figures()).unwrap();
+    let cell = &phase.table("wall").unwrap().cells[0];
+    let name = format!("{}/{}/{}", workload.title, phase.name, contender.name);
+    let latency = of("bencher")[&name]["latency"]["value"].as_f64().unwrap();
+    assert_eq!(latency, cell.mean.unwrap() * 1e9);
+    let results = of("hyperfine")["results"].as_array().unwrap().clone();
+    let command = format!("{} {} on {}", workload.title, phase.name, contender.name);
+    let entry = results.iter().find(|entry| entry["command"] == command.as_str()).unwrap();
+    let times: Vec<f64> = cell.figures.iter().map(|figure| figure.value).collect();
+    let found: Vec<f64> =
+        entry["times"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect();
+    assert_eq!(found, times);
+    assert_eq!(entry["exit_codes"].as_array().unwrap().len(), times.len());
+    for entry in &results {
+        let at = |name: &str| entry[name].as_f64().unwrap();
+        assert!(at("min") <= at("median") && at("median") <= at("max"), "{entry}");
+        assert!(at("min") <= at("mean") && at("mean") <= at("max"), "{entry}");
+    }
+}
