@@ -55,5 +55,15 @@ pub(crate) fn what_is_not_known_is_refused_with_its_line_before_anything_is_made
     std::fs::write(sandbox.path("brought"), "hello\n").unwrap();
     let unknown = sandbox.run("run brought --dir .").ended_with(5);
     assert!(unknown.stderr.contains("none of these"), "{}", unknown.stderr);
+    // Files of our own too are named where they are wrong.
+    std::fs::write(sandbox.path("own.toml"), "x\n").unwrap();
+    for parameter in ["custom:file", "program:file", "ffsb:profile"] {
+        let wrong = sandbox.run(&format!("run {parameter}=own.toml --dir .")).ended_with(5);
+        let said = &wrong.stderr;
+        assert!(said.contains("own.toml: ") && said.contains("line 1, column 2"), "{said}");
+    }
+    std::fs::write(sandbox.path("own.toml"), "\n").unwrap();
+    let empty = sandbox.run("run program:file=own.toml --dir .").ended_with(5);
+    assert!(empty.stderr.contains("own.toml: it is empty"), "{}", empty.stderr);
     sandbox.run("run missing.f --dir .").ended_with(2);
 }

@@ -64,6 +64,11 @@ pub(crate) fn what_a_job_may_not_do_is_refused_with_its_line_before_anything_is_
         let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(&format!("bad.fio:3: {line}")) && said.contains(why), "{said}");
     }
+    if needs_program("fio", "fio").is_ok() {
+        std::fs::write(sandbox.path("bad.fio"), "[a]\nsize=1m\nrw=nosuch\n").unwrap();
+        let ran = sandbox.run("run bad.fio --dir .").ended_with(5);
+        assert!(ran.stderr.contains("bad.fio:3: fio: failed parsing"), "{}", ran.stderr);
+    }
     let ran = sandbox.run("run fio --dir .").ended_with(2);
     assert!(ran.stderr.contains("fio:job=PATH"), "{}", ran.stderr);
     assert!(sandbox.run("list runs").stdout.starts_with("no runs"));

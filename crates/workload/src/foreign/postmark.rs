@@ -8,9 +8,9 @@ pub(super) const READER: Reader = Reader {
     what: "a configuration of PostMark",
     workload: "postmark",
     is: |text| {
-        let mut sets = text.lines().filter_map(|line| line.trim().strip_prefix("set "));
-        let first = sets.next().and_then(|rest| rest.split_whitespace().next());
-        first.is_some_and(|word| SETTINGS.contains(&word)) && !text.contains('=')
+        let mut words = text.lines().map(|line| line.split_whitespace());
+        let first = words.find_map(|mut line| (line.next() == Some("set")).then(|| line.next()));
+        first.flatten().is_some_and(|word| SETTINGS.contains(&word)) && !text.contains('=')
     },
     read: |text, path, _| read(text, path),
 };

@@ -1,3 +1,5 @@
+//! Each kind of file becomes the parameters of its workload, or is refused with its line.
+
 use super::*;
 
 fn read(text: &str) -> Result<(&'static str, Brought), String> {

@@ -61,6 +61,7 @@ pub(super) fn document(
         None => {
             let mut asked = asked;
             asked.parameters.insert(parameter.to_owned(), contents);
+            check(&asked, &[parameter.to_owned()]).map_err(named)?;
             Ok(asked)
         }
     }

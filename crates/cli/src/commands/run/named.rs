@@ -56,10 +56,7 @@ pub(super) fn workload(text: &str) -> Result<WorkloadRequest, String> {
         ));
     }
     if head.contains('/') || std::path::Path::new(head).extension().is_some() {
-        return Err(match std::path::Path::new(head).exists() {
-            true => format!("{head}: it is no regular file, and there is no workload of that name"),
-            false => format!("{head}: there is no such file, and no workload of that name"),
-        });
+        return Err(format!("{head}: there is no regular file and no workload of that name"));
     }
     let unknown = match workload::named(head) {
         Err(unknown) => unknown.to_string(),

@@ -1,3 +1,5 @@
+//! Models are read as Filebench reads them, or refused with their line.
+
 use super::*;
 
 fn read(text: &str) -> Result<Model, Problem> {

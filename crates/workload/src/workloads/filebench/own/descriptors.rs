@@ -9,8 +9,8 @@ use rustix::io::Errno;
 
 use super::super::model::{Access, DESCRIPTORS, Does, FileSet, Flowop};
 use super::behind::Behind;
+use super::done::Done;
 use super::files::{Files, Turns};
-use super::hand::Done;
 use crate::engine::contents::Marker;
 use crate::engine::direct_io::Aligned;
 use crate::engine::file_io::list;

@@ -8,6 +8,7 @@ use units::Nanos;
 use super::super::model::{Does, Flowop, Quit, Target, Thread};
 use super::course::Course;
 use super::descriptors::Descriptors;
+use super::done::Done;
 use crate::engine::thread_group::ThreadGroup;
 use crate::{Draw, Op, OpError, Recorder};
 
@@ -57,21 +58,6 @@ pub(super) struct Tally {
     /// Flowops left out, since no file was free for them.
     pub(super) left_out: u64,
     pub(super) waited: Nanos,
-}
-
-/// What came of a flowop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Done {
-    /// It was done and moved this many bytes; `fact` tells it from others of its kind.
-    Moved { bytes: u64, fact: u64 },
-    /// It waited, or did nothing to a file.
-    Aside,
-    /// No file was free for it.
-    LeftOut,
-    /// Its thread has done what it was to do.
-    Finished,
-    /// The run is over.
-    Over,
 }
 
 const MIB: i128 = 1 << 20;

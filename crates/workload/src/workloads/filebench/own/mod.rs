@@ -3,10 +3,12 @@
 mod behind;
 mod course;
 mod descriptors;
+mod done;
 mod files;
 mod hand;
 mod moving;
 mod play;
+mod verify;
 
 use std::collections::BTreeMap;
 

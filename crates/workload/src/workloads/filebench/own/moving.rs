@@ -7,7 +7,7 @@ use rustix::io::{Errno, ReadWriteFlags};
 use super::super::model::{Does, Flowop};
 use super::behind::Write;
 use super::descriptors::{Descriptors, Slot, Which};
-use super::hand::Done;
+use super::done::Done;
 use crate::{Draw, OpError, Recorder};
 
 impl Descriptors<'_> {

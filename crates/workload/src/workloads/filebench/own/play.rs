@@ -1,11 +1,10 @@
 //! Running a model: its files, its threads, its figures.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::thread;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
 use super::super::model::{Does, Flowop, KINDS, Model, Target, Thread};
@@ -14,6 +13,7 @@ use super::course::{Course, Semaphore};
 use super::descriptors::{Descriptors, behind_failed};
 use super::files::{DIRECTORY, Files};
 use super::hand::{Common, Count, Hand, Tally};
+use super::verify::verify;
 use super::{CLOCK, CREATE, LOOPS, PERMILLE, buffer_of, entries, time};
 use crate::engine::contents::{Filling, Marker};
 use crate::engine::direct_io::{Aligned, open_direct};
@@ -370,33 +370,4 @@ fn figures(threads: &[Tally], result: &mut PhaseResult) {
         let why = "no file of the set was free, or others had it open";
         result.notes.push(format!("{left_out} flowops were left out: {why}"));
     }
-}
-
-/// Every file is there as the flowops must have left it, with the size that they gave it. Where some
-/// write at a place and others append, the size may be smaller.
-fn verify(target: BorrowedFd<'_>, model: &Model, sets: &[Files]) -> Result<(), Failure> {
-    let does = |all: &[Does]| model.flowops().any(|flowop| all.contains(&flowop.does));
-    let is_mixed = does(&[Does::Append, Does::AppendRandom])
-        && does(&[Does::Write, Does::WriteWhole, Does::AioWrite]);
-    let mut path = PathBuffer::new();
-    for files in sets {
-        for (place, is_there) in files.present().into_iter().enumerate() {
-            files.path(place, &mut path);
-            let found = match rustix::fs::statat(target, path.c_str(), AtFlags::empty()) {
-                Ok(stat) => Some(stat.st_size as u64),
-                Err(Errno::NOENT) => None,
-                Err(error) => return Err(Failure::Verify(format!("{path}: {error}"))),
-            };
-            let expected = is_there.then(|| files.size(place).load(Ordering::Relaxed));
-            let fits = match (found, expected) {
-                (Some(found), Some(expected)) if is_mixed => found <= expected,
-                (found, expected) => found == expected,
-            };
-            if !fits {
-                let what = format!("{path}: {found:?} bytes, not {expected:?}");
-                return Err(Failure::Verify(what));
-            }
-        }
-    }
-    Ok(())
 }
