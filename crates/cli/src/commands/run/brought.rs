@@ -42,24 +42,19 @@ pub(super) fn by_path(text: &str) -> Result<Option<WorkloadRequest>, Failure> {
 
 /// The text of a document that is given to a workload, and what it asks for beside.
 pub(super) fn document(
-    asked: WorkloadRequest,
+    mut asked: WorkloadRequest,
     parameter: &str,
     path: &Path,
 ) -> Result<WorkloadRequest, Failure> {
-    let named = |problem: String| {
-        let name = &asked.name;
-        let message = format!("{name}:{parameter}={}: {problem}", path.display());
-        Failure::new(Exit::Input, message)
-    };
+    let what = format!("{}:{parameter}={}", asked.name, path.display());
+    let named = |problem: String| Failure::new(Exit::Input, format!("{what}: {problem}"));
     let contents = text_of(path).map_err(named)?;
     match given_to(&asked.name, &contents).map_err(named)? {
         Some(reader) => {
-            let mut asked = asked;
             asked.parameters.remove(parameter);
             completed(asked, reader, &contents, path)
         }
         None => {
-            let mut asked = asked;
             asked.parameters.insert(parameter.to_owned(), contents);
             check(&asked, &[parameter.to_owned()]).map_err(named)?;
             Ok(asked)
