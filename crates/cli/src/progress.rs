@@ -47,7 +47,8 @@ impl Watch {
                 self.finish();
                 // A run that goes on was told of before.
                 if !self.quiet && self.run.as_deref() != Some(run) {
-                    say!("run {run}: {} trials, results in {}", remain.len(), store.display());
+                    let trials = report::counted(remain.len(), "trial");
+                    say!("run {run}: {trials}, results in {}", store.display());
                 }
                 self.run = Some(run.to_owned());
                 self.progress = Some(Progress::new(remain, lanes, durations, self.quiet));

@@ -81,7 +81,7 @@ fn why_not(standing: &Standing, table: &MetricTable) -> &'static str {
     let few = |at: &usize| table.cells[*at].has_too_few();
     let once = |at: &usize| table.cells[*at].figures.len() == 1;
     match &standing.not_compared[..] {
-        all if standing.leader.is_none() && all.iter().all(once) => "one repeat decides nothing",
+        all if standing.leader.is_none() && all.iter().all(once) => "not decided by one repeat",
         all if standing.leader.is_none() && all.iter().any(few) => "not enough trials to compare",
         all if all.iter().all(few) => "not enough trials",
         _ => "cannot be compared",

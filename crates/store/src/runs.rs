@@ -65,6 +65,17 @@ impl Store {
         Ok(self.checked(id)?.trials as usize)
     }
 
+    /// How many of a run's trials ended well.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub fn done_count(&self, id: &str) -> Result<usize, StoreError> {
+        let query = "SELECT count(*) FROM trials WHERE run = ?1 AND outcome = 'done'";
+        self.connection
+            .query_row(query, [self.run_ordinal(id)?], |row| row.get(0))
+            .map_err(|error| self.failed(error))
+    }
+
     /// What was asked for when the run was made, as JSON.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ pub(crate) struct Compare {
 
     /// End with exit code 9 if a phase is shown to take longer, or to ask more of the disk, by at
     /// least this share; with 11 if of some phase neither that nor the contrary is shown
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "anyway")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = share, conflicts_with = "anyway")]
     pub(crate) fail_over: Option<f64>,
 
     /// Show the figures of runs that are not alike in front end, machine, scale, size or input, or
@@ -45,13 +45,17 @@ pub(crate) struct Compare {
     pub(crate) store: StoreArgument,
 }
 
-/// Reads `5%` or `0.05`. With 0 only what is the same, or shown to be faster, passes.
+/// Reads `5%` or `0.05`. With 0 only what is the same, or shown to be faster, passes. `5` is more
+/// likely five percent than five times, so what is above 1 needs its `%`.
 fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.trim().strip_suffix('%') {
         Some(number) => (number, 100.0),
         None => (text, 1.0),
     };
     match number.trim().parse::<f64>().map(|number| number / unit) {
+        Ok(share) if unit == 1.0 && share > 1.0 && share <= 1000.0 => {
+            Err(format!("write {share}% or {}", share / 100.0))
+        }
         Ok(share) if (0.0..=10.0).contains(&share) => Ok(share),
         _ => Err("a share from 0 to 1000 % is expected, such as 5%".to_owned()),
     }

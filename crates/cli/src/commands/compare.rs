@@ -45,7 +45,18 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
         return Err(Failure::new(Exit::Usage, message));
     }
     let Some(limit) = arguments.fail_over else { return Ok(Exit::Done) };
+    explain(&changes, limit);
+    Ok(match changes.gate(limit) {
+        Gate::Passed => Exit::Done,
+        Gate::Slower => Exit::Slower,
+        Gate::Open => Exit::NotShown,
+    })
+}
+
+/// Names each phase that is beyond the limit or left open, and why.
+fn explain(changes: &Changes, limit: f64) {
     let percent = limit * 100.0;
+    let mut of_moments = false;
     for phase in &changes.phases {
         let name = format!("{} {} on {}", phase.workload, phase.phase, phase.contender);
         match phase.at_limit(limit) {
@@ -61,23 +72,19 @@ pub(crate) fn compare(arguments: &Compare) -> Ended {
                     }
                     _ => format!("neither slower nor within {percent} % is shown"),
                 };
-                let help = match phase.of_moments {
-                    Some(moments) => format!(
-                        "{}, and two moments of a real machine may differ by twice the time with \
-                         nothing changed: measure more of it, when the machine is idle",
-                        moments.words()
-                    ),
-                    None => "more --repeats".to_owned(),
-                };
+                of_moments |= phase.of_moments.is_some();
+                let help = phase.of_moments.map(|it| it.words());
+                let help = help.unwrap_or_else(|| "more --repeats".to_owned());
                 tell(&format!("{what}: {name}; {help}"));
             }
         }
     }
-    Ok(match changes.gate(limit) {
-        Gate::Passed => Exit::Done,
-        Gate::Slower => Exit::Slower,
-        Gate::Open => Exit::NotShown,
-    })
+    if of_moments {
+        tell(
+            "two moments of a real machine may differ by twice the time with nothing changed: \
+             measure more, when the machine is idle",
+        );
+    }
 }
 
 /// Why two runs are not compared, and what to do about it.

@@ -324,8 +324,14 @@ fn runs(arguments: &List) -> Ended {
         let asked = serde_json::from_str(&asked).ok().and_then(compared);
         let asked = asked.unwrap_or_else(|| run.testbed.clone());
         let mut text = format!("{:<6} {created}  {state:<9} {asked}\n", run.id);
-        text +=
-            &format!("       {} repeats, scale {}, seed {}\n", run.repeats, run.scale, run.seed);
+        let repeats = report::counted(run.repeats as usize, "repeat");
+        text += &format!("       {repeats}, scale {}, seed {}", run.scale, run.seed);
+        let planned = store.trial_count(&run.id).map_err(Failure::from(Exit::Store))?;
+        let done = store.done_count(&run.id).map_err(Failure::from(Exit::Store))?;
+        text += &match done < planned {
+            true => format!("; {done} of {} ended well\n", report::counted(planned, "trial")),
+            false => "\n".to_owned(),
+        };
         entries.push((run.id.clone(), text));
     }
     print(&one_or_all(entries, arguments.name.as_deref())?)?;

@@ -33,7 +33,10 @@ static DESCRIPTION: Description = Description {
             in_vain: "--drop-caches belongs to --testbed dir: elsewhere a cold phase mounts anew",
         },
     ],
-    refuses: &[],
+    refuses: &[(
+        &["size"],
+        "--size is for a filesystem that is made; a directory is used as it is",
+    )],
     own_in_study: &["dir"],
 };
 

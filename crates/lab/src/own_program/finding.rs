@@ -83,6 +83,17 @@ fn architecture(class: u8, machine: u16) -> String {
     }
 }
 
+/// A whole command in quotes is the name of no program.
+fn unfound(path: &Path) -> &'static str {
+    match path.to_str().is_some_and(|name| name.contains(char::is_whitespace)) {
+        true => {
+            "there is no such file or program; a command is given without quotes: -- PROGRAM \
+             ARGUMENT…, one for the shell as -- sh -c 'COMMAND'"
+        }
+        false => "there is no such file or program",
+    }
+}
+
 /// The path of a file; if there is no file of that name, a name without a slash is looked up as a
 /// program.
 ///
@@ -96,7 +107,7 @@ pub fn file(path: &Path, search: &[PathBuf]) -> Result<PathBuf, LabError> {
     let looked_up = search.iter().map(|directory| directory.join(name));
     match looked_up.clone().find(|place| place.is_file()) {
         Some(found) if path.components().count() == 1 => Ok(found),
-        _ => Err(LabError::value(path.display().to_string(), "there is no such file or program")),
+        _ => Err(LabError::value(path.display().to_string(), unfound(path))),
     }
 }
 

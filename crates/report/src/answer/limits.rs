@@ -96,7 +96,7 @@ fn lost(counts: &TrialCounts) -> Option<String> {
 /// That a real machine had other work to do when the run began.
 fn busy(run: &StoredRun) -> Option<String> {
     busy_load(&run.header).map(|load| {
-        format!("The machine was busy when it began (load {load}): run it again when it is idle.")
+        format!("The machine was busy when it began ({load}): run it again when it is idle.")
     })
 }
 
@@ -227,8 +227,10 @@ pub(super) fn next(
         answer.has_figures()
             && (little || phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase)))
     });
-    if small && run.header.scale < 1.0 && analysis.trials.outstanding == 0 {
-        let scale = (run.header.scale * larger(workloads)).min(1.0);
+    let little = workloads.iter().any(|it| it.measured.as_ref().is_some_and(|it| !it.enough));
+    if small && (little || run.header.scale < 1.0) && analysis.trials.outstanding == 0 {
+        let most = if little { f64::INFINITY } else { 1.0 };
+        let scale = nearest_scale((run.header.scale * larger(workloads)).min(most));
         add("a larger set", format!("fstrial run --like {id} --scale {scale}"));
     }
     let elsewhere = analysis.workloads.iter().all(|workload| {
@@ -242,9 +244,23 @@ pub(super) fn next(
     next
 }
 
-/// How many times larger a set is proposed: ten times, or what gives enough ops.
+/// How many times larger a set is proposed: ten times, or what gives enough ops and takes long
+/// enough for all workloads.
 fn larger(workloads: &[WorkloadAnswer]) -> f64 {
-    let ops = workloads.iter().filter_map(|answer| answer.measured.as_ref());
-    let least = ops.map(|it| it.work.ops_least).filter(|ops| *ops > 0).min();
-    least.map_or(10, |ops| OPS_ENOUGH.div_ceil(ops).next_power_of_two().max(10)) as f64
+    let measured = workloads.iter().filter_map(|answer| answer.measured.as_ref());
+    let short = measured.filter(|it| !it.enough).map(|it| {
+        let ops = match it.work.ops_least {
+            0 => 1.0,
+            ops => OPS_ENOUGH as f64 / ops as f64,
+        };
+        ops.max(SECONDS_ENOUGH / it.work.seconds_least.max(1e-6))
+    });
+    short.fold(10.0, f64::max)
+}
+
+/// With one digit, upwards, so that it can be typed: `0.0213` is `0.03`.
+fn nearest_scale(scale: f64) -> f64 {
+    let digit = 10f64.powf(scale.log10().floor());
+    let rounded = (scale / digit - 1e-9).ceil() * digit;
+    format!("{rounded:.9}").parse().unwrap_or(rounded)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use store::StoredRun;
 
 use crate::analysis::{PhaseAnalysis, Unit};
-use crate::busy::busy_load;
+use crate::busy::{Load, busy_load};
 use crate::wording::figure;
 
 /// Shortest time of a trial, in seconds of a real clock, below which a run is no more than a moment.
@@ -17,7 +17,8 @@ pub enum Moments {
     /// It had other work to do when one of the runs began.
     Busy {
         /// The load, the higher one of both.
-        load: f64,
+        #[serde(flatten)]
+        load: Load,
     },
     /// A trial's phase is over in a moment.
     Short {
@@ -29,7 +30,10 @@ pub enum Moments {
 impl Moments {
     pub(super) fn of(runs: [&StoredRun; 2], phase: &PhaseAnalysis) -> Option<Moments> {
         let real = runs.iter().any(|run| !run.header.is_simulated());
-        let load = runs.iter().filter_map(|run| busy_load(&run.header)).reduce(f64::max);
+        let load = runs
+            .iter()
+            .filter_map(|run| busy_load(&run.header))
+            .max_by(|a, b| a.load.total_cmp(&b.load));
         let seconds = phase.measured.map(|it| it.seconds_least).filter(|it| *it < MOMENT);
         load.map(|load| Moments::Busy { load })
             .or(seconds.map(|seconds| Moments::Short { seconds }))
@@ -39,7 +43,7 @@ impl Moments {
     /// In words, for what a gate does not decide.
     pub fn words(self) -> String {
         match self {
-            Moments::Busy { load } => format!("the machine was busy (load {load})"),
+            Moments::Busy { load } => format!("the machine was busy ({load})"),
             Moments::Short { seconds } => {
                 format!("a trial of {} is a moment", figure(seconds, Unit::Seconds))
             }

@@ -81,7 +81,7 @@ fn verdicts_written_by_hand() {
             Decision::First,
             "so far a, 2,500 mails/s; b 1.5 times slower; lucky and slow: not enough trials.",
         ),
-        (&[("a", &[2000.0]), ("b", &[9000.0])], Decision::TooFew, "one repeat decides nothing."),
+        (&[("a", &[2000.0]), ("b", &[9000.0])], Decision::TooFew, "not decided by one repeat."),
         (
             &[("a", &[2000.0, 2010.0]), ("b", &[9000.0])],
             Decision::TooFew,

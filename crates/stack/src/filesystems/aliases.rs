@@ -176,11 +176,30 @@ pub(crate) fn meant(
             return Ok(Some(found));
         }
     }
+    if let Some(feature) = feature(filesystem, part).filter(|_| !own) {
+        return meant(filesystem, &feature);
+    }
     if part.starts_with('-') {
         found.mkfs.extend(part.split_whitespace().map(str::to_owned));
         return Ok(Some(found));
     }
     Ok(None)
+}
+
+/// `-O ^has_journal` for `has_journal=off` or `^has_journal`: a feature of mkfs without its flag.
+fn feature(filesystem: &dyn Filesystem, part: &str) -> Option<String> {
+    let (name, on) = match part.split_once('=') {
+        Some((name, "on" | "1" | "yes")) => (name, true),
+        Some((name, "off" | "0" | "no")) => (name, false),
+        Some(_) => return None,
+        None => (part.trim_start_matches('^'), !part.starts_with('^')),
+    };
+    filesystem.aliases().iter().find_map(|alias| {
+        let Means::Items(items) = alias.means else { return None };
+        let known = items.iter().any(|item| item.written.trim_start_matches('^') == name);
+        let sign = if on { "" } else { "^" };
+        known.then(|| format!("{}{sign}{name}", alias.written))
+    })
 }
 
 /// The names that a filesystem takes beside its options, for a hint.
@@ -209,6 +228,8 @@ mod tests {
             ("ext4:barrier=off", "barrier", "off"),
             ("ext4:commit=60", "commit_interval", "60"),
             ("ext4:-O ^has_journal", "journal", "none"),
+            ("ext4:has_journal=off", "journal", "none"),
+            ("ext4:^has_journal", "journal", "none"),
             ("ext4:-J size=64", "journal_size", "64M"),
             ("ext4:relatime", "atime", "relatime"),
             ("xfs:-m reflink=0", "reflink", "off"),

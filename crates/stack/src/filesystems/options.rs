@@ -98,7 +98,8 @@ impl<'a> Options<'a> {
                     match super::vocabulary::word(name) {
                         Some(_) => takes,
                         None => format!(
-                            "a mount option of the kernel is written mount={name}={text}; {takes}"
+                            "a mount option of the kernel is written mount={name}={text}, a \
+                             feature of mkfs behind its flag, as `-O {name}`; {takes}"
                         ),
                     }
                 });

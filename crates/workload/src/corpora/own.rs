@@ -120,6 +120,7 @@ impl Source {
             }
         }
         let count = writer.count();
+        let mails = if count == 1 { "1 mail".to_owned() } else { format!("{count} mails") };
         let large = format!("of more than {} MiB", MAIL_MAX >> 20);
         match (count, left_out) {
             (0, 0) => Err(CorpusError::Empty { path: source.to_owned(), why }),
@@ -127,10 +128,10 @@ impl Source {
                 let why = format!("it holds only mails {large}, {left_out} of them");
                 Err(CorpusError::NotMail { path: source.to_owned(), why })
             }
-            (_, 0) => writer.finish(&format!("own mail, masked, {count} mails")),
+            (_, 0) => writer.finish(&format!("own mail, letters replaced, {mails}")),
             _ => {
                 let without = format!("without {left_out} {large}");
-                writer.finish(&format!("own mail, masked, {count} mails, {without}"))
+                writer.finish(&format!("own mail, letters replaced, {mails}, {without}"))
             }
         }
     }
@@ -267,7 +268,7 @@ mod tests {
             let mail = String::from_utf8_lossy(corpus.mail(index));
             assert!(!mail.contains("secret") && !mail.contains("Subject"), "{mail}");
         }
-        assert_eq!(corpus.label(), "own mail, masked, 3 mails");
+        assert_eq!(corpus.label(), "own mail, letters replaced, 3 mails");
     }
 
     #[test]
@@ -328,7 +329,10 @@ mod tests {
         fs::write(mails.join("small"), "a: b\n").unwrap();
         let corpus = built(&mails).unwrap();
         assert_eq!(sizes(&corpus), [5]);
-        assert_eq!(corpus.label(), "own mail, masked, 1 mails, without 1 of more than 64 MiB");
+        assert_eq!(
+            corpus.label(),
+            "own mail, letters replaced, 1 mail, without 1 of more than 64 MiB"
+        );
         // An mbox without a line's end.
         let mbox = home.path().join("mbox");
         fs::write(&mbox, "From a\n").unwrap();

@@ -103,13 +103,19 @@ pub(super) fn warn_about_power(prepared: &Prepared) {
     if contenders < 2 || prepared.request.until.is_some() {
         return;
     }
+    let simulated = testbeds::describe(&prepared.request.testbed).is_ok_and(|it| it.simulated);
+    let smaller = match simulated {
+        true => {
+            "; contenders are compared seed by seed here, which often shows smaller differences"
+        }
+        false => "",
+    };
     let plan = stats::Plan::new(contenders, prepared.request.repeats as usize, TYPICAL_SPREAD);
     match (plan.undecidable(), plan.smallest_difference()) {
         (Some(why), _) => say!("note: {why}"),
         (None, Ok(difference)) if difference > HOPELESS_DIFFERENCE => say!(
             "note: if figures vary by {:.0} % by chance, {} repeats of {contenders} contenders show \
-             only what takes more than {:.0} times as long; showing 10 % takes {} repeats. In the \
-             lab, where contenders are compared seed by seed, smaller ones often show",
+             only what takes more than {:.0} times as long; showing 10 % takes {} repeats{smaller}",
             TYPICAL_SPREAD * 100.0,
             prepared.request.repeats,
             HOPELESS_DIFFERENCE + 1.0,
@@ -117,8 +123,7 @@ pub(super) fn warn_about_power(prepared: &Prepared) {
         ),
         (None, Ok(difference)) if difference > TELLING_DIFFERENCE => say!(
             "note: if figures vary by {:.0} % by chance, {} repeats of {contenders} contenders show \
-             differences of {:.0} % or more; showing 10 % takes {} repeats. In the lab, where \
-             contenders are compared seed by seed, smaller ones often show",
+             differences of {:.0} % or more; showing 10 % takes {} repeats{smaller}",
             TYPICAL_SPREAD * 100.0,
             prepared.request.repeats,
             difference * 100.0,

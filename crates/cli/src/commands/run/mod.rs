@@ -43,7 +43,9 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
     let prepared = runner::prepare(here, request)?;
     cost::warn(&prepared.request, testbeds::describe(&prepared.request.testbed)?.slow);
     spread.check(&prepared.request.testbed)?;
-    dry::warn_about_power(&prepared);
+    if !arguments.quiet {
+        dry::warn_about_power(&prepared);
+    }
     if arguments.dry_run {
         // A dry run does not create a missing store.
         let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
@@ -85,6 +87,9 @@ fn resume(
         }
         _ => session.store.run_header(id).map_err(Failure::from(Exit::Store))?,
     };
+    if id != "latest" && header.state == RunState::Complete {
+        say!("{id} has nothing left to do; this is its report");
+    }
     let prepared = session.reopen(&header, &testbeds::may_destroy(&arguments.place.testbed.0))?;
     let mut watch = Watch::new(arguments.quiet);
     session.run_lost_again(&header.id, &mut |event| watch.show(event))?;

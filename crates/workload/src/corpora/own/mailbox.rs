@@ -133,15 +133,20 @@ pub(super) fn name_of(first: &[u8]) -> Option<&'static str> {
         (b"BABYL OPTIONS", "it is a mailbox of the format Babyl; convert it to mbox"),
         (b"PK", "it is a zip archive; unpack it and name the directory"),
         (b"\xff\xfe", "it is text in UTF-16; an mbox is written in bytes of ASCII"),
-        (b"Return-Path:", "it is a single mail; name the directory of such files"),
-        (b"Received:", "it is a single mail; name the directory of such files"),
-        (b"Delivered-To:", "it is a single mail; name the directory of such files"),
-        (b"From:", "it is a single mail; name the directory of such files"),
     ];
     if first.get(257..262) == Some(b"ustar") {
         return Some("it is a tar; unpack it and name the directory");
     }
-    KNOWN.iter().find(|(begins, _)| first.starts_with(begins)).map(|(_, name)| *name)
+    let known = KNOWN.iter().find(|(begins, _)| first.starts_with(begins)).map(|(_, name)| *name);
+    known.or(begins_with_header(first)
+        .then_some("it is a single mail; name the directory of such files"))
+}
+
+/// Whether it begins with a mail's header, such as `Subject:`.
+fn begins_with_header(first: &[u8]) -> bool {
+    let name = first.split(|byte| *byte == b':').next().unwrap_or_default();
+    let letters = name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+    !name.is_empty() && name.len() < first.len() && letters
 }
 
 #[cfg(test)]
@@ -189,6 +194,9 @@ mod tests {
         for text in [&b"just text\n"[..], b"", b"\n\n", b"Subject: x\n\nFrom a\n"] {
             assert_eq!(mails(text), (Vec::new(), Split::NoMailbox));
         }
-        assert!(name_of(b"From: a@b\n").is_some_and(|name| name.contains("a single mail")));
+        for mail in [&b"From: a@b\n"[..], b"MIME-Version: 1.0\n"] {
+            assert!(name_of(mail).is_some_and(|name| name.contains("a single mail")));
+        }
+        assert_eq!(name_of(b"just text: a\n"), None);
     }
 }

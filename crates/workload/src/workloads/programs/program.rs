@@ -298,10 +298,13 @@ impl Place {
             }
         }
         if done.left > 0 {
-            result.notes.push(format!(
-                "{} processes that it started went on after it had ended, and were killed",
-                done.left
-            ));
+            let left = match done.left {
+                1 => "1 process that it started went on after it had ended, and was killed".into(),
+                left => format!(
+                    "{left} processes that it started went on after it had ended, and were killed"
+                ),
+            };
+            result.notes.push(left);
         }
     }
 
