@@ -7,8 +7,13 @@ use crate::sources::{Crate, SourceFile};
 /// File names that say nothing.
 const VAGUE: [&str; 7] = ["util", "utils", "common", "helpers", "helper", "manager", "misc"];
 
-/// Words that mark holes, and pauses that hide races.
-const HOLES: [&str; 5] = ["todo!(", "unimplemented!(", "FIXME", "#[ignore", "thread::sleep"];
+/// Words that mark holes.
+const HOLES: [&str; 4] = ["todo!(", "unimplemented!(", "FIXME", "#[ignore"];
+
+/// Ways to wait by the clock, or to burn it, that belong to crate `waiting` alone.
+const WAITS: [&str; 4] = ["thread::sleep", "nanosleep(", "park_timeout(", "yield_now("];
+/// Where giving way is part of what a workload does, or shuffles threads in a test.
+const GIVES_WAY: &str = "crates/workload/src/";
 
 /// Where names, links and contents are bytes from end to end: a conversion that replaces what is no
 /// UTF-8 would make other names of them. What a message shows comes from `text::name`.
@@ -41,6 +46,11 @@ fn broken(file: &SourceFile) -> Vec<String> {
     if !path.ends_with("xtask/src/style.rs") {
         let holes = HOLES.iter().filter(|hole| text.contains(**hole));
         problems.extend(holes.map(|hole| format!("{shown}: contains {hole}")));
+        let gives_way = shown.starts_with(GIVES_WAY);
+        let waits = WAITS.iter().filter(|wait| text.contains(**wait));
+        let waits = waits.filter(|wait| !(gives_way && **wait == "yield_now("));
+        let elsewhere = waits.filter(|_| !shown.starts_with("crates/waiting/"));
+        problems.extend(elsewhere.map(|wait| format!("{shown}: {wait}…) is for crate waiting")));
     }
     let (code, tests) = (text.split("#[cfg(test)]\nmod ").next(), shown.ends_with("tests.rs"));
     if !tests

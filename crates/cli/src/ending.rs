@@ -72,7 +72,7 @@ pub(crate) fn tell_of_removals() {
         thread::spawn(|| {
             let mut told: Option<Instant> = None;
             loop {
-                thread::park_timeout(LOOK_EVERY);
+                waiting::pause(LOOK_EVERY, "a removal that is told of only when it takes long");
                 let long = files::removing().is_some_and(|now| now.since.elapsed() > TOLD_AFTER);
                 if !long || told.is_some_and(|last| last.elapsed() < TELL_EVERY) {
                     continue;

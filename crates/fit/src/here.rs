@@ -222,7 +222,7 @@ impl ThisDisk {
                 return Ok(Kind::Ssd);
             }
             if look + 1 < LOOKS {
-                std::thread::park_timeout(BETWEEN_LOOKS);
+                waiting::pause(BETWEEN_LOOKS, "a slow moment of the machine passes");
             }
         }
         Ok(Kind::Drive)

@@ -54,7 +54,7 @@ pub(crate) fn run() -> ! {
 
 /// Waits for ever, and reaps children that end meanwhile.
 fn rest() {
-    let _ = rustix::thread::nanosleep(&rustix::thread::Timespec { tv_sec: 3600, tv_nsec: 0 });
+    waiting::pause(std::time::Duration::from_secs(3600), "a child ends");
 }
 
 fn prepare() -> Result<(), String> {

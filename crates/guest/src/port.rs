@@ -52,6 +52,5 @@ pub(crate) fn say(text: &str) {
 /// of that timer.
 pub(crate) fn checkpoint() {
     write(WATCHDOG, TWO_SECONDS);
-    let four = rustix::thread::Timespec { tv_sec: 4, tv_nsec: 0 };
-    let _ = rustix::thread::nanosleep(&four);
+    waiting::pause(std::time::Duration::from_secs(4), "the host stops the machine and resumes it");
 }

@@ -21,8 +21,7 @@ pub(crate) fn fail(sabotage: Sabotage, disk: &Path) {
         Sabotage::Sleep | Sabotage::Kill => loop {
             // Waits for ever, an hour at a time: virtual time skips each hour as soon as nothing
             // else runs.
-            let hour = rustix::time::Timespec { tv_sec: 3600, tv_nsec: 0 };
-            let _ = rustix::thread::nanosleep(&hour);
+            waiting::pause(std::time::Duration::from_secs(3600), "the host ends the guest");
         },
         Sabotage::Spin | Sabotage::Hang => {
             if sabotage == Sabotage::Hang {

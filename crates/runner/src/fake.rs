@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use stack::{Contender, Refusal};
 use store::Environment;
@@ -64,9 +65,8 @@ impl Testbed for Fake {
             // Waits until it is told to stop, as a guest that hangs would.
             "hangs" => {
                 self.stop.ask();
-                while !stop.asked() {
-                    std::thread::yield_now();
-                }
+                let (limit, every) = (Duration::from_secs(60), Duration::from_millis(1));
+                waiting::until(limit, every, || stop.asked());
                 return Err(Stopped);
             }
             "dies" => return Ok(()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use files::Mount;
 use stack::filesystems::Queue;
@@ -158,18 +158,8 @@ pub(crate) fn backing_facts(directory: &Path) -> Vec<(String, String)> {
 }
 
 /// Calls `done` every 50 ms; false if it does not return true within `limit`.
-pub(crate) fn wait_for(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let start = Instant::now();
-    loop {
-        if done() {
-            return true;
-        }
-        if start.elapsed() > limit {
-            return false;
-        }
-        let pause = rustix::time::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-        let _ = rustix::thread::nanosleep(&pause);
-    }
+pub(crate) fn wait_for(limit: Duration, done: impl FnMut() -> bool) -> bool {
+    waiting::until(limit, Duration::from_millis(50), done)
 }
 
 /// Why a trial can run only in the lab, if that is so.

@@ -159,7 +159,7 @@ impl Lanes {
             if stop.asked() {
                 return Err(Stopped);
             }
-            std::thread::park_timeout(TRY_EVERY);
+            waiting::pause(TRY_EVERY, "another process gives a core back");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skippable::{Ending, Skipped, skip};
 
@@ -109,12 +109,9 @@ impl Ran {
 
 /// Asks until it is so; the kernel takes a moment to let go of what a dead process had.
 #[track_caller]
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
-        std::thread::yield_now();
-    }
+pub(crate) fn eventually(what: &str, holds: impl FnMut() -> bool) {
+    let held = waiting::until(Duration::from_secs(60), Duration::from_millis(10), holds);
+    assert!(held, "not within a minute: {what}");
 }
 
 /// Images of loop files below a directory.

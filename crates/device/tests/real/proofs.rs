@@ -1,7 +1,7 @@
 //! What an entry of the ledger says is not believed where what is found contradicts it.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use device::{Ledger, MARKER};
 use serde_json::Value;
@@ -112,13 +112,10 @@ pub(crate) fn a_process_that_dies_keeps_no_loop_device() -> Ending {
         let backings = run("losetup", &["-n", "-l", "-O", "BACK-FILE"]);
         backings.contains(place.path().to_str().unwrap())
     };
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while is_attached() && Instant::now() < deadline {
-        std::thread::yield_now();
-    }
-    let attached = is_attached();
+    let detached =
+        waiting::until(Duration::from_secs(10), Duration::from_millis(10), || !is_attached());
     ledger.sweep().unwrap();
-    assert!(!attached, "it is attached after ten seconds");
+    assert!(detached, "it is attached after ten seconds");
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod stock_kernel;
 use std::collections::BTreeMap;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use guest::Sabotage;
 use lab::{Backing, BuildOptions, Extras, Lab, LabError, MachineProfile};
@@ -22,6 +23,9 @@ use units::{Bytes, Nanos};
 use workload::{Parameters, PhaseEvent, Seed};
 
 use crate::harness::Test;
+
+const A_MINUTE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 fn main() {
     let tests: [Test<Lab>; 13] = [
@@ -290,9 +294,8 @@ fn a_pause_is_not_felt(lab: &Lab, _: &Path) {
                 for child in children().into_iter().filter(|_| pauses) {
                     let child = Pid::from_raw(child).expect("a process has a number");
                     kill_process(child, Signal::STOP).expect("it is ours");
-                    while !is_stopped(child) {
-                        std::thread::yield_now();
-                    }
+                    let stops = || is_stopped(child);
+                    assert!(waiting::until(A_MINUTE, LOOK_EVERY, stops));
                     stopped += 1;
                     kill_process(child, Signal::CONT).expect("it is ours");
                 }

@@ -230,7 +230,7 @@ pub(crate) fn a_task_that_ends_without_a_result_is_tried_three_times() {
     let stop = Stop::new();
     let at_last = stop.clone();
     std::thread::spawn(move || {
-        std::thread::park_timeout(std::time::Duration::from_secs(60));
+        waiting::pause(std::time::Duration::from_secs(60), "it ends by itself");
         at_last.ask();
     });
     let events = result(&testbed, &pending[0].1, &stop).expect("it ends by itself");

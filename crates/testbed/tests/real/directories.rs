@@ -74,7 +74,7 @@ pub(crate) fn a_trial_ends_when_its_time_is_up() {
     let stop = Stop::new();
     let at_last = stop.clone();
     std::thread::spawn(move || {
-        std::thread::park_timeout(std::time::Duration::from_secs(30));
+        waiting::pause(std::time::Duration::from_secs(30), "it ends by itself");
         at_last.ask();
     });
     let events = run(&testbed, &long, &stop, &mut |_| {}).expect("it ends by itself");

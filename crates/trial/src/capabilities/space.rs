@@ -50,7 +50,7 @@ fn room(file: &File, wanted: impl Fn(u64) -> bool) -> u64 {
     if wanted(found) {
         return found;
     }
-    let _ = rustix::thread::nanosleep(&rustix::time::Timespec { tv_sec: 11, tv_nsec: 0 });
+    waiting::pause(std::time::Duration::from_secs(11), "blocks are freed some seconds later");
     look()
 }
 

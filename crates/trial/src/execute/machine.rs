@@ -33,8 +33,7 @@ pub(super) fn wait_until(mut done: impl FnMut() -> bool) -> bool {
         if done() {
             return true;
         }
-        let wait = rustix::time::Timespec { tv_sec: 0, tv_nsec: i64::from(pause.subsec_nanos()) };
-        let _ = rustix::thread::nanosleep(&wait);
+        waiting::pause(pause, "background work of the kernel ends");
         pause = (2 * pause).min(PAUSES.1);
     }
     false

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
-use rustix::time::Timespec;
 use stack::filesystems::{MOUNT_POINT, Mount, Service};
 use units::Nanos;
 
@@ -213,8 +212,7 @@ pub(super) fn again_while<T, E>(
     loop {
         match attempt() {
             Err(error) if such(&error) && begun.elapsed() < most => {
-                let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-                let _ = rustix::thread::nanosleep(&pause);
+                waiting::pause(Duration::from_millis(10), "the kernel lets go of it");
             }
             ended => return ended,
         }

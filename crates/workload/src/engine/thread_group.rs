@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use measure::now;
 use units::Nanos;
@@ -36,13 +36,9 @@ impl ThreadGroup {
     }
 }
 
-/// Waits for the whole time, even if woken early.
+/// Waits for the whole time.
 pub(crate) fn think(time: Duration) {
-    let end = Instant::now() + time;
-    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
-    {
-        thread::park_timeout(left);
-    }
+    waiting::pause(time, "the user thinks");
 }
 
 /// Where threads wait until all have arrived and the clock runs.
@@ -248,8 +244,9 @@ mod tests {
             0,
             vec![true, false],
             |waits, group, _| {
-                while waits && !group.is_stopped() {
-                    thread::yield_now();
+                if waits {
+                    let (limit, every) = (Duration::from_secs(60), Duration::from_millis(1));
+                    assert!(waiting::until(limit, every, || group.is_stopped()));
                 }
                 if waits { Ok(()) } else { Err(OpError::new("write", "a file", Errno::IO)) }
             },

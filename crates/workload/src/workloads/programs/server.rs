@@ -14,7 +14,7 @@ use super::enclosure::Enclosure;
 /// Time limit for its start, and for its end.
 const PATIENCE: Nanos = Nanos::from_secs(600);
 /// Time between two checks.
-const LOOK_EVERY: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// A running server. Processes that it started end with it, at the latest when it is dropped.
 pub(super) struct Server {
@@ -52,7 +52,7 @@ impl Server {
             if now() - began > PATIENCE {
                 return Err(format!("it did not begin to serve; {}", server.last_words()));
             }
-            let _ = rustix::thread::nanosleep(&LOOK_EVERY);
+            waiting::pause(LOOK_EVERY, "the server says that it serves");
         }
         Ok(server)
     }
