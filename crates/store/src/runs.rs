@@ -71,9 +71,11 @@ impl Store {
     /// When there is no such run.
     pub fn done_count(&self, id: &str) -> Result<usize, StoreError> {
         let query = "SELECT count(*) FROM trials WHERE run = ?1 AND outcome = 'done'";
-        self.connection
+        let done: u32 = self
+            .connection
             .query_row(query, [self.run_ordinal(id)?], |row| row.get(0))
-            .map_err(|error| self.failed(error))
+            .map_err(|error| self.failed(error))?;
+        Ok(done as usize)
     }
 
     /// What was asked for when the run was made, as JSON.
