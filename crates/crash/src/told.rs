@@ -1,0 +1,177 @@
+//! What an exploration is asked for, and what it tells.
+
+use serde::{Deserialize, Serialize};
+
+use crate::log::Log;
+use crate::promise::{Column, Found, Lost};
+use crate::states::{Cache, Piece, State};
+
+/// What is to be tried once the disk is frozen. It arrives apart from the order, so that it changes
+/// nothing of what the disk sees before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The cache of the disk.
+    pub cache: Cache,
+    /// Sectors that the disk writes at once.
+    pub unit: u64,
+    /// States at most.
+    pub states: usize,
+    /// For samples.
+    pub seed: u64,
+    /// This state alone, and no shrinking.
+    pub only: Option<State>,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Writes.
+    pub writes: usize,
+    /// Flushes.
+    pub flushes: usize,
+    /// Moments that differ.
+    pub moments: usize,
+    /// Upper bound of the states there are.
+    pub possible: f64,
+    /// States that will be tried.
+    pub states: usize,
+    /// Whether these are all, without torn writes.
+    pub complete: bool,
+    /// Distinguishes recordings.
+    pub digest: u64,
+}
+
+/// Whether the filesystem could be mounted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mounted {
+    /// After so many nanoseconds.
+    After(u64),
+    /// With the reason.
+    Refused(String),
+}
+
+/// What the filesystem's own check said afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checked {
+    /// It found nothing.
+    Clean,
+    /// It found this.
+    Damaged(String),
+    /// There is no check.
+    Missing,
+}
+
+/// A state that was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Which.
+    pub state: State,
+    /// Whether it could be mounted.
+    pub mounted: Mounted,
+    /// What the check said.
+    pub checked: Checked,
+    /// Expectations that were not met, each once.
+    pub lost: Vec<Lost>,
+}
+
+/// A kind of problem, as it is counted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Problem {
+    /// It ended the machine.
+    Died,
+    /// It could not be mounted.
+    Refused,
+    /// Its check found damage.
+    Damaged,
+    /// An expectation was not met.
+    Lost {
+        /// Who says so.
+        column: Column,
+        /// Why it was expected.
+        because: String,
+        /// How.
+        how: How,
+    },
+}
+
+/// How an expectation was not met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// The file is not there.
+    Missing,
+    /// It cannot be read.
+    Unreadable,
+    /// It is empty, or its end is missing.
+    Short,
+    /// Zeroes instead of contents.
+    Zeroes,
+    /// Other contents.
+    Other,
+}
+
+impl Tried {
+    /// What is wrong, by kind.
+    pub fn problems(&self) -> Vec<Problem> {
+        let refused = matches!(self.mounted, Mounted::Refused(_)).then_some(Problem::Refused);
+        let damaged = matches!(self.checked, Checked::Damaged(_)).then_some(Problem::Damaged);
+        let lost = self.lost.iter().map(|lost| {
+            let how = match lost.found {
+                Found::Missing => How::Missing,
+                Found::Unreadable(_) => How::Unreadable,
+                Found::Empty | Found::Short(_) => How::Short,
+                Found::Zeroes(_) => How::Zeroes,
+                Found::Other(_) => How::Other,
+            };
+            let Lost { expectation, .. } = lost;
+            Problem::Lost { column: expectation.column, because: expectation.because.clone(), how }
+        });
+        refused.into_iter().chain(damaged).chain(lost).collect()
+    }
+
+    /// Whether a file has contents that are not its own, and neither mount nor check said so.
+    pub fn is_silent_damage(&self) -> bool {
+        let clean = matches!(self.mounted, Mounted::After(_)) && self.checked == Checked::Clean;
+        clean && self.lost.iter().any(|lost| lost.found.is_wrong_contents())
+    }
+}
+
+/// What an exploration tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "told", content = "what")]
+pub enum Told {
+    /// The disk is frozen.
+    Recorded(Recorded),
+    /// This state is tried next: if nothing follows, it ended the machine.
+    Begins(State),
+    /// It was tried.
+    Tried(Tried),
+    /// The same is wrong with fewer writes lost.
+    Shrunk {
+        /// Place among the states tried, from 0.
+        of: usize,
+        /// With fewer.
+        to: Tried,
+    },
+}
+
+/// A disk that records, and can be put into a state.
+pub trait Tape {
+    /// Begins to record.
+    fn record(&self);
+    /// Records that the program expects something else from here on.
+    fn expected(&self);
+    /// Lets no write reach the disk any more, and returns what was recorded.
+    fn freeze(&self) -> Log;
+    /// What is to be tried.
+    ///
+    /// # Errors
+    /// When the host has not said so.
+    fn plan(&self) -> Result<Plan, String>;
+    /// Puts the disk into a state.
+    fn set(&self, pieces: Vec<Piece>);
+}
