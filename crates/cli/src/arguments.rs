@@ -3,6 +3,7 @@
 mod calibrate;
 mod cluster;
 mod compare;
+mod crash;
 mod crosscheck;
 mod disk;
 mod lab;
@@ -18,6 +19,7 @@ use units::Bytes;
 pub(crate) use self::calibrate::{Calibrate, CalibrateAction, CalibrateTask};
 pub(crate) use self::cluster::{ClusterArguments, SlurmTask};
 pub(crate) use self::compare::Compare;
+pub(crate) use self::crash::{Crash, CrashAction, CrashRun, DiskCache};
 pub(crate) use self::crosscheck::Crosscheck;
 pub(crate) use self::disk::{DiskAction, DiskArguments, DiskCheck};
 pub(crate) use self::lab::{
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Compare a run with an earlier one: what became slower, what asks more of the disk
     Compare(Compare),
+    /// Cut the power in every state the disk may be left in: what is lost, what is damaged
+    Crash(Box<Crash>),
     /// List what can be named: workloads, filesystems, profiles, disks, runs and more.
     List(List),
     /// Report what works on this machine and what to install.

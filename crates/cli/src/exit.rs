@@ -32,6 +32,8 @@ pub(crate) enum Exit {
     NotAlike = 10,
     /// A gate can show neither that a run is slower nor that it is not.
     NotShown = 11,
+    /// After a power cut a promise was lost, or a filesystem damaged.
+    Loses = 12,
     /// Stopped by a signal; `--resume` goes on.
     Stopped = 130,
 }
@@ -50,6 +52,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:
   9    `compare --fail-over`: something is shown to take longer or to ask more of the disk
   10   `compare`: the runs are not alike in something that no contender is to blame for
   11   `compare --fail-over`: neither slower nor `not slower by that share` is shown
+  12   `crash`: a promise was lost, or a filesystem damaged or not to be mounted
   130  stopped by a signal; `fstrial run --resume RUN` goes on";
 
 impl From<Exit> for ExitCode {

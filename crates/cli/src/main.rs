@@ -52,6 +52,7 @@ fn command(command: Command) -> exit::Ended {
         Command::Study(study) => commands::study::study(study),
         Command::Report(report) => commands::report::report(report),
         Command::Compare(compare) => commands::compare::compare(&compare),
+        Command::Crash(crash) => commands::crash::crash(&crash),
         Command::List(list) => commands::list::list(&list),
         Command::Doctor => commands::doctor::doctor(),
         Command::Corpus(corpus) => commands::corpus::corpus(corpus),

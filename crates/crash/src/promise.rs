@@ -70,7 +70,9 @@ pub enum Found {
     Short(u64),
     /// Zeroes from this byte on.
     Zeroes(u64),
-    /// From this byte on it is what the program wrote for another version or place.
+    /// Another version of it, whole.
+    Version,
+    /// From this byte on it is none of its versions.
     Other(u64),
 }
 
@@ -89,6 +91,7 @@ impl std::fmt::Display for Found {
             Found::Empty => f.write_str("it is empty"),
             Found::Short(len) => write!(f, "only its first {len} bytes are there"),
             Found::Zeroes(at) => write!(f, "zeroes from byte {at} on"),
+            Found::Version => f.write_str("it is another version, whole"),
             Found::Other(at) => write!(f, "not its contents from byte {at} on"),
         }
     }
@@ -112,8 +115,22 @@ pub fn in_force(expectations: &[Expectation], count: usize) -> Vec<&Expectation>
     last.into_values().collect()
 }
 
-/// What is wrong with a file; `None` where it is as expected.
-pub fn judge(expectation: &Expectation, seen: &Seen) -> Option<Found> {
+/// What is wrong with a file; `None` where it is as expected. Another of the versions that it has
+/// among all expectations is told from contents that it never had.
+pub fn judge(expectation: &Expectation, all: &[Expectation], seen: &Seen) -> Option<Found> {
+    let found = nearest(expectation, seen)?;
+    let mut versions = all.iter().filter(|one| one.path == expectation.path);
+    let is_whole =
+        |version: &Version| matches!(version, Version::Is(_)) && compare(version, seen).is_none();
+    match found {
+        Found::Other(_) if versions.any(|one| one.allowed.iter().any(is_whole)) => {
+            Some(Found::Version)
+        }
+        found => Some(found),
+    }
+}
+
+fn nearest(expectation: &Expectation, seen: &Seen) -> Option<Found> {
     let mut best: Option<Found> = None;
     for version in &expectation.allowed {
         let found = compare(version, seen)?;

@@ -6,7 +6,7 @@ fn content(seed: u64) -> Content {
 
 fn judged(allowed: Vec<Version>, seen: Seen) -> Option<Found> {
     let (column, path, because) = (Column::Promised, String::new(), String::new());
-    judge(&Expectation { column, path, allowed, because }, &seen)
+    judge(&Expectation { column, path, allowed, because }, &[], &seen)
 }
 
 #[test]
@@ -65,4 +65,19 @@ fn the_last_expectation_of_a_file_holds() {
     assert_eq!(in_force(&all, 2), [&all[0], &all[1]]);
     assert_eq!(in_force(&all, 3), [&all[2], &all[1]]);
     assert!(in_force(&all, 0).is_empty());
+}
+
+#[test]
+fn another_version_is_told_from_what_the_file_never_was() {
+    let of = |seed| Expectation {
+        column: Column::Promised,
+        path: "a".to_owned(),
+        allowed: vec![Version::Is(content(seed))],
+        because: String::new(),
+    };
+    let all = [of(1), of(2), Expectation { path: "b".to_owned(), ..of(3) }];
+    let found = |seed| judge(&all[1], &all, &Seen::Bytes(content(seed).bytes())).unwrap();
+    assert_eq!(found(1), Found::Version);
+    assert_eq!(found(3), Found::Other(0), "another file's");
+    assert!(found(3).is_wrong_contents() && !found(1).is_wrong_contents());
 }

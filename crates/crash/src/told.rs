@@ -1,5 +1,7 @@
 //! What an exploration is asked for, and what it tells.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::log::Log;
@@ -110,12 +112,14 @@ pub enum How {
     Short,
     /// Zeroes instead of contents.
     Zeroes,
+    /// Another version.
+    Version,
     /// Other contents.
     Other,
 }
 
 impl Tried {
-    /// What is wrong, by kind.
+    /// What is wrong, each kind once.
     pub fn problems(&self) -> Vec<Problem> {
         let refused = matches!(self.mounted, Mounted::Refused(_)).then_some(Problem::Refused);
         let damaged = matches!(self.checked, Checked::Damaged(_)).then_some(Problem::Damaged);
@@ -125,12 +129,14 @@ impl Tried {
                 Found::Unreadable(_) => How::Unreadable,
                 Found::Empty | Found::Short(_) => How::Short,
                 Found::Zeroes(_) => How::Zeroes,
+                Found::Version => How::Version,
                 Found::Other(_) => How::Other,
             };
             let Lost { expectation, .. } = lost;
             Problem::Lost { column: expectation.column, because: expectation.because.clone(), how }
         });
-        refused.into_iter().chain(damaged).chain(lost).collect()
+        let all: BTreeSet<_> = refused.into_iter().chain(damaged).chain(lost).collect();
+        all.into_iter().collect()
     }
 
     /// Whether a file has contents that are not its own, and neither mount nor check said so.
@@ -174,4 +180,40 @@ pub trait Tape {
     fn plan(&self) -> Result<Plan, String>;
     /// Puts the disk into a state.
     fn set(&self, pieces: Vec<Piece>);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Content, Expectation, Version};
+
+    #[test]
+    fn a_state_counts_once_for_each_kind_of_problem() {
+        let lost = |path: &str, found| Lost {
+            expectation: Expectation {
+                column: Column::Promised,
+                path: path.to_owned(),
+                allowed: vec![Version::Is(Content { seed: 1, len: 10 })],
+                because: "fsync".to_owned(),
+            },
+            found,
+        };
+        let tried = Tried {
+            state: State { at: 0, expected: 0, parts: Vec::new() },
+            mounted: Mounted::After(1),
+            checked: Checked::Clean,
+            lost: vec![
+                lost("a", Found::Missing),
+                lost("b", Found::Missing),
+                lost("c", Found::Empty),
+                lost("d", Found::Version),
+            ],
+        };
+        assert_eq!(tried.problems().len(), 3);
+        assert!(!tried.is_silent_damage(), "an old version is lost, not damaged");
+        let foreign = Tried { lost: vec![lost("a", Found::Other(0))], ..tried.clone() };
+        assert!(foreign.is_silent_damage());
+        let checked = Checked::Damaged("it says so".to_owned());
+        assert!(!Tried { checked, ..foreign }.is_silent_damage());
+    }
 }

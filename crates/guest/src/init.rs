@@ -15,13 +15,15 @@ use trial::{Event, Outcome, Step, protocol};
 use units::{Bytes, Nanos};
 
 use crate::channel::Channel;
+use crate::configure::configure;
 use crate::nbd::{self, Sockets};
-use crate::order::{DiskOrder, FrontEndKind, MOUNT_POINT, Order, Sabotage};
+use crate::order::{FrontEndKind, MOUNT_POINT, Order, Sabotage};
 use crate::priority::{schedule_before_others, stay_on};
 use crate::region::{MAGIC, ORDER_AT, ORDER_BYTES, Region, Word, Words};
 use crate::server::{FrontEnd, Server};
 use crate::store::PageStore;
-use crate::ublk::{Control, Queues, REQUEST_BYTES};
+use crate::tape::SharedTape;
+use crate::ublk::{Control, Queues};
 use crate::{inputs, kernel_log, models, modules, port, random, transport, working};
 
 /// The kernel option that names the shared region: `fstrial.region=BASE:LENGTH`.
@@ -139,10 +141,11 @@ fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
             .map_err(|error| format!("input {}: {error}", input.path.display()))?;
     }
     let words = region.words().map_err(|error| format!("the shared region: {error}"))?;
-    let worker = fork(|| match disks(order, &words) {
+    let tape = order.crash.as_ref().map(|_| SharedTape::default());
+    let worker = fork(|| match disks(order, &words, tape.as_ref()) {
         Ok(server) => {
             words.set(Word::DiskServer, server.map_or(0, |it| u64::from(it.number())));
-            working::work(order, region, server);
+            working::work(order, region, server, tape);
         }
         Err(reason) => {
             let outcome = Outcome::Failed { step: Step::Prepare, reason };
@@ -158,13 +161,17 @@ fn execute(order: &Order, region: &Region) -> Result<Option<Outcome>, String> {
 /// Makes the disks and measures the overhead of their transport. Their server is a thread of the
 /// trial's process: switching to another process flushes the emulator's TLB, which was half of the
 /// cost of a small request. Its processor time is not counted as the workload's.
-fn disks(order: &Order, words: &Words) -> Result<Option<ProgramCpu>, String> {
+fn disks(
+    order: &Order,
+    words: &Words,
+    tape: Option<&SharedTape>,
+) -> Result<Option<ProgramCpu>, String> {
     if order.disks.is_empty() {
         return Ok(None);
     }
     let server = match order.front_end {
-        FrontEndKind::Ublk => make_ublk_disks(order),
-        FrontEndKind::Nbd => make_nbd_disks(order),
+        FrontEndKind::Ublk => make_ublk_disks(order, tape),
+        FrontEndKind::Nbd => make_nbd_disks(order, tape),
     }?;
     measure::leave_out(server);
     for (nth, disk) in order.disks.iter().enumerate() {
@@ -179,14 +186,14 @@ fn disks(order: &Order, words: &Words) -> Result<Option<ProgramCpu>, String> {
     Ok(Some(server))
 }
 
-fn make_nbd_disks(order: &Order) -> Result<ProgramCpu, String> {
+fn make_nbd_disks(order: &Order, tape: Option<&SharedTape>) -> Result<ProgramCpu, String> {
     let (mut ours, mut kernels) = (Vec::new(), Vec::new());
     for disk in &order.disks {
         let (server, kernel) = UnixStream::pair().map_err(|error| format!("nbd: {error}"))?;
         ours.push((server, disk.queue.depth));
         kernels.push(kernel);
     }
-    let server = start_server(order, move || Ok(Sockets::new(ours)))?;
+    let server = start_server(order, tape, move || Ok(Sockets::new(ours)))?;
     for (nth, (disk, socket)) in order.disks.iter().zip(&kernels).enumerate() {
         nbd::connect(nth as u32, disk, socket.as_fd())
             .map_err(|error| format!("making disk {nth} (nbd): {error}"))?;
@@ -194,14 +201,14 @@ fn make_nbd_disks(order: &Order) -> Result<ProgramCpu, String> {
     Ok(server)
 }
 
-fn make_ublk_disks(order: &Order) -> Result<ProgramCpu, String> {
+fn make_ublk_disks(order: &Order, tape: Option<&SharedTape>) -> Result<ProgramCpu, String> {
     let mut control =
         Control::open().map_err(|error| format!("this kernel serves no ublk devices: {error}"))?;
     for (nth, disk) in order.disks.iter().enumerate() {
         control.add(nth as u32, disk).map_err(|error| format!("making disk {nth}: {error}"))?;
     }
     let depths: Vec<_> = order.disks.iter().map(|disk| disk.queue.depth).collect();
-    let server = start_server(order, move || Queues::open(&depths))?;
+    let server = start_server(order, tape, move || Queues::open(&depths))?;
     for (nth, _) in order.disks.iter().enumerate() {
         control
             .start(nth as u32, std::process::id())
@@ -214,13 +221,14 @@ fn make_ublk_disks(order: &Order) -> Result<ProgramCpu, String> {
 /// ends, so does the process.
 fn start_server<F: FrontEnd>(
     order: &Order,
+    tape: Option<&SharedTape>,
     open: impl FnOnce() -> io::Result<F> + Send + 'static,
 ) -> Result<ProgramCpu, String> {
-    let order = order.clone();
+    let (order, tape) = (order.clone(), tape.cloned());
     let (tell, told) = mpsc::sync_channel(1);
     let serve = move || {
         let _ = tell.send(ProgramCpu::of_this_thread());
-        let serving = std::panic::AssertUnwindSafe(|| serve_disks(&order, open));
+        let serving = std::panic::AssertUnwindSafe(|| serve_disks(&order, tape, open));
         let reason = match std::panic::catch_unwind(serving) {
             Ok(Ok(())) => "its devices are gone".to_owned(),
             Ok(Err(reason)) => reason,
@@ -237,6 +245,7 @@ fn start_server<F: FrontEnd>(
 
 fn serve_disks<F: FrontEnd>(
     order: &Order,
+    tape: Option<SharedTape>,
     open: impl FnOnce() -> io::Result<F>,
 ) -> Result<(), String> {
     order.server_processor.into_iter().for_each(stay_on);
@@ -251,7 +260,7 @@ fn serve_disks<F: FrontEnd>(
     let front = open().map_err(|error| format!("{}: {error}", order.front_end.name()))?;
     let mut server =
         Server::new(front, region, store, models, port::say).map_err(|error| error.to_string())?;
-    server = server.on_own_processor(order.server_processor.is_some());
+    server = server.on_own_processor(order.server_processor.is_some()).with_tape(tape);
     server.run().map_err(|error| error.to_string())
 }
 
@@ -269,27 +278,6 @@ fn become_a_device() {
         libc::mlockall(libc::MCL_CURRENT);
     }
     schedule_before_others(50);
-}
-
-/// Sets how the kernel treats a disk.
-fn configure(front_end: FrontEndKind, nth: usize, disk: &DiskOrder) -> Result<(), String> {
-    let set = |name: &str, value: &str| {
-        let path = format!("{}/{name}", front_end.queue_directory(nth));
-        std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))
-    };
-    if front_end == FrontEndKind::Nbd {
-        // Settings that ublk takes when the device is made are set afterwards for nbd. The number
-        // of requests is the driver's only while there is no scheduler; Linux accepts no fewer
-        // than four, and the server takes no more than the disk's own queue depth.
-        set("rotational", if disk.queue.rotational { "1" } else { "0" })?;
-        set("max_sectors_kb", &(REQUEST_BYTES >> 10).to_string())?;
-        set("scheduler", "none")?;
-        set("nr_requests", &disk.queue.depth.max(4).to_string())?;
-        nbd::cover(&front_end.queue_directory(nth), &disk.queue)
-            .map_err(|error| format!("limits of disk {nth} (nbd): {error}"))?;
-    }
-    set("scheduler", &disk.queue.scheduler)?;
-    set("read_ahead_kb", &(disk.queue.read_ahead.0 >> 10).to_string())
 }
 
 /// Runs `child` in a process of its own.

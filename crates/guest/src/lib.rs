@@ -7,6 +7,8 @@
 //! retries, no clean-up, since the machine ends with the trial.
 
 mod channel;
+mod configure;
+mod front;
 mod held;
 mod init;
 mod inputs;
@@ -27,6 +29,7 @@ pub mod server;
 #[cfg(test)]
 mod server_tests;
 pub mod store;
+pub mod tape;
 mod transport;
 mod ublk;
 mod working;

@@ -75,6 +75,9 @@ pub struct Order {
     /// Instead of running the trial, try the capabilities of the job's filesystem.
     #[serde(default)]
     pub capabilities: bool,
+    /// Instead of running workloads, run a program and try the states that a power cut may leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<trial::CrashTask>,
     /// Memory that is left to the trial; the rest is withheld.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<Bytes>,

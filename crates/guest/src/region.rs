@@ -9,6 +9,7 @@
 //! |---|---|
 //! | 0 | [`Word`]s |
 //! | [`ORDER_AT`] | the order, JSON |
+//! | [`PLAN_AT`] | which states are tried after a power cut, JSON |
 //! | [`KERNEL_LOG_AT`] | the kernel's log at an oops or panic, written by `ramoops` |
 //! | [`EVENTS_AT`] | events of the trial protocol, JSON lines |
 //! | [`REQUESTS_AT`] | the request log, see [`crate::requests`] |
@@ -27,7 +28,11 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"fstrial1");
 /// Where the order begins.
 pub const ORDER_AT: u64 = 4 << 10;
 /// Room for an order.
-pub const ORDER_BYTES: u64 = (1 << 20) - ORDER_AT;
+pub const ORDER_BYTES: u64 = PLAN_AT - ORDER_AT;
+/// Where the plan for the states after a power cut begins.
+pub const PLAN_AT: u64 = 768 << 10;
+/// Room for it.
+pub const PLAN_BYTES: u64 = (1 << 20) - PLAN_AT;
 /// Where `ramoops` writes.
 pub const KERNEL_LOG_AT: u64 = 1 << 20;
 /// Room for it.
@@ -95,6 +100,8 @@ pub enum Word {
     Heartbeat,
     /// Number of the thread that serves the disks; 0 while there is none.
     DiskServer,
+    /// Length of the plan for the states after a power cut.
+    PlanBytes,
 }
 
 /// A region, seen from either side.

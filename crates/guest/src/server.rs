@@ -7,77 +7,14 @@
 use std::io;
 
 use disk::{Completion, Model, Operation, Record, Request, RequestId};
-use units::{Lba, Nanos, SECTOR_BYTES};
+use units::{Nanos, SECTOR_BYTES};
 
+pub use crate::front::{Arrival, Ending, FrontEnd};
 use crate::late::LateTime;
 use crate::region::{Region, Word, Words};
 use crate::requests::RequestLog;
 use crate::store::{PageStore, StoreError};
-
-/// A request as the kernel hands it over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// Which disk.
-    pub disk: usize,
-    /// Its slot, unique among that disk's outstanding requests.
-    pub slot: u16,
-    /// What is asked.
-    pub operation: Operation,
-    /// First sector.
-    pub lba: Lba,
-    /// How many.
-    pub sectors: u64,
-    /// Force unit access.
-    pub fua: bool,
-}
-
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// Well.
-    Done,
-    /// There was no room to store it.
-    NoSpace,
-    /// Its data could not be copied.
-    Error,
-}
-
-/// What the server needs of a kernel.
-pub trait FrontEnd {
-    /// The trial's clock.
-    fn now(&self) -> Nanos;
-
-    /// Removes the time since `began` from the trial's clock.
-    fn exclude_since(&self, began: Nanos);
-
-    /// Processor time of the server's thread, in the kernel and in user space.
-    fn spent(&self) -> Nanos;
-
-    /// Sends off completions and waits for a request or until `deadline` (on the clock of
-    /// [`FrontEnd::now`]); appends what arrived.
-    ///
-    /// # Errors
-    /// When the devices are gone: the server ends then.
-    fn wait(&mut self, deadline: Option<Nanos>, arrived: &mut Vec<Arrival>) -> io::Result<()>;
-
-    /// Copies a piece of a write's data out of the request.
-    ///
-    /// # Errors
-    /// When the request's memory cannot be read.
-    fn fetch(&mut self, of: &Arrival, piece: &mut [u8], place: u64) -> io::Result<()>;
-
-    /// Copies a piece of a read's data into the request.
-    ///
-    /// # Errors
-    /// When the request's memory cannot be written.
-    fn deliver(&mut self, of: &Arrival, piece: &[u8], place: u64) -> io::Result<()>;
-
-    /// Queues a completion; sent by the next [`FrontEnd::wait`].
-    ///
-    /// # Errors
-    /// When the queue cannot take it.
-    fn complete(&mut self, of: &Arrival, ending: Ending) -> io::Result<()>;
-}
+use crate::tape::{Logged, SharedTape};
 
 /// How requests are served, as the value of [`Word::Service`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +60,8 @@ struct Outstanding {
     ending: Ending,
     /// Set during calibration: the completion time, regardless of the model.
     fixed: Option<Nanos>,
+    /// Its place in the tape.
+    logged: Option<Logged>,
 }
 
 /// The server.
@@ -148,6 +87,8 @@ pub struct Server<F> {
     complain: fn(&str),
     /// Whether it works on a processor that the trial does not have.
     own_processor: bool,
+    /// Records contents, where a power cut is tried.
+    tape: Option<SharedTape>,
 }
 
 impl<F: FrontEnd> Server<F> {
@@ -182,7 +123,14 @@ impl<F: FrontEnd> Server<F> {
             ending: Nanos::ZERO,
             complain,
             own_processor: false,
+            tape: None,
         })
+    }
+
+    /// The same server, which records what it is told to.
+    #[must_use]
+    pub fn with_tape(self, tape: Option<SharedTape>) -> Server<F> {
+        Server { tape, ..self }
     }
 
     /// The same server on a processor of its own: the trial's clock never stands still.
@@ -224,8 +172,10 @@ impl<F: FrontEnd> Server<F> {
         }
         for arrival in arrived.iter() {
             let ending = self.move_data(arrival);
+            let tape = self.tape.as_ref();
+            let logged = tape.and_then(|tape| tape.arrived(arrival, &mut self.store));
             if let Some(outstanding) = self.slot(arrival.disk, arrival.slot) {
-                outstanding.ending = ending;
+                (outstanding.ending, outstanding.logged) = (ending, logged);
             }
         }
         self.complete_due(now)?;
@@ -286,8 +236,14 @@ impl<F: FrontEnd> Server<F> {
         if disk.outstanding.len() <= slot {
             disk.outstanding.resize(slot + 1, None);
         }
-        disk.outstanding[slot] =
-            Some(Outstanding { arrival: *arrival, submitted, phase, ending: Ending::Error, fixed });
+        disk.outstanding[slot] = Some(Outstanding {
+            arrival: *arrival,
+            submitted,
+            phase,
+            ending: Ending::Error,
+            fixed,
+            logged: None,
+        });
     }
 
     fn move_data(&mut self, arrival: &Arrival) -> Ending {
@@ -299,6 +255,9 @@ impl<F: FrontEnd> Server<F> {
             // Without power the write is dropped, but a process that waits for it must not wait
             // for ever.
             _ if changes && self.words.get(Word::PowerLost) != 0 => Ok(()),
+            _ if self.tape.as_ref().is_some_and(|tape| !tape.admits(changes, &mut self.store)) => {
+                Ok(())
+            }
             Operation::Read => self.store.read(arrival.disk, offset, len, &mut |piece, place| {
                 front.deliver(arrival, piece, place)
             }),
@@ -362,6 +321,9 @@ impl<F: FrontEnd> Server<F> {
             self.words.add(Word::Defects, 1);
             return Ok(());
         };
+        if let (Some(tape), Some(logged)) = (&self.tape, outstanding.logged) {
+            tape.completed(logged);
+        }
         self.front.complete(&outstanding.arrival, outstanding.ending)?;
         self.sent += 1;
         let late = self.lateness(&outstanding, completion.at, now);

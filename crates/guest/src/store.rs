@@ -6,6 +6,7 @@
 //! large disk would take tens of megabytes of the guest's RAM.
 
 mod index;
+mod layer;
 mod pool;
 
 use std::io;
@@ -13,6 +14,8 @@ use std::io;
 use units::Bytes;
 
 use self::index::{Entry, Index};
+pub(crate) use self::layer::Kept;
+use self::layer::Layer;
 use self::pool::Pool;
 use crate::region::{Region, STORE_AT};
 
@@ -47,6 +50,7 @@ pub struct PageStore {
     region: Region,
     disks: Vec<Index>,
     pool: Pool,
+    layer: Option<Layer>,
 }
 
 impl PageStore {
@@ -68,7 +72,7 @@ impl PageStore {
         }
         let room = (region.len() - at) / PAGE;
         let limit = u32::try_from((limit.0 / PAGE).min(room)).unwrap_or(u32::MAX - 256);
-        Ok(PageStore { region, disks, pool: Pool::new(at, limit) })
+        Ok(PageStore { region, disks, pool: Pool::new(at, limit), layer: None })
     }
 
     /// Pages that hold something.
@@ -118,8 +122,8 @@ impl PageStore {
         fetch: &mut dyn FnMut(&mut [u8], u64) -> io::Result<()>,
     ) -> Result<u64, StoreError> {
         let first = match self.entry(disk, page)? {
-            Entry::At(existing) => existing,
-            Entry::Filled(_) => self.pool.allocate()?,
+            Entry::At(existing) if self.layer.is_none() => existing,
+            Entry::At(_) | Entry::Filled(_) => self.take_page()?,
         };
         self.set_entry(disk, page, Entry::At(first))?;
         let mut count = 1;
@@ -129,8 +133,8 @@ impl PageStore {
                 break;
             }
             match self.entry(disk, page + count)? {
-                Entry::At(existing) if existing == next => {}
-                Entry::Filled(_) if self.pool.allocate_if(next)? => {
+                Entry::At(existing) if existing == next && self.layer.is_none() => {}
+                Entry::Filled(_) if self.layer.is_none() && self.pool.allocate_if(next)? => {
                     self.set_entry(disk, page + count, Entry::At(next))?;
                 }
                 _ => break,
@@ -143,7 +147,7 @@ impl PageStore {
         for nth in (0..count).rev() {
             let bytes = self.run_bytes(first + nth as u32, 1)?;
             if let Some(byte) = repeated_byte(bytes) {
-                self.pool.release(first + nth as u32);
+                self.give_page_back(first + nth as u32);
                 self.set_entry(disk, page + nth, Entry::Filled(byte))?;
             }
         }
@@ -211,8 +215,8 @@ impl PageStore {
         for page in pages.rev() {
             match self.entry(disk, page)? {
                 Entry::Filled(0) => continue,
-                Entry::Filled(_) => {}
-                Entry::At(at) => self.pool.release(at),
+                Entry::At(at) if self.layer.is_none() => self.pool.release(at),
+                Entry::Filled(_) | Entry::At(_) => {}
             }
             self.set_entry(disk, page, Entry::Filled(0))?;
         }
@@ -228,15 +232,20 @@ impl PageStore {
 
     /// The pool page of `page`, filled as it was, for a write to a part of it.
     fn own_page(&mut self, disk: usize, page: u64) -> Result<u32, StoreError> {
-        match self.entry(disk, page)? {
-            Entry::At(existing) => Ok(existing),
-            Entry::Filled(byte) => {
-                let new = self.pool.allocate()?;
-                self.page_bytes(new)?.fill(byte);
-                self.set_entry(disk, page, Entry::At(new))?;
-                Ok(new)
+        let old = self.entry(disk, page)?;
+        if let (Entry::At(existing), None) = (old, &self.layer) {
+            return Ok(existing);
+        }
+        let new = self.take_page()?;
+        match old {
+            Entry::Filled(byte) => self.page_bytes(new)?.fill(byte),
+            Entry::At(existing) => {
+                let bytes = self.page_bytes(existing)?.to_vec();
+                self.page_bytes(new)?.copy_from_slice(&bytes);
             }
         }
+        self.set_entry(disk, page, Entry::At(new))?;
+        Ok(new)
     }
 
     fn page_bytes(&mut self, page: u32) -> io::Result<&mut [u8]> {
@@ -248,10 +257,17 @@ impl PageStore {
     }
 
     fn entry(&mut self, disk: usize, page: u64) -> io::Result<Entry> {
+        if let Some(entry) = self.layer.as_ref().and_then(|layer| layer.get(disk, page)) {
+            return Ok(entry);
+        }
         self.disks[disk].get(&self.region, page)
     }
 
     fn set_entry(&mut self, disk: usize, page: u64, entry: Entry) -> io::Result<()> {
+        if let Some(layer) = &mut self.layer {
+            layer.set(disk, page, entry);
+            return Ok(());
+        }
         self.disks[disk].set(&self.region, page, entry)
     }
 }
@@ -264,112 +280,4 @@ fn repeated_byte(page: &[u8]) -> Option<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const SIZE: u64 = 64 * PAGE;
-
-    fn store(limit: u64) -> PageStore {
-        let region = Region::in_memory(STORE_AT + (64 << 20)).unwrap();
-        PageStore::new(region, &[Bytes(SIZE), Bytes(SIZE)], Bytes(limit)).unwrap()
-    }
-
-    fn write(store: &mut PageStore, disk: usize, offset: u64, data: &[u8]) {
-        store
-            .write(disk, offset, data.len() as u64, &mut |piece, place| {
-                piece.copy_from_slice(&data[place as usize..][..piece.len()]);
-                Ok(())
-            })
-            .unwrap();
-    }
-
-    fn read(store: &mut PageStore, disk: usize, offset: u64, len: u64) -> Vec<u8> {
-        let mut data = vec![0xaa; len as usize];
-        store
-            .read(disk, offset, len, &mut |piece, place| {
-                data[place as usize..][..piece.len()].copy_from_slice(piece);
-                Ok(())
-            })
-            .unwrap();
-        data
-    }
-
-    #[derive(Debug, Clone)]
-    enum Step {
-        Write { disk: usize, sector: u64, sectors: u64, byte: u8, plain: bool },
-        Discard { disk: usize, sector: u64, sectors: u64 },
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        let place = (0usize..2, 0u64..SIZE / 512, 1u64..100);
-        (place, any::<u8>(), 0u8..4).prop_map(|((disk, sector, sectors), byte, kind)| {
-            let sectors = sectors.min(SIZE / 512 - sector);
-            match kind {
-                0 => Step::Discard { disk, sector, sectors },
-                _ => Step::Write { disk, sector, sectors, byte, plain: kind == 1 },
-            }
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn it_holds_what_a_plain_array_holds(steps in prop::collection::vec(step(), 1..60)) {
-            let mut store = store(2 * SIZE);
-            let mut plain = [vec![0u8; SIZE as usize], vec![0u8; SIZE as usize]];
-            for (nth, step) in steps.iter().enumerate() {
-                match *step {
-                    Step::Write { disk, sector, sectors, byte, plain: same } => {
-                        let data: Vec<u8> = (0..sectors * 512)
-                            .map(|at| if same { byte } else { byte.wrapping_add((at / 7) as u8) })
-                            .collect();
-                        write(&mut store, disk, sector * 512, &data);
-                        plain[disk][(sector * 512) as usize..][..data.len()].copy_from_slice(&data);
-                    }
-                    Step::Discard { disk, sector, sectors } => {
-                        store.discard(disk, sector * 512, sectors * 512).unwrap();
-                        let pages = (sector * 512).div_ceil(PAGE)..(sector + sectors) * 512 / PAGE;
-                        for page in pages {
-                            plain[disk][(page * PAGE) as usize..][..PAGE as usize].fill(0);
-                        }
-                    }
-                }
-                if nth % 8 == 0 {
-                    prop_assert_eq!(read(&mut store, 1, 512, SIZE - 1024), &plain[1][512..][..SIZE as usize - 1024]);
-                }
-            }
-            for (disk, plain) in plain.iter().enumerate() {
-                prop_assert_eq!(&read(&mut store, disk, 0, SIZE), plain);
-            }
-            let holding = plain.iter().flat_map(|disk| disk.chunks(PAGE as usize));
-            let varied = holding.filter(|page| repeated_byte(page).is_none()).count() as u64;
-            prop_assert!(store.pages_in_use() >= varied);
-        }
-    }
-
-    #[test]
-    fn pages_of_one_byte_cost_nothing() {
-        let mut store = store(2 * SIZE);
-        write(&mut store, 0, 0, &vec![0u8; SIZE as usize]);
-        write(&mut store, 1, 0, &vec![0xf6u8; SIZE as usize]);
-        assert_eq!(store.pages_in_use(), 0);
-        assert_eq!(read(&mut store, 1, PAGE - 3, 6), [0xf6; 6]);
-    }
-
-    #[test]
-    fn the_limit_is_an_error_with_its_figure() {
-        let mut store = store(4 * PAGE);
-        let data: Vec<u8> = (0..5 * PAGE).map(|at| (at % 251) as u8).collect();
-        let error = store
-            .write(0, 0, 5 * PAGE, &mut |piece, place| {
-                piece.copy_from_slice(&data[place as usize..][..piece.len()]);
-                Ok(())
-            })
-            .unwrap_err();
-        assert!(
-            error.to_string().contains("16.0 KiB") || error.to_string().contains("16 KiB"),
-            "{error}"
-        );
-        assert!(store.discard(0, 0, SIZE + 512).is_err());
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ use workload::PhaseEvent;
 use crate::channel::Channel;
 use crate::order::{FrontEndKind, Order};
 use crate::region::{Region, Word, Words};
+use crate::tape::{SharedTape, TapeOfOrder};
 use crate::transport::{Reading, unknown_share};
 use crate::{held, models, output, port, sabotage};
 
@@ -24,7 +25,12 @@ pub(crate) fn tell(region: &Region, event: &Event) {
 }
 
 /// Executes the order's job; the last event it sends is [`Event::Ended`].
-pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
+pub(crate) fn work(
+    order: &Order,
+    region: &Region,
+    server: Option<ProgramCpu>,
+    tape: Option<SharedTape>,
+) {
     let (mut channel, words) = match (Channel::open(region), region.words()) {
         (Ok(channel), Ok(words)) => (channel, words),
         (Err(error), _) | (_, Err(error)) => {
@@ -44,6 +50,15 @@ pub(crate) fn work(order: &Order, region: &Region, server: Option<ProgramCpu>) {
     }
     if order.capabilities {
         trial::capabilities::try_capabilities(&order.job, &mut |event| {
+            if let Err(error) = channel.send(&event) {
+                port::say(&format!("events: {error}"));
+            }
+        });
+        return;
+    }
+    if let (Some(task), Some(tape)) = (&order.crash, tape) {
+        let tape = TapeOfOrder { tape, region };
+        trial::try_power_cuts(&order.job, task, &tape, &mut |event| {
             if let Err(error) = channel.send(&event) {
                 port::say(&format!("events: {error}"));
             }

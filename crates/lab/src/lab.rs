@@ -268,6 +268,7 @@ impl Lab {
             virtual_limit: extras.virtual_limit.unwrap_or(VIRTUAL_LIMIT),
             prepare_system: extras.prepare_system.is_some(),
             capabilities: extras.capabilities,
+            crash: extras.crash.as_ref().map(|cuts| cuts.task.clone()),
             available: self.profile.available,
             sabotage: extras.sabotage,
         })

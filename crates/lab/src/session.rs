@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use disk::{RECORD_BYTES, Record, RequestLog};
 use guest::region::{
-    EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, REQUESTS_AT, Region, STORE_AT, Word,
-    Words,
+    EVENTS_AT, EVENTS_BYTES, MAGIC, ORDER_AT, ORDER_BYTES, PLAN_AT, PLAN_BYTES, REQUESTS_AT,
+    Region, STORE_AT, Word, Words,
 };
 use guest::{Order, Sabotage};
 use sha2::{Digest, Sha256};
 use testbed::Stop;
-use trial::{Event, Outcome, Step, protocol};
+use trial::{CrashTask, Event, Outcome, Step, protocol};
 use units::{Bytes, Nanos};
 use workload::PhaseEvent;
 
@@ -48,8 +48,19 @@ pub struct Extras {
     pub prepare_system: Option<PathBuf>,
     /// Instead of the trial: tries what its filesystem can do.
     pub capabilities: bool,
+    /// Instead of the trial: runs a program and tries states that a power cut may leave.
+    pub crash: Option<PowerCuts>,
     /// Makes the trial fail on purpose, for tests.
     pub sabotage: Option<Sabotage>,
+}
+
+/// A program, and the states that are tried after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PowerCuts {
+    /// The program.
+    pub task: CrashTask,
+    /// The states.
+    pub plan: crash::Plan,
 }
 
 /// Facts about an order that was carried out, in addition to its events.
@@ -103,7 +114,7 @@ pub(crate) fn carry_out(
     began: Instant,
     extras: &Extras,
 ) -> Result<Carried, LabError> {
-    let words = hand_over(vm.region(), order, extras.store_limit)?;
+    let words = hand_over(vm.region(), order, extras)?;
     let mut passing = Passing {
         read: 0,
         step: Step::Prepare,
@@ -166,18 +177,25 @@ fn region_error(error: std::io::Error) -> LabError {
     LabError::NoStart { reason: format!("the shared region: {error}"), kernel_log: String::new() }
 }
 
-fn hand_over(region: &Region, order: &Order, limit: Option<Bytes>) -> Result<Words, LabError> {
-    let text = serde_json::to_vec(order)
-        .map_err(|error| LabError::value("the order", error.to_string()))?;
-    let mut area = region.map(ORDER_AT, ORDER_BYTES).map_err(region_error)?;
-    let place = area
-        .bytes_mut()
-        .get_mut(..text.len())
-        .ok_or_else(|| LabError::value("the order", "it is larger than a mebibyte"))?;
-    place.copy_from_slice(&text);
+fn hand_over(region: &Region, order: &Order, extras: &Extras) -> Result<Words, LabError> {
+    let put = |text: serde_json::Result<Vec<u8>>, what: &str, at: u64, room: u64| {
+        let text = text.map_err(|error| LabError::value(what, error.to_string()))?;
+        let mut area = region.map(at, room).map_err(region_error)?;
+        let place = area
+            .bytes_mut()
+            .get_mut(..text.len())
+            .ok_or_else(|| LabError::value(what, format!("it is larger than {}", Bytes(room))))?;
+        place.copy_from_slice(&text);
+        Ok::<u64, LabError>(text.len() as u64)
+    };
     let words = region.words().map_err(region_error)?;
-    words.set(Word::OrderBytes, text.len() as u64);
-    words.set(Word::StoreLimit, limit.map_or(u64::MAX, |limit| limit.0));
+    let len = put(serde_json::to_vec(order), "the order", ORDER_AT, ORDER_BYTES)?;
+    words.set(Word::OrderBytes, len);
+    if let Some(cuts) = &extras.crash {
+        let len = put(serde_json::to_vec(&cuts.plan), "the plan of states", PLAN_AT, PLAN_BYTES)?;
+        words.set(Word::PlanBytes, len);
+    }
+    words.set(Word::StoreLimit, extras.store_limit.map_or(u64::MAX, |limit| limit.0));
     words.set(Word::Magic, MAGIC);
     Ok(words)
 }

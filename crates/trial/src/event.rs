@@ -25,6 +25,8 @@ pub enum Event {
     Space(SpaceUse),
     /// What was found while capabilities were tried.
     Found(Found),
+    /// What was found while states after a power cut were tried.
+    Crash(crash::Told),
     /// What it cost the machine that ran it, where that is not the machine that keeps the results.
     Took(std::time::Duration),
     /// The trial is over. Always the last event, exactly once.

@@ -16,7 +16,7 @@ mod spec;
 mod step;
 
 pub use event::{Event, Left, Made, SpaceUse};
-pub use execute::{Guard, Unguarded, execute, layout_plan};
+pub use execute::{CrashTask, Guard, Unguarded, execute, layout_plan, try_power_cuts};
 pub use job::{DeviceKind, InputFiles, Job, Site};
 pub use outcome::{OVERHEAD_SHARE, Outcome, SUBTRACTED_SHARE};
 pub use record::TrialRecord;

@@ -42,7 +42,7 @@ impl TrialRecord {
             Event::Took(host) => self.host = Some(host),
             Event::Note(note) => self.notes.push(note),
             Event::Ended(outcome) => self.outcome = Some(outcome),
-            Event::Step(_) | Event::Phase(_) | Event::Found(_) => {}
+            Event::Step(_) | Event::Phase(_) | Event::Found(_) | Event::Crash(_) => {}
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod calibrate;
 pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod corpus;
+pub(crate) mod crash;
 pub(crate) mod crosscheck;
 pub(crate) mod disk;
 pub(crate) mod doctor;

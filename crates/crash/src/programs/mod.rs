@@ -177,7 +177,8 @@ mod tests {
             let last = in_force(&expectations, expectations.len());
             assert!(!last.is_empty(), "{}", program.name);
             for expectation in last {
-                let found = judge(expectation, &seen(&place.path().join(&expectation.path)));
+                let found =
+                    judge(expectation, &expectations, &seen(&place.path().join(&expectation.path)));
                 assert_eq!(found, None, "{}: {expectation:?}", program.name);
             }
         }

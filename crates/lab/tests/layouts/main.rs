@@ -188,7 +188,11 @@ pub(crate) fn carry_out(lab: &Lab, contender: &str, work: &str, size: Bytes) -> 
             }
             Event::Ended(outcome) => seen.outcome = outcome,
             Event::Space(space) => seen.space = Some(space),
-            Event::Phase(_) | Event::Step(_) | Event::Found(_) | Event::Took(_) => {}
+            Event::Phase(_)
+            | Event::Step(_)
+            | Event::Found(_)
+            | Event::Crash(_)
+            | Event::Took(_) => {}
         })
         .unwrap_or_else(|error| panic!("{}: {error}", spec.contender.name));
     seen.logs = carried.logs;

@@ -139,6 +139,9 @@ impl Execution<'_> {
             Some(service) => Mounted::by_service(service, &self.programs, place.mount_point),
         };
         let mounted = mounted.map_err(|error| self.failed(error.to_string()))?;
+        if let Some(cuts) = &self.cuts {
+            return self.explore(cuts, stand, mounted);
+        }
         let ended = self.work_on_mounted(filesystem, stand, &mounted, inputs, record);
         self.step(Step::Unmount);
         mounted.unmount().map_err(|error| self.failed(error.to_string()))?;

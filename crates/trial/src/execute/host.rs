@@ -60,8 +60,8 @@ mod tests {
     use units::Bytes;
 
     use super::*;
-    use crate::execute::{Mounted, Programs};
-    use crate::{InputFiles, Job, Site, Step, TrialSpec, Unguarded};
+    use crate::execute::Mounted;
+    use crate::{InputFiles, Job, Site, TrialSpec, Unguarded};
 
     #[test]
     fn the_time_of_the_last_mount_is_passed_on() {
@@ -94,13 +94,7 @@ mod tests {
         let guard = Unguarded::default();
         let mut ignored = |_: Event| ();
         let sink: &mut dyn FnMut(Event) = &mut ignored;
-        let execution = Execution {
-            job: &job,
-            guard: &guard,
-            sink: RefCell::new(sink),
-            step: RefCell::new(Step::Prepare),
-            programs: Programs::new(&[]),
-        };
+        let execution = Execution::of(&job, &guard, sink);
         let mounted = Mounted::formerly(directory.path(), Nanos(7));
         let took = |cooling| {
             let target = RefCell::new(Target::of(directory.path()).unwrap());

@@ -2,6 +2,7 @@
 
 mod care;
 mod cold;
+mod crash;
 mod devices;
 mod guard;
 mod host;
@@ -23,6 +24,7 @@ use units::Nanos;
 use workload::{Context, Inputs, Parameters};
 
 pub use self::care::shut_down;
+pub use self::crash::{CrashTask, try_power_cuts};
 pub use self::guard::{Guard, Unguarded};
 use self::host::TrialHost;
 pub(crate) use self::machine::kernel_release;
@@ -39,18 +41,8 @@ use crate::{Event, InputFiles, Job, Made, Outcome, Site, SpaceUse, Step, TrialSp
 /// Must run in a process of its own. With a device site that process must have a private
 /// mount namespace (or be PID 1 of a guest), so that its mounts die with it.
 pub fn execute(job: &Job, guard: &dyn Guard, sink: &mut dyn FnMut(Event)) {
-    let execution = Execution {
-        job,
-        guard,
-        sink: RefCell::new(sink),
-        step: RefCell::new(Step::Prepare),
-        programs: Programs::new(&job.tool_path),
-    };
-    let outcome = match execution.run() {
-        Ok(()) => Outcome::Done,
-        Err(outcome) => outcome,
-    };
-    execution.tell(Event::Ended(outcome));
+    let execution = Execution::of(job, guard, sink);
+    execution.to_its_end();
 }
 
 /// How a specification's layout is assembled from these devices, and taken apart.
@@ -75,9 +67,30 @@ struct Execution<'a> {
     sink: RefCell<&'a mut dyn FnMut(Event)>,
     step: RefCell<Step>,
     programs: Programs,
+    /// Instead of workloads: the states that a power cut may leave.
+    cuts: Option<crash::PowerCuts<'a>>,
 }
 
-impl Execution<'_> {
+impl<'a> Execution<'a> {
+    fn of(job: &'a Job, guard: &'a dyn Guard, sink: &'a mut dyn FnMut(Event)) -> Execution<'a> {
+        Execution {
+            job,
+            guard,
+            sink: RefCell::new(sink),
+            step: RefCell::new(Step::Prepare),
+            programs: Programs::new(&job.tool_path),
+            cuts: None,
+        }
+    }
+
+    fn to_its_end(&self) {
+        let outcome = match self.run() {
+            Ok(()) => Outcome::Done,
+            Err(outcome) => outcome,
+        };
+        self.tell(Event::Ended(outcome));
+    }
+
     fn tell(&self, event: Event) {
         (self.sink.borrow_mut())(event);
     }

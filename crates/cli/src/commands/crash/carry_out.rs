@@ -1,0 +1,221 @@
+//! Carries out every pair of contender and program, one guest each.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use crash::{Checked, Column, Mounted, Plan, Problem, State, Told, Tried};
+use lab::{Lab, LabError};
+use stack::Contender;
+use trial::{CrashTask, Outcome};
+use workload::Seed;
+
+use super::kept::{Asked, Cell, Finding, Kept};
+use crate::ending::stop_on_signals;
+use crate::exit::{Exit, Failure};
+use crate::output::say;
+
+/// Every pair, side by side on the cores there are.
+pub(super) fn carry_out(lab: &Lab, asked: Asked, quiet: bool) -> Result<Kept, Failure> {
+    let stop = stop_on_signals()?;
+    lab.warm_up(&stop).map_err(failure)?;
+    let id = Kept::next_id()?;
+    let pairs: Vec<(usize, &Contender, &String)> = asked
+        .contenders
+        .iter()
+        .flat_map(|contender| asked.programs.iter().map(move |program| (contender, program)))
+        .enumerate()
+        .map(|(nth, (contender, program))| (nth, contender, program))
+        .collect();
+    let lanes = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let left = Mutex::new(pairs.iter());
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..lanes.min(pairs.len()) {
+            scope.spawn(|| {
+                loop {
+                    let next = left.lock().map(|mut left| left.next()).ok().flatten();
+                    let Some((nth, contender, program)) = next else { break };
+                    let cell = one(lab, &asked, contender, program, &stop, quiet);
+                    let failed = cell.is_err();
+                    if let Ok(mut done) = done.lock() {
+                        done.push((*nth, cell));
+                    }
+                    if failed {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(nth, _)| *nth);
+    let mut cells = Vec::new();
+    let mut number = 0;
+    for (_, cell) in done {
+        let mut cell = cell?;
+        for finding in &mut cell.findings {
+            number += 1;
+            finding.id = format!("{id}-{number}");
+        }
+        cells.push(cell);
+    }
+    let kernel = lab.parts().modules.file_name().unwrap_or_default();
+    let kernel = kernel.to_string_lossy().into_owned();
+    Ok(Kept { id, lab_id: lab.id().to_owned(), kernel, asked, cells })
+}
+
+fn failure(error: LabError) -> Failure {
+    match error {
+        LabError::Stopped => Failure::new(Exit::Stopped, "stopped; nothing was kept"),
+        error => Failure::new(Exit::Refused, error.to_string()),
+    }
+}
+
+fn plan(lab: &Lab, asked: &Asked, only: Option<State>) -> Plan {
+    let unit = u64::from(lab.profile().disk.physical_sector) / units::SECTOR_BYTES;
+    let Asked { cache, states, seed, .. } = asked;
+    Plan { cache: *cache, unit: unit.max(1), states: *states, seed: *seed, only }
+}
+
+fn one(
+    lab: &Lab,
+    asked: &Asked,
+    contender: &Contender,
+    program: &str,
+    stop: &testbed::Stop,
+    quiet: bool,
+) -> Result<Cell, Failure> {
+    let task = CrashTask { program: program.to_owned(), rounds: asked.rounds };
+    let (mut recorded, mut all, mut shrunk) = (None, Vec::new(), Vec::new());
+    let mut open: Option<State> = None;
+    let name = &contender.name;
+    let began = Instant::now();
+    let plan = plan(lab, asked, None);
+    let ended =
+        lab.cut_power(contender, &task, &plan, Seed(asked.seed), stop, &mut |told| match told {
+            Told::Recorded(what) => {
+                if !quiet {
+                    let (writes, states) = (what.writes, what.states);
+                    say!("{name}, {program}: {writes} writes recorded, {states} states to try");
+                }
+                recorded = Some(what);
+            }
+            Told::Begins(state) => open = Some(state),
+            Told::Tried(tried) => {
+                open = None;
+                all.push(tried);
+                if !quiet && all.len() % 100 == 0 {
+                    say!("{name}, {program}: {} states tried", all.len());
+                }
+            }
+            Told::Shrunk { to, .. } => shrunk.push(to),
+        });
+    let outcome = match ended {
+        Ok(outcome) => outcome,
+        Err(LabError::Stopped) => return Err(failure(LabError::Stopped)),
+        Err(error) => Outcome::Refused { reason: error.to_string() },
+    };
+    let digest = recorded.as_ref().map_or(0, |recorded| recorded.digest);
+    let mut findings = Vec::new();
+    for tried in &all {
+        for problem in tried.problems() {
+            let known = findings.iter_mut().find(|known: &&mut Finding| known.problem == problem);
+            match known {
+                Some(known) => known.states += 1,
+                None => findings.push(Finding {
+                    id: String::new(),
+                    contender: contender.clone(),
+                    program: program.to_owned(),
+                    example: fewest(&problem, tried, &shrunk),
+                    problem,
+                    states: 1,
+                    digest,
+                }),
+            }
+        }
+    }
+    if let (Some(state), Outcome::GuestDied { reason, .. }) = (open, &outcome) {
+        let mounted = Mounted::Refused(reason.clone());
+        findings.push(Finding {
+            id: String::new(),
+            contender: contender.clone(),
+            program: program.to_owned(),
+            problem: Problem::Died,
+            states: 1,
+            example: Tried { state, mounted, checked: Checked::Missing, lost: Vec::new() },
+            digest,
+        });
+    }
+    Ok(counted(contender, program, outcome, recorded, &all, findings, began.elapsed()))
+}
+
+/// The state with the fewest writes lost that shows the problem.
+fn fewest(problem: &Problem, tried: &Tried, shrunk: &[Tried]) -> Tried {
+    let same = shrunk.iter().filter(|one| one.problems().contains(problem));
+    same.chain([tried]).min_by_key(|one| one.state.lost()).unwrap_or(tried).clone()
+}
+
+fn counted(
+    contender: &Contender,
+    program: &str,
+    outcome: Outcome,
+    recorded: Option<crash::Recorded>,
+    all: &[Tried],
+    findings: Vec<Finding>,
+    took: std::time::Duration,
+) -> Cell {
+    let states = |such: &dyn Fn(&Tried) -> bool| all.iter().filter(|tried| such(tried)).count();
+    let lost = |column: Column| {
+        states(&|tried| tried.lost.iter().any(|lost| lost.expectation.column == column))
+    };
+    let mut mounts: Vec<u64> = all
+        .iter()
+        .filter_map(|tried| match tried.mounted {
+            Mounted::After(nanos) => Some(nanos),
+            Mounted::Refused(_) => None,
+        })
+        .collect();
+    mounts.sort_unstable();
+    let died = findings.iter().any(|finding| finding.problem == Problem::Died);
+    Cell {
+        contender: contender.clone(),
+        program: program.to_owned(),
+        outcome,
+        recorded,
+        tried: all.len(),
+        promised: lost(Column::Promised),
+        relied: lost(Column::Relied),
+        damaged: states(&|tried| matches!(tried.checked, Checked::Damaged(_))),
+        silent: states(&Tried::is_silent_damage),
+        refused: states(&|tried| matches!(tried.mounted, Mounted::Refused(_))) + usize::from(died),
+        mount_median: mounts.get(mounts.len() / 2).copied(),
+        mount_longest: mounts.last().copied(),
+        seconds: took.as_secs_f64(),
+        findings,
+    }
+}
+
+/// A finding's state once more: what is found there, or why it could not be tried.
+pub(super) fn again(
+    lab: &Lab,
+    asked: &Asked,
+    finding: &Finding,
+) -> Result<Result<Tried, String>, Failure> {
+    let task = CrashTask { program: finding.program.clone(), rounds: asked.rounds };
+    let plan = plan(lab, asked, Some(finding.example.state.clone()));
+    let (mut digest, mut tried) = (None, None);
+    let stop = stop_on_signals()?;
+    let contender = &finding.contender;
+    let ended =
+        lab.cut_power(contender, &task, &plan, Seed(asked.seed), &stop, &mut |told| match told {
+            Told::Recorded(recorded) => digest = Some(recorded.digest),
+            Told::Tried(one) => tried = Some(one),
+            Told::Begins(_) | Told::Shrunk { .. } => {}
+        });
+    let outcome = ended.map_err(failure)?;
+    Ok(match tried {
+        _ if digest != Some(finding.digest) => Err("the disk saw other requests".to_owned()),
+        Some(tried) => Ok(tried),
+        None => Err(outcome.to_string()),
+    })
+}

@@ -1,0 +1,153 @@
+//! What is kept of a run: a JSON file for each, beside the results' database.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crash::{Cache, Column, Problem, Recorded, Tried};
+use serde::{Deserialize, Serialize};
+use stack::Contender;
+use store::Store;
+use trial::Outcome;
+
+use crate::exit::{Exit, Failure};
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) lab: Option<String>,
+    pub(super) profile: String,
+    pub(super) disk: Option<String>,
+    pub(super) changes: BTreeMap<String, String>,
+    pub(super) cache: Cache,
+    pub(super) states: usize,
+    pub(super) rounds: u64,
+    pub(super) seed: u64,
+    pub(super) programs: Vec<String>,
+    pub(super) contenders: Vec<Contender>,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// `c1`.
+    pub(super) id: String,
+    pub(super) lab_id: String,
+    pub(super) kernel: String,
+    pub(super) asked: Asked,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// One contender and one program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Cell {
+    pub(super) contender: Contender,
+    pub(super) program: String,
+    pub(super) outcome: Outcome,
+    pub(super) recorded: Option<Recorded>,
+    pub(super) tried: usize,
+    /// States in which a promise was lost; in which something was lost that is relied on; in which
+    /// the check found damage; in which neither did and a file has other contents; that could not be
+    /// mounted, or ended the machine.
+    pub(super) promised: usize,
+    pub(super) relied: usize,
+    pub(super) damaged: usize,
+    pub(super) silent: usize,
+    pub(super) refused: usize,
+    /// Nanoseconds until it was mounted again: the middle and the longest.
+    pub(super) mount_median: Option<u64>,
+    pub(super) mount_longest: Option<u64>,
+    /// Seconds of one core that the guest took, its start and its program included.
+    pub(super) seconds: f64,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// A kind of problem, with the state that shows it with the fewest writes lost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Finding {
+    /// `c1-2`.
+    pub(super) id: String,
+    pub(super) contender: Contender,
+    pub(super) program: String,
+    pub(super) problem: Problem,
+    /// States that show it.
+    pub(super) states: usize,
+    pub(super) example: Tried,
+    /// The digest of the recording.
+    pub(super) digest: u64,
+}
+
+impl Finding {
+    /// Whether it speaks against filesystem or disk, and not against a program alone.
+    pub(super) fn is_promise(&self) -> bool {
+        !matches!(self.problem, Problem::Lost { column: Column::Relied, .. })
+    }
+}
+
+impl Kept {
+    fn directory() -> Result<PathBuf, Failure> {
+        let beside = Store::default_path().with_file_name("crash");
+        ::files::private_directory(&beside).map_err(Failure::from(Exit::Refused))
+    }
+
+    /// The id of the next run.
+    pub(super) fn next_id() -> Result<String, Failure> {
+        let directory = Kept::directory()?;
+        let failed = |error: std::io::Error| {
+            Failure::new(Exit::Store, format!("{}: {error}", directory.display()))
+        };
+        let mut last = 0;
+        for entry in std::fs::read_dir(&directory).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let name = name.to_string_lossy().into_owned();
+            let number = name.strip_prefix('c').and_then(|it| it.strip_suffix(".json"));
+            last = last.max(number.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0));
+        }
+        Ok(format!("c{}", last + 1))
+    }
+
+    /// As JSON.
+    pub(super) fn to_json(&self) -> Result<String, Failure> {
+        let text = serde_json::to_string_pretty(self).map_err(Failure::from(Exit::Output))?;
+        Ok(text + "\n")
+    }
+
+    /// Keeps it.
+    pub(super) fn write(&self, text: &str) -> Result<(), Failure> {
+        let path = Kept::directory()?.join(format!("{}.json", self.id));
+        crate::files::write_whole(&path, text.as_bytes())
+            .map_err(|error| Failure::new(Exit::Store, format!("{}: {error}", path.display())))
+    }
+
+    /// A finding, by its id, and its run.
+    pub(super) fn of_finding(id: &str) -> Result<(Kept, Finding), Failure> {
+        let run = id.split_once('-').map(|(run, _)| run).filter(|run| {
+            run.strip_prefix('c').is_some_and(|number| number.parse::<u64>().is_ok())
+        });
+        let none = |what: String| Failure::new(Exit::Usage, what);
+        let run = run.ok_or_else(|| {
+            none(format!("`{id}` is no finding's id: they are like c1-2, below `fstrial crash`"))
+        })?;
+        let path = Kept::directory()?.join(format!("{run}.json"));
+        let text = ::files::read_text(&path)
+            .map_err(|error| none(format!("there is no run {run}: {error}")))?;
+        let kept: Kept = serde_json::from_str(&text)
+            .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))?;
+        let finding = kept.cells.iter().flat_map(|cell| &cell.findings).find(|one| one.id == id);
+        let finding = finding.cloned().ok_or_else(|| {
+            none(format!("run {run} has no finding {id}; its file is {}", path.display()))
+        })?;
+        Ok((kept, finding))
+    }
+
+    /// How the command ends; `relied` counts what no manual page promises.
+    pub(super) fn exit(&self, relied: bool) -> Exit {
+        let mut findings = self.cells.iter().flat_map(|cell| &cell.findings);
+        if findings.any(|finding| relied || finding.is_promise()) {
+            return Exit::Loses;
+        }
+        match self.cells.iter().all(|cell| cell.outcome.is_done()) {
+            true => Exit::Done,
+            false => Exit::SomeFailed,
+        }
+    }
+}

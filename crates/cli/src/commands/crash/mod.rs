@@ -1,0 +1,106 @@
+//! `fstrial crash`: what a power cut loses.
+
+mod carry_out;
+mod kept;
+mod shown;
+
+use std::collections::BTreeMap;
+
+use crash::Cache;
+use stack::Contender;
+use trial::InputFiles;
+
+use self::carry_out::carry_out;
+use self::kept::{Asked, Kept};
+use crate::arguments::{Crash, CrashAction, CrashRun, DiskCache};
+use crate::destination::Destination;
+use crate::exit::{Ended, Exit, Failure};
+use crate::output::print;
+use crate::{labs, surroundings};
+
+/// Tries, lists or shows.
+pub(crate) fn crash(arguments: &Crash) -> Ended {
+    match &arguments.action {
+        None => run(&arguments.run),
+        Some(CrashAction::Programs) => {
+            print(&shown::programs())?;
+            Ok(Exit::Done)
+        }
+        Some(CrashAction::Show { id }) => show(id),
+    }
+}
+
+fn run(arguments: &CrashRun) -> Ended {
+    surroundings::here_in_utf8()?;
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    for name in &arguments.programs {
+        if crash::program(name).is_none() {
+            let known = crash::PROGRAMS.iter().map(|program| program.name);
+            let meant = text::meant(name, known).unwrap_or_default();
+            let list = "`fstrial crash programs` lists them";
+            return Err(usage(format!("there is no program `{name}`; {meant} {list}")));
+        }
+    }
+    let list = arguments.fs.as_deref().unwrap_or_default();
+    let contenders = Contender::parse_list(list).map_err(|error| usage(error.to_string()))?;
+    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let mut changes: BTreeMap<String, String> = arguments.changes.iter().cloned().collect();
+    if let Some(cache) = arguments.cache {
+        let has = cache != DiskCache::None;
+        changes.insert("disk.write_cache".to_owned(), has.to_string());
+    }
+    let mut asked = Asked {
+        lab: arguments.lab.clone(),
+        profile: arguments.profile.clone(),
+        disk: arguments.disk.clone(),
+        changes,
+        cache: Cache::Volatile,
+        states: arguments.states,
+        rounds: arguments.rounds,
+        seed: arguments.seed,
+        programs: arguments.programs.clone(),
+        contenders,
+    };
+    let lab = open(&asked)?;
+    asked.cache = match arguments.cache {
+        Some(DiskCache::Volatile) => Cache::Volatile,
+        Some(DiskCache::None | DiskCache::Protected) => Cache::Protected,
+        Some(DiskCache::Lying) => Cache::Lying,
+        None if lab.profile().disk.write_cache => Cache::Volatile,
+        None => Cache::Protected,
+    };
+    let kept = carry_out(&lab, asked, arguments.quiet)?;
+    let text = kept.to_json()?;
+    kept.write(&text)?;
+    if let Some(to) = &json {
+        to.write(&text, "the results are kept")?;
+    }
+    if !json.is_some_and(|to| to.is_standard_output()) {
+        print(&shown::answer(&kept))?;
+    }
+    Ok(kept.exit(arguments.relied))
+}
+
+fn open(asked: &Asked) -> Result<lab::Lab, Failure> {
+    let Asked { lab, profile, disk, changes, .. } = asked;
+    labs::open(lab.as_deref(), profile, disk.as_deref(), changes, &InputFiles::default())
+}
+
+/// Shows a finding, and tries its state once more.
+fn show(id: &str) -> Ended {
+    let (kept, finding) = Kept::of_finding(id)?;
+    let lab = open(&kept.asked)?;
+    if lab.id() != kept.lab_id {
+        let message = format!(
+            "{id} was found in lab {}, and this one is {}: another kernel, program or machine \
+             leaves other states; run `fstrial crash` again",
+            kept.lab_id,
+            lab.id()
+        );
+        return Err(Failure::new(Exit::NotAlike, message));
+    }
+    let again = carry_out::again(&lab, &kept.asked, &finding)?;
+    print(&shown::finding(&kept, &finding, &again))?;
+    let same = again.as_ref().is_ok_and(|tried| *tried == finding.example);
+    Ok(if same { Exit::Done } else { Exit::NotAlike })
+}

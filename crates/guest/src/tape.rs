@@ -1,0 +1,201 @@
+//! Records what reaches the disks, contents included, and puts them into a state in which a power
+//! cut may have left them.
+//!
+//! The thread of the trial says what is to be done; the server of the disks does it when the next
+//! request arrives. So the moment at which an fsync returned has its place among the requests.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crash::{Entry, Log, Piece, Plan, Write};
+use disk::Operation;
+
+use crate::port;
+use crate::region::{PLAN_AT, PLAN_BYTES, Region, Word};
+use crate::server::Arrival;
+use crate::store::{Kept, PAGE, PageStore};
+
+const SECTOR: usize = units::SECTOR_BYTES as usize;
+
+/// A tape that two threads have.
+#[derive(Debug, Clone, Default)]
+pub struct SharedTape(Arc<Mutex<Tape>>);
+
+#[derive(Debug, Default)]
+struct Tape {
+    mode: Mode,
+    log: Log,
+    /// Whether what was recorded is kept from being emptied with the layer.
+    kept: bool,
+    /// Of each write: its pages, each with the bytes of it that were written.
+    contents: Vec<Vec<Touched>>,
+}
+
+#[derive(Debug, Default)]
+enum Mode {
+    /// The disks are as always.
+    #[default]
+    Off,
+    Recording,
+    /// Writes are dropped.
+    Frozen,
+    /// The next request finds the disks in this state.
+    Next(Vec<Piece>),
+    /// The disks are in a state; what is written now is forgotten with it.
+    State,
+}
+
+/// A part of a page that a write touched.
+#[derive(Debug, Clone)]
+struct Touched {
+    page: u64,
+    from: usize,
+    to: usize,
+    kept: Kept,
+}
+
+/// An arrival's place in the log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Logged {
+    Write(usize),
+    Flush(usize),
+}
+
+impl SharedTape {
+    fn tape(&self) -> MutexGuard<'_, Tape> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a request reaches the disks: a frozen one takes no change. Puts the disks into the
+    /// next state first, if there is one.
+    pub(crate) fn admits(&self, changes: bool, store: &mut PageStore) -> bool {
+        let mut tape = self.tape();
+        match &tape.mode {
+            Mode::Recording => store.begin_layer(),
+            Mode::Next(pieces) => {
+                if !tape.kept {
+                    store.keep_layer();
+                }
+                if let Err(problem) = tape.apply(pieces, store) {
+                    port::say(&format!("putting the disks into a state: {problem}"));
+                }
+                (tape.mode, tape.kept) = (Mode::State, true);
+            }
+            Mode::Frozen => return !changes,
+            Mode::Off | Mode::State => {}
+        }
+        true
+    }
+
+    /// Records a request whose data was stored.
+    pub(crate) fn arrived(&self, of: &Arrival, store: &mut PageStore) -> Option<Logged> {
+        let mut tape = self.tape();
+        if !matches!(tape.mode, Mode::Recording) {
+            return None;
+        }
+        match of.operation {
+            Operation::Read => None,
+            Operation::Flush => Some(Logged::Flush(tape.log.submit_flush(of.disk))),
+            Operation::Write | Operation::Discard => {
+                let touched = touched(of, store).ok()?;
+                let mut digests = Vec::new();
+                for part in &touched {
+                    let bytes = store.bytes_of(part.kept).ok()?;
+                    digests.extend(bytes[part.from..part.to].chunks(SECTOR).map(digest));
+                }
+                tape.contents.push(touched);
+                let write = Write { disk: of.disk, lba: of.lba.0, fua: of.fua, digests };
+                Some(Logged::Write(tape.log.submit(write)))
+            }
+        }
+    }
+
+    /// Records that the host is told of a completion.
+    pub(crate) fn completed(&self, logged: Logged) {
+        let mut tape = self.tape();
+        if matches!(tape.mode, Mode::Recording) {
+            tape.log.entries.push(match logged {
+                Logged::Write(nth) => Entry::Completed(nth),
+                Logged::Flush(nth) => Entry::FlushCompleted(nth),
+            });
+        }
+    }
+}
+
+impl Tape {
+    fn apply(&self, pieces: &[Piece], store: &mut PageStore) -> Result<(), String> {
+        store.begin_layer();
+        store.empty_layer();
+        for piece in pieces {
+            let mut left = piece.sectors as usize * SECTOR;
+            for part in &self.contents[piece.write] {
+                let to = part.to.min(part.from + left);
+                if to > part.from {
+                    let disk = self.log.writes[piece.write].disk;
+                    store
+                        .put(disk, part.page, part.kept, part.from..to)
+                        .map_err(|error| error.to_string())?;
+                }
+                left -= to - part.from;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The parts of pages of a write, in order.
+fn touched(of: &Arrival, store: &mut PageStore) -> std::io::Result<Vec<Touched>> {
+    let (begin, len) = (of.lba.byte_offset().0, of.sectors * units::SECTOR_BYTES);
+    let mut touched = Vec::new();
+    let mut at = begin;
+    while at < begin + len {
+        let page = at / PAGE;
+        let end = ((page + 1) * PAGE).min(begin + len);
+        let (from, to) = ((at % PAGE) as usize, (end - page * PAGE) as usize);
+        touched.push(Touched { page, from, to, kept: store.kept(of.disk, page)? });
+        at = end;
+    }
+    Ok(touched)
+}
+
+/// A digest of a sector's contents.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.as_chunks::<8>().0.iter().fold(0, |sum: u64, word| {
+        (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    })
+}
+
+/// The tape of an order, as the trial sees it.
+pub(crate) struct TapeOfOrder<'a> {
+    pub(crate) tape: SharedTape,
+    pub(crate) region: &'a Region,
+}
+
+impl crash::Tape for TapeOfOrder<'_> {
+    fn record(&self) {
+        self.tape.tape().mode = Mode::Recording;
+    }
+
+    fn expected(&self) {
+        self.tape.tape().log.entries.push(Entry::Expected);
+    }
+
+    fn freeze(&self) -> Log {
+        let mut tape = self.tape.tape();
+        tape.mode = Mode::Frozen;
+        tape.log.clone()
+    }
+
+    fn plan(&self) -> Result<Plan, String> {
+        let read = || -> std::io::Result<Plan> {
+            let len = self.region.words()?.get(Word::PlanBytes) as usize;
+            let area = self.region.map(PLAN_AT, PLAN_BYTES)?;
+            let bytes = area.bytes().get(..len).unwrap_or_default();
+            Ok(serde_json::from_slice(bytes)?)
+        };
+        read().map_err(|error| format!("what is to be tried: {error}"))
+    }
+
+    fn set(&self, pieces: Vec<Piece>) {
+        self.tape.tape().mode = Mode::Next(pieces);
+    }
+}

@@ -1,0 +1,59 @@
+//! Power cuts, tried in a guest.
+
+use crash::{Plan, Told};
+use stack::Contender;
+use testbed::Stop;
+use trial::{CrashTask, Event, Outcome, TrialSpec};
+use units::{Bytes, Nanos};
+use workload::Seed;
+
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::session::{Extras, PowerCuts};
+
+/// The disk: the smallest on which every filesystem can be made, since each state costs a check.
+const DISK: Bytes = Bytes::from_mib(384);
+
+impl Lab {
+    /// Runs a program on a contender, cuts the power and tries states that this may leave; `sink`
+    /// gets what is found.
+    ///
+    /// # Errors
+    /// When no guest could be started, the contender cannot be made here, or it was asked to stop.
+    pub fn cut_power(
+        &self,
+        contender: &Contender,
+        task: &CrashTask,
+        plan: &Plan,
+        seed: Seed,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Told),
+    ) -> Result<Outcome, LabError> {
+        let failed = |why: String| LabError::value(contender.name.as_str(), why);
+        let filesystem = stack::filesystems::find(&contender.filesystem)
+            .ok_or_else(|| failed("there is no such filesystem".to_owned()))?
+            .describe();
+        contender.validate().map_err(|refusal| failed(refusal.to_string()))?;
+        if let Some(refusal) = self.offer().refusal(&contender.name, filesystem) {
+            return Err(failed(refusal.to_string()));
+        }
+        let spec = TrialSpec {
+            contender: contender.clone(),
+            workloads: Vec::new(),
+            seed,
+            block: 0,
+            size: Some(DISK),
+            verify: false,
+            timeout: Nanos::from_secs(24 * 3600),
+        };
+        let cuts = PowerCuts { task: task.clone(), plan: plan.clone() };
+        let extras = Extras { crash: Some(cuts), ..Extras::default() };
+        let mut outcome = Outcome::Done;
+        self.carry_out(&spec, &extras, stop, &mut |event| match event {
+            Event::Crash(told) => sink(told),
+            Event::Ended(ended) => outcome = ended,
+            _ => {}
+        })?;
+        Ok(outcome)
+    }
+}
