@@ -62,6 +62,8 @@ pub enum Seen {
 pub enum Found {
     /// No such file.
     Missing,
+    /// It should not be there, and is.
+    Present,
     /// Reading it fails.
     Unreadable(String),
     /// It is empty.
@@ -87,6 +89,7 @@ impl std::fmt::Display for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Found::Missing => f.write_str("it is not there"),
+            Found::Present => f.write_str("it is there"),
             Found::Unreadable(error) => write!(f, "it cannot be read: {error}"),
             Found::Empty => f.write_str("it is empty"),
             Found::Short(len) => write!(f, "only its first {len} bytes are there"),
@@ -145,8 +148,9 @@ fn nearest(expectation: &Expectation, seen: &Seen) -> Option<Found> {
 
 fn progress(found: &Found) -> u64 {
     match found {
-        Found::Short(at) | Found::Zeroes(at) | Found::Other(at) => *at + 1,
-        _ => 0,
+        Found::Present => 0,
+        Found::Short(at) | Found::Zeroes(at) | Found::Other(at) => *at + 2,
+        _ => 1,
     }
 }
 
@@ -160,7 +164,7 @@ fn compare(version: &Version, seen: &Seen) -> Option<Found> {
     };
     match version {
         Version::Anything => None,
-        Version::Absent => Some(Found::Other(0)),
+        Version::Absent => Some(Found::Present),
         Version::Is(content) => differs(bytes, &content.bytes()),
         Version::Begins(content, least) => {
             let whole = content.bytes();

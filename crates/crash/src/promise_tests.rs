@@ -81,3 +81,13 @@ fn another_version_is_told_from_what_the_file_never_was() {
     assert_eq!(found(3), Found::Other(0), "another file's");
     assert!(found(3).is_wrong_contents() && !found(1).is_wrong_contents());
 }
+
+#[test]
+fn what_should_be_whole_or_absent_is_called_empty_where_it_is() {
+    let either = || vec![Version::Absent, Version::Is(content(1))];
+    assert_eq!(judged(either(), Seen::Absent), None);
+    assert_eq!(judged(either(), Seen::Bytes(vec![])), Some(Found::Empty));
+    assert_eq!(judged(either(), Seen::Bytes(vec![0; 9])), Some(Found::Zeroes(0)));
+    assert_eq!(judged(either(), Seen::Bytes(content(2).bytes())), Some(Found::Other(0)));
+    assert_eq!(judged(vec![Version::Absent], Seen::Bytes(vec![])), Some(Found::Present));
+}

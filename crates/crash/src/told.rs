@@ -106,6 +106,8 @@ pub enum Problem {
 pub enum How {
     /// The file is not there.
     Missing,
+    /// It should not be there.
+    Present,
     /// It cannot be read.
     Unreadable,
     /// It is empty, or its end is missing.
@@ -126,6 +128,7 @@ impl Tried {
         let lost = self.lost.iter().map(|lost| {
             let how = match lost.found {
                 Found::Missing => How::Missing,
+                Found::Present => How::Present,
                 Found::Unreadable(_) => How::Unreadable,
                 Found::Empty | Found::Short(_) => How::Short,
                 Found::Zeroes(_) => How::Zeroes,

@@ -152,6 +152,7 @@ fn problem(problem: &Problem) -> String {
         Problem::Lost { column, because, how } => {
             let what = match how {
                 How::Missing => "a file is missing",
+                How::Present => "a file is there",
                 How::Unreadable => "a file cannot be read",
                 How::Short => "a file is empty or too short",
                 How::Zeroes => "a file has zeroes",
