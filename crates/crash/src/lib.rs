@@ -22,4 +22,4 @@ pub use log::{Entry, Log, Write};
 pub use programs::{PROGRAMS, Program, Run, program};
 pub use promise::{Column, Expectation, Found, Lost, Seen, Version, in_force, judge};
 pub use states::{Cache, Candidates, Part, Piece, State, explore, pieces};
-pub use told::{Checked, How, Mounted, Plan, Problem, Recorded, Tape, Told, Tried};
+pub use told::{Checked, How, Mounted, Plan, Problem, Recorded, Stage, Tape, Told, Tried};

@@ -105,6 +105,9 @@ impl std::fmt::Display for Found {
 pub struct Lost {
     /// Which.
     pub expectation: Expectation,
+    /// How many expectations the program had then: the fewest, where the same disk is found at
+    /// several moments.
+    pub expected: usize,
     /// What is there.
     pub found: Found,
 }

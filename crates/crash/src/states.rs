@@ -46,6 +46,11 @@ pub struct State {
 }
 
 impl State {
+    /// Whether a write is there in part.
+    pub fn is_torn(&self) -> bool {
+        self.parts.iter().any(|(_, part)| matches!(part, Part::First(_)))
+    }
+
     /// How many writes are lost or cut.
     pub fn lost(&self) -> usize {
         self.parts.iter().filter(|(_, part)| *part != Part::All).count()

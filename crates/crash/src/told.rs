@@ -120,26 +120,44 @@ pub enum How {
     Other,
 }
 
+impl Problem {
+    fn of(lost: &Lost) -> Problem {
+        let how = match lost.found {
+            Found::Missing => How::Missing,
+            Found::Present => How::Present,
+            Found::Unreadable(_) => How::Unreadable,
+            Found::Empty | Found::Short(_) => How::Short,
+            Found::Zeroes(_) => How::Zeroes,
+            Found::Version => How::Version,
+            Found::Other(_) => How::Other,
+        };
+        let Lost { expectation, .. } = lost;
+        Problem::Lost { column: expectation.column, because: expectation.because.clone(), how }
+    }
+}
+
 impl Tried {
+    /// The state in which it shows this problem, with the count of expectations that it takes.
+    pub fn state_of(&self, problem: &Problem) -> State {
+        let lost = self.lost.iter().find(|lost| Problem::of(lost) == *problem);
+        let expected = lost.map_or(self.state.expected, |lost| lost.expected);
+        State { expected, ..self.state.clone() }
+    }
+
     /// What is wrong, each kind once.
     pub fn problems(&self) -> Vec<Problem> {
         let refused = matches!(self.mounted, Mounted::Refused(_)).then_some(Problem::Refused);
-        let damaged = matches!(self.checked, Checked::Damaged(_)).then_some(Problem::Damaged);
-        let lost = self.lost.iter().map(|lost| {
-            let how = match lost.found {
-                Found::Missing => How::Missing,
-                Found::Present => How::Present,
-                Found::Unreadable(_) => How::Unreadable,
-                Found::Empty | Found::Short(_) => How::Short,
-                Found::Zeroes(_) => How::Zeroes,
-                Found::Version => How::Version,
-                Found::Other(_) => How::Other,
-            };
-            let Lost { expectation, .. } = lost;
-            Problem::Lost { column: expectation.column, because: expectation.because.clone(), how }
-        });
+        let damaged = self.is_damaged().then_some(Problem::Damaged);
+        let lost = self.lost.iter().map(Problem::of);
         let all: BTreeSet<_> = refused.into_iter().chain(damaged).chain(lost).collect();
         all.into_iter().collect()
+    }
+
+    /// Whether it could be mounted, and its check found damage afterwards. Where it could not be
+    /// mounted, a check finds the same, or a journal that was not replayed.
+    pub fn is_damaged(&self) -> bool {
+        let mounted = matches!(self.mounted, Mounted::After(_));
+        mounted && matches!(self.checked, Checked::Damaged(_))
     }
 
     /// Whether a file has contents that are not its own, and neither mount nor check said so.
@@ -147,6 +165,20 @@ impl Tried {
         let clean = matches!(self.mounted, Mounted::After(_)) && self.checked == Checked::Clean;
         clean && self.lost.iter().any(|lost| lost.found.is_wrong_contents())
     }
+}
+
+/// What is done with a state, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// It is mounted.
+    Mount,
+    /// The program's files are read.
+    Look,
+    /// It is unmounted.
+    Unmount,
+    /// Its own check runs.
+    Check,
 }
 
 /// What an exploration tells.
@@ -157,6 +189,8 @@ pub enum Told {
     Recorded(Recorded),
     /// This state is tried next: if nothing follows, it ended the machine.
     Begins(State),
+    /// What is done with it now; a state begins to be mounted.
+    Stage(Stage),
     /// It was tried.
     Tried(Tried),
     /// The same is wrong with fewer writes lost.
@@ -183,6 +217,8 @@ pub trait Tape {
     fn plan(&self) -> Result<Plan, String>;
     /// Puts the disk into a state.
     fn set(&self, pieces: Vec<Piece>);
+    /// Why the disk was not what was recorded or set, if it was not.
+    fn trouble(&self) -> Option<String>;
 }
 
 #[cfg(test)]
@@ -199,6 +235,7 @@ mod tests {
                 allowed: vec![Version::Is(Content { seed: 1, len: 10 })],
                 because: "fsync".to_owned(),
             },
+            expected: 0,
             found,
         };
         let tried = Tried {
@@ -213,10 +250,27 @@ mod tests {
             ],
         };
         assert_eq!(tried.problems().len(), 3);
+        let mut later = tried.clone();
+        later.lost[2].expected = 4;
+        assert_eq!(later.state_of(&Problem::of(&later.lost[2])).expected, 4);
+        assert_eq!(later.state_of(&Problem::Damaged).expected, 0);
         assert!(!tried.is_silent_damage(), "an old version is lost, not damaged");
         let foreign = Tried { lost: vec![lost("a", Found::Other(0))], ..tried.clone() };
         assert!(foreign.is_silent_damage());
         let checked = Checked::Damaged("it says so".to_owned());
         assert!(!Tried { checked, ..foreign }.is_silent_damage());
+    }
+
+    #[test]
+    fn what_cannot_be_mounted_is_not_damaged_beside_that() {
+        let damaged = Tried {
+            state: State { at: 0, expected: 0, parts: Vec::new() },
+            mounted: Mounted::After(1),
+            checked: Checked::Damaged("a journal that was not replayed".to_owned()),
+            lost: Vec::new(),
+        };
+        assert_eq!(damaged.problems(), [Problem::Damaged]);
+        let refused = Tried { mounted: Mounted::Refused("dirty".to_owned()), ..damaged };
+        assert_eq!(refused.problems(), [Problem::Refused]);
     }
 }

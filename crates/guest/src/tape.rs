@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crash::{Entry, Log, Piece, Plan, Write};
 use disk::Operation;
 
-use crate::port;
 use crate::region::{PLAN_AT, PLAN_BYTES, Region, Word};
 use crate::server::Arrival;
 use crate::store::{Kept, PAGE, PageStore};
@@ -26,6 +25,8 @@ struct Tape {
     log: Log,
     /// Whether what was recorded is kept from being emptied with the layer.
     kept: bool,
+    /// What went wrong.
+    trouble: Option<String>,
     /// Of each write: its pages, each with the bytes of it that were written.
     contents: Vec<Vec<Touched>>,
 }
@@ -76,7 +77,7 @@ impl SharedTape {
                     store.keep_layer();
                 }
                 if let Err(problem) = tape.apply(pieces, store) {
-                    port::say(&format!("putting the disks into a state: {problem}"));
+                    tape.trouble = Some(format!("putting the disks into a state: {problem}"));
                 }
                 (tape.mode, tape.kept) = (Mode::State, true);
             }
@@ -95,17 +96,17 @@ impl SharedTape {
         match of.operation {
             Operation::Read => None,
             Operation::Flush => Some(Logged::Flush(tape.log.submit_flush(of.disk))),
-            Operation::Write | Operation::Discard => {
-                let touched = touched(of, store).ok()?;
-                let mut digests = Vec::new();
-                for part in &touched {
-                    let bytes = store.bytes_of(part.kept).ok()?;
-                    digests.extend(bytes[part.from..part.to].chunks(SECTOR).map(digest));
+            Operation::Write | Operation::Discard => match contents(of, store) {
+                Ok((touched, digests)) => {
+                    tape.contents.push(touched);
+                    let write = Write { disk: of.disk, lba: of.lba.0, fua: of.fua, digests };
+                    Some(Logged::Write(tape.log.submit(write)))
                 }
-                tape.contents.push(touched);
-                let write = Write { disk: of.disk, lba: of.lba.0, fua: of.fua, digests };
-                Some(Logged::Write(tape.log.submit(write)))
-            }
+                Err(error) => {
+                    tape.trouble = Some(format!("recording a write: {error}"));
+                    None
+                }
+            },
         }
     }
 
@@ -140,6 +141,17 @@ impl Tape {
         }
         Ok(())
     }
+}
+
+/// What a write left, and a digest of each of its sectors.
+fn contents(of: &Arrival, store: &mut PageStore) -> std::io::Result<(Vec<Touched>, Vec<u64>)> {
+    let touched = touched(of, store)?;
+    let mut digests = Vec::new();
+    for part in &touched {
+        let bytes = store.bytes_of(part.kept)?;
+        digests.extend(bytes[part.from..part.to].chunks(SECTOR).map(digest));
+    }
+    Ok((touched, digests))
 }
 
 /// The parts of pages of a write, in order.
@@ -197,5 +209,17 @@ impl crash::Tape for TapeOfOrder<'_> {
 
     fn set(&self, pieces: Vec<Piece>) {
         self.tape.tape().mode = Mode::Next(pieces);
+    }
+
+    fn trouble(&self) -> Option<String> {
+        if let Some(trouble) = self.tape.tape().trouble.clone() {
+            return Some(trouble);
+        }
+        let full = self.region.words().map(|words| words.get(Word::StoreFull) != 0);
+        match full {
+            Ok(false) => None,
+            Ok(true) => Some("the memory for the disks' contents is full".to_owned()),
+            Err(error) => Some(format!("the shared region: {error}")),
+        }
     }
 }

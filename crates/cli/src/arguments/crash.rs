@@ -43,6 +43,11 @@ pub(crate) struct CrashRun {
     #[arg(long, value_enum)]
     pub(crate) cache: Option<DiskCache>,
 
+    /// Bytes that the disk writes at once: of a write that the power cuts, each such piece is whole
+    /// or not there [default: the disk's physical sector]
+    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
+    pub(crate) tear: Option<String>,
+
     /// States to try at most, of each filesystem and program
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) states: usize,

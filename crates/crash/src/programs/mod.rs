@@ -3,11 +3,13 @@
 mod append;
 mod create;
 mod editor;
+mod header;
 mod maildir;
 mod overwrite;
 mod package;
 mod rename;
 mod tmpfile;
+mod unlink;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -36,7 +38,10 @@ macro_rules! programs {
 }
 
 programs! {
-    "overwrite" overwrite::run, "write 8 KiB in the middle of a file, fdatasync";
+    "overwrite" overwrite::synced, "write 8 KiB in the middle of a file, fdatasync";
+    "overwrite-dsync" overwrite::in_step, "write 8 KiB in the middle of a file opened with O_DSYNC";
+    "header" header::run, "write a header of 4 KiB over the old one, fdatasync: old or new is \
+                           relied on";
     "create" create::safe, "write a new file, fsync it, fsync its directory";
     "create-no-dirsync" create::careless, "write a new file, fsync it: its name is relied on";
     "rename" rename::safe, "write, fsync, rename over the old file, fsync the directory";
@@ -45,6 +50,7 @@ programs! {
     "tmpfile" tmpfile::run, "O_TMPFILE, write, fsync, link, fsync the directory";
     "append" append::safe, "append a record to a log, fdatasync";
     "append-no-fsync" append::careless, "append a record to a log: relied on to be there";
+    "unlink" unlink::run, "remove a file, fsync its directory: it does not come back";
     "maildir" maildir::run, "deliver a mail: write to tmp, fsync, rename to new, fsync new";
     "editor" editor::run, "copy to a backup and fsync it, write the file anew, fsync";
     "package" package::run, "unpack four files beside the old ones, fsync each, rename all, fsync \

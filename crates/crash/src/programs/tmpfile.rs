@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
-use super::{Run, SYNCED};
+use super::Run;
 use crate::Version;
 
 pub(super) fn run(run: &mut Run<'_>) -> io::Result<()> {
@@ -22,7 +22,8 @@ pub(super) fn run(run: &mut Run<'_>) -> io::Result<()> {
         let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
         rustix::fs::linkat(CWD, unnamed, CWD, run.path(&name), AtFlags::SYMLINK_FOLLOW)?;
         run.sync_directory(".")?;
-        run.promised(&name, vec![Version::Is(content)], SYNCED);
+        let why = "fsync of the file, then link, then fsync of its directory returned";
+        run.promised(&name, vec![Version::Is(content)], why);
         Ok(())
     })
 }

@@ -266,10 +266,10 @@ pub(super) fn upkeep_of(request: &UpkeepRequest<'_>) -> Upkeep {
         resize_unmounted: unmounted,
         grow_mounted: resize.clone(),
         shrink_mounted: resize,
-        snapshot: None,
         // It finds a copy by itself, and ends with 1 when it has repaired something.
         repair: Repair::by_check(request.plan, (1024, 1024), &[("-fn", &["-fy"])], &[0, 1])
             .map(|repair| repair.where_there_is(has_second_group)),
+        ..Upkeep::default()
     }
 }
 

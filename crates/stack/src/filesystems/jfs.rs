@@ -125,6 +125,7 @@ impl Filesystem for Jfs {
     fn upkeep(&self, request: &UpkeepRequest<'_>) -> Upkeep {
         Upkeep {
             grow_mounted: vec![Change::Remount("resize".to_owned())],
+            recover: recover(request.plan),
             repair: Repair::by_check(
                 request.plan,
                 (32 << 10, 4 << 10),
@@ -133,5 +134,42 @@ impl Filesystem for Jfs {
             ),
             ..Upkeep::default()
         }
+    }
+}
+
+/// Replays the log, which the kernel does not, and repairs only where that was not enough.
+fn recover(plan: &Plan) -> Vec<Command> {
+    let without = |word: &String| !["-f", "-n"].contains(&word.as_str());
+    let recover = |check: &Command| {
+        let args = check.args.iter().filter(|word| without(word)).cloned();
+        let args = std::iter::once("-a".to_owned()).chain(args);
+        Command::new(&check.program, args).succeeding_with(&[0, 1]).destructive()
+    };
+    plan.check.iter().map(recover).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_power_cut_the_log_is_replayed_wherever_it_lies() {
+        let plan = |check: &[&str]| Plan {
+            make: Vec::new(),
+            mount: Mount {
+                kernel_type: "jfs".to_owned(),
+                source: "/dev/a".to_owned(),
+                options: Vec::new(),
+            },
+            settle: Vec::new(),
+            check: vec![Command::new("fsck.jfs", check.iter().copied())],
+            inspect: Vec::new(),
+            durability: Durability::NoBarriers,
+            attachment: None,
+            served_by: "jfs.ko".to_owned(),
+        };
+        let run = |check: &[&str]| recover(&plan(check))[0].to_string();
+        assert_eq!(run(&["-f", "-n", "/dev/a"]), "fsck.jfs -a /dev/a");
+        assert_eq!(run(&["-f", "-n", "-j", "/dev/b", "/dev/a"]), "fsck.jfs -a -j /dev/b /dev/a");
     }
 }

@@ -97,7 +97,9 @@ impl Filesystem for Ntfs3 {
         let mut resize = upkeep::run("ntfsresize", &["-f", "-f", "-s", &size, request.device]);
         // It leaves a mark that asks Windows for a check, with which ntfs3 does not mount.
         resize.extend(upkeep::run("ntfsfix", &["-d", request.device]));
-        Upkeep { resize_unmounted: resize, ..Upkeep::default() }
+        // ntfs3 does not mount a volume that was not unmounted.
+        let recover = vec![Command::new("ntfsfix", ["-d", request.device]).destructive()];
+        Upkeep { resize_unmounted: resize, recover, ..Upkeep::default() }
     }
 
     fn upkeep_programs(&self) -> &'static [&'static str] {

@@ -37,6 +37,9 @@ pub struct Upkeep {
     pub snapshot: Option<Snapshot>,
     /// How a lost superblock is brought back.
     pub repair: Option<Repair>,
+    /// What is run after a power cut before it is mounted, where the kernel does not replay the
+    /// journal itself: what Linux runs when it boots.
+    pub recover: Vec<Command>,
 }
 
 /// How to restore a filesystem whose first superblock is lost. Formats keep copies of the

@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crash::{
-    Candidates, Checked, Expectation, Log, Lost, Part, Plan, Problem, Recorded, Run, Seen, State,
-    Tape, Told, Tried, in_force, judge, pieces,
+    Candidates, Checked, Expectation, Log, Lost, Part, Plan, Problem, Recorded, Run, Seen, Stage,
+    State, Tape, Told, Tried, in_force, judge, pieces,
 };
 use serde::{Deserialize, Serialize};
+use stack::Command;
+use stack::filesystems::UpkeepRequest;
 
 use super::cold::drop_device_buffers;
 use super::mounting::Mounted;
@@ -77,7 +79,19 @@ impl Execution<'_> {
         mounted.unmount().map_err(|error| self.failed(error.to_string()))?;
         self.step(Step::Check);
         let plan = cuts.tape.plan().map_err(|error| self.failed(error))?;
-        Explorer { execution: self, tape: cuts.tape, stand, log, expectations, plan }.run()
+        let recover = self.recovery(stand);
+        Explorer { execution: self, tape: cuts.tape, stand, log, expectations, plan, recover }.run()
+    }
+
+    fn recovery(&self, stand: &Stand<'_>) -> Vec<Command> {
+        let asked = UpkeepRequest {
+            plan: stand.plan,
+            device: &stand.plan.mount.source,
+            mount_point: &stand.place.mount_point.display().to_string(),
+            size: units::Bytes::ZERO,
+            snapshot: "",
+        };
+        stand.filesystem.upkeep(&asked).recover
     }
 
     /// Runs the program, and waits until the filesystem has written everything by itself.
@@ -116,6 +130,8 @@ struct Explorer<'a, 'j> {
     log: Log,
     expectations: Vec<Expectation>,
     plan: Plan,
+    /// What is run before it is mounted.
+    recover: Vec<Command>,
 }
 
 impl Explorer<'_, '_> {
@@ -164,6 +180,7 @@ impl Explorer<'_, '_> {
     fn attempt(&self, state: &State, expected: &[usize]) -> Result<Tried, Outcome> {
         let Stand { plan, place, .. } = *self.stand;
         self.tape.set(pieces(&self.log, self.plan.cache, state));
+        let began = measure::now();
         place.disks.iter().for_each(|disk| drop_device_buffers(disk));
         let mut tried = Tried {
             state: state.clone(),
@@ -171,14 +188,20 @@ impl Explorer<'_, '_> {
             checked: Checked::Missing,
             lost: Vec::new(),
         };
-        match Mounted::mount(&plan.mount, place.mount_point) {
-            Err(error) => tried.mounted = crash::Mounted::Refused(error.to_string()),
+        match self.mounted_again() {
+            Err(why) => tried.mounted = crash::Mounted::Refused(why),
             Ok(mounted) => {
-                tried.mounted = crash::Mounted::After(mounted.took().0);
-                (tried.state.expected, tried.lost) = self.judged(mounted.path(), expected);
+                tried.mounted = crash::Mounted::After((measure::now() - began).0);
+                self.tell(Told::Stage(Stage::Look));
+                tried.lost = self.judged(mounted.path(), expected);
+                if let Some(first) = tried.lost.first() {
+                    tried.state.expected = first.expected;
+                }
+                self.tell(Told::Stage(Stage::Unmount));
                 mounted.unmount().map_err(|error| self.execution.failed(error.to_string()))?;
             }
         }
+        self.tell(Told::Stage(Stage::Check));
         place.disks.iter().for_each(|disk| drop_device_buffers(disk));
         for command in &plan.check {
             match self.execution.programs.run(command) {
@@ -187,31 +210,49 @@ impl Explorer<'_, '_> {
                 Err(error) => tried.checked = Checked::Damaged(error.to_string()),
             }
         }
-        Ok(tried)
+        match self.tape.trouble() {
+            None => Ok(tried),
+            Some(trouble) => Err(self.execution.failed(trouble)),
+        }
     }
 
-    /// What was lost, and the first count of expectations under which anything was.
-    fn judged(&self, mount_point: &Path, expected: &[usize]) -> (usize, Vec<Lost>) {
-        let (mut first, mut lost) = (None, Vec::<Lost>::new());
+    /// Mounts it as Linux does when it boots.
+    fn mounted_again(&self) -> Result<Mounted, String> {
+        let Stand { plan, place, .. } = *self.stand;
+        for command in &self.recover {
+            self.execution.programs.run(command).map_err(|error| error.to_string())?;
+        }
+        Mounted::mount(&plan.mount, place.mount_point).map_err(|error| error.to_string())
+    }
+
+    /// What was lost, with the first of these counts of expectations under which it was.
+    fn judged(&self, mount_point: &Path, expected: &[usize]) -> Vec<Lost> {
+        let mut lost = Vec::<Lost>::new();
         for count in expected {
             for expectation in in_force(&self.expectations, *count) {
                 let seen = look(&mount_point.join(DIRECTORY).join(&expectation.path));
-                if lost.iter().any(|lost| lost.expectation == *expectation) {
+                // A promise comes first; what is relied on says nothing more about the same file.
+                let known = |lost: &Lost| {
+                    let of = &lost.expectation;
+                    of == expectation
+                        || (of.path == expectation.path && of.column < expectation.column)
+                };
+                if lost.iter().any(known) {
                     continue;
                 }
                 if let Some(found) = judge(expectation, &self.expectations, &seen) {
-                    first.get_or_insert(*count);
-                    lost.push(Lost { expectation: expectation.clone(), found });
+                    let expectation = expectation.clone();
+                    lost.push(Lost { expectation, expected: *count, found });
                 }
             }
         }
-        (first.or(expected.first().copied()).unwrap_or_default(), lost)
+        lost
     }
 
     /// The same problem with fewer writes lost, if there is such a state.
     fn shrink(&self, from: &Tried, problem: &Problem) -> Result<Option<Tried>, Outcome> {
         let mut best = None;
-        let mut state = from.state.clone();
+        let mut state = from.state_of(problem);
         let mut step = state.lost();
         let mut left = SHRINKING;
         while step > 0 && left > 0 {

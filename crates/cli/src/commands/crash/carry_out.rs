@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
-use crash::{Checked, Column, Mounted, Plan, Problem, State, Told, Tried};
+use crash::{Checked, Column, Mounted, Plan, Problem, Stage, State, Told, Tried};
 use lab::{Lab, LabError};
 use stack::Contender;
 use trial::{CrashTask, Outcome};
@@ -35,13 +35,12 @@ pub(super) fn carry_out(lab: &Lab, asked: Asked, quiet: bool) -> Result<Kept, Fa
                 loop {
                     let next = left.lock().map(|mut left| left.next()).ok().flatten();
                     let Some((nth, contender, program)) = next else { break };
+                    if stop.asked() {
+                        break;
+                    }
                     let cell = one(lab, &asked, contender, program, &stop, quiet);
-                    let failed = cell.is_err();
                     if let Ok(mut done) = done.lock() {
                         done.push((*nth, cell));
-                    }
-                    if failed {
-                        break;
                     }
                 }
             });
@@ -51,8 +50,7 @@ pub(super) fn carry_out(lab: &Lab, asked: Asked, quiet: bool) -> Result<Kept, Fa
     done.sort_by_key(|(nth, _)| *nth);
     let mut cells = Vec::new();
     let mut number = 0;
-    for (_, cell) in done {
-        let mut cell = cell?;
+    for (_, mut cell) in done {
         for finding in &mut cell.findings {
             number += 1;
             finding.id = format!("{id}-{number}");
@@ -61,20 +59,26 @@ pub(super) fn carry_out(lab: &Lab, asked: Asked, quiet: bool) -> Result<Kept, Fa
     }
     let kernel = lab.parts().modules.file_name().unwrap_or_default();
     let kernel = kernel.to_string_lossy().into_owned();
-    Ok(Kept { id, lab_id: lab.id().to_owned(), kernel, asked, cells })
+    let stopped = stop.asked();
+    if stopped && cells.iter().all(|cell: &Cell| cell.tried == 0) {
+        return Err(failure(LabError::Stopped));
+    }
+    Ok(Kept { id, lab_id: lab.id().to_owned(), kernel, asked, stopped, cells })
 }
 
 fn failure(error: LabError) -> Failure {
     match error {
-        LabError::Stopped => Failure::new(Exit::Stopped, "stopped; nothing was kept"),
+        LabError::Stopped => {
+            Failure::new(Exit::Stopped, "stopped before any state was tried: nothing was kept")
+        }
         error => Failure::new(Exit::Refused, error.to_string()),
     }
 }
 
-fn plan(lab: &Lab, asked: &Asked, only: Option<State>) -> Plan {
-    let unit = u64::from(lab.profile().disk.physical_sector) / units::SECTOR_BYTES;
-    let Asked { cache, states, seed, .. } = asked;
-    Plan { cache: *cache, unit: unit.max(1), states: *states, seed: *seed, only }
+fn plan(asked: &Asked, only: Option<State>) -> Plan {
+    let Asked { cache, states, seed, tear, .. } = asked;
+    let unit = (tear / units::SECTOR_BYTES).max(1);
+    Plan { cache: *cache, unit, states: *states, seed: *seed, only }
 }
 
 fn one(
@@ -84,13 +88,13 @@ fn one(
     program: &str,
     stop: &testbed::Stop,
     quiet: bool,
-) -> Result<Cell, Failure> {
+) -> Cell {
     let task = CrashTask { program: program.to_owned(), rounds: asked.rounds };
     let (mut recorded, mut all, mut shrunk) = (None, Vec::new(), Vec::new());
     let mut open: Option<State> = None;
     let name = &contender.name;
-    let began = Instant::now();
-    let plan = plan(lab, asked, None);
+    let mut clock = Clock::default();
+    let plan = plan(asked, None);
     let ended =
         lab.cut_power(contender, &task, &plan, Seed(asked.seed), stop, &mut |told| match told {
             Told::Recorded(what) => {
@@ -100,8 +104,15 @@ fn one(
                 }
                 recorded = Some(what);
             }
-            Told::Begins(state) => open = Some(state),
+            Told::Begins(state) => {
+                open = Some(state);
+                clock.goes_to(Stage::Mount);
+            }
+            Told::Stage(stage) if open.is_some() => clock.goes_to(stage),
+            // Of a state that is tried only to find one with fewer writes lost.
+            Told::Stage(_) => {}
             Told::Tried(tried) => {
+                clock.stops();
                 open = None;
                 all.push(tried);
                 if !quiet && all.len() % 100 == 0 {
@@ -112,7 +123,7 @@ fn one(
         });
     let outcome = match ended {
         Ok(outcome) => outcome,
-        Err(LabError::Stopped) => return Err(failure(LabError::Stopped)),
+        Err(LabError::Stopped) => Outcome::Lost { reason: "stopped".to_owned() },
         Err(error) => Outcome::Refused { reason: error.to_string() },
     };
     let digest = recorded.as_ref().map_or(0, |recorded| recorded.digest);
@@ -121,12 +132,18 @@ fn one(
         for problem in tried.problems() {
             let known = findings.iter_mut().find(|known: &&mut Finding| known.problem == problem);
             match known {
-                Some(known) => known.states += 1,
+                Some(known) => {
+                    known.states += 1;
+                    known.torn += usize::from(tried.state.is_torn());
+                    let (of, example) = (&known.problem, &known.example);
+                    known.example = fewest(of, &[tried, example]);
+                }
                 None => findings.push(Finding {
                     id: String::new(),
                     contender: contender.clone(),
                     program: program.to_owned(),
-                    example: fewest(&problem, tried, &shrunk),
+                    example: fewest(&problem, &shrunk.iter().chain([tried]).collect::<Vec<_>>()),
+                    torn: usize::from(tried.state.is_torn()),
                     problem,
                     states: 1,
                     digest,
@@ -142,17 +159,20 @@ fn one(
             program: program.to_owned(),
             problem: Problem::Died,
             states: 1,
+            torn: usize::from(state.is_torn()),
             example: Tried { state, mounted, checked: Checked::Missing, lost: Vec::new() },
             digest,
         });
     }
-    Ok(counted(contender, program, outcome, recorded, &all, findings, began.elapsed()))
+    counted(contender, program, outcome, recorded, &all, findings, &clock.took)
 }
 
-/// The state with the fewest writes lost that shows the problem.
-fn fewest(problem: &Problem, tried: &Tried, shrunk: &[Tried]) -> Tried {
-    let same = shrunk.iter().filter(|one| one.problems().contains(problem));
-    same.chain([tried]).min_by_key(|one| one.state.lost()).unwrap_or(tried).clone()
+/// Of these, the first that shows the problem with no write torn and the fewest lost.
+fn fewest(problem: &Problem, tried: &[&Tried]) -> Tried {
+    let same = tried.iter().filter(|one| one.problems().contains(problem));
+    let least = same.min_by_key(|one| (one.state.is_torn(), one.state.lost()));
+    let example = least.map_or_else(|| tried[0].clone(), |one| (*one).clone());
+    Tried { state: example.state_of(problem), ..example }
 }
 
 fn counted(
@@ -162,7 +182,7 @@ fn counted(
     recorded: Option<crash::Recorded>,
     all: &[Tried],
     findings: Vec<Finding>,
-    took: std::time::Duration,
+    took: &[(Stage, f64)],
 ) -> Cell {
     let states = |such: &dyn Fn(&Tried) -> bool| all.iter().filter(|tried| such(tried)).count();
     let lost = |column: Column| {
@@ -185,12 +205,12 @@ fn counted(
         tried: all.len(),
         promised: lost(Column::Promised),
         relied: lost(Column::Relied),
-        damaged: states(&|tried| matches!(tried.checked, Checked::Damaged(_))),
+        damaged: states(&Tried::is_damaged),
         silent: states(&Tried::is_silent_damage),
         refused: states(&|tried| matches!(tried.mounted, Mounted::Refused(_))) + usize::from(died),
         mount_median: mounts.get(mounts.len() / 2).copied(),
         mount_longest: mounts.last().copied(),
-        seconds: took.as_secs_f64(),
+        seconds: took.to_vec(),
         findings,
     }
 }
@@ -202,7 +222,7 @@ pub(super) fn again(
     finding: &Finding,
 ) -> Result<Result<Tried, String>, Failure> {
     let task = CrashTask { program: finding.program.clone(), rounds: asked.rounds };
-    let plan = plan(lab, asked, Some(finding.example.state.clone()));
+    let plan = plan(asked, Some(finding.example.state.clone()));
     let (mut digest, mut tried) = (None, None);
     let stop = stop_on_signals()?;
     let contender = &finding.contender;
@@ -210,7 +230,7 @@ pub(super) fn again(
         lab.cut_power(contender, &task, &plan, Seed(asked.seed), &stop, &mut |told| match told {
             Told::Recorded(recorded) => digest = Some(recorded.digest),
             Told::Tried(one) => tried = Some(one),
-            Told::Begins(_) | Told::Shrunk { .. } => {}
+            Told::Begins(_) | Told::Stage(_) | Told::Shrunk { .. } => {}
         });
     let outcome = ended.map_err(failure)?;
     Ok(match tried {
@@ -218,4 +238,27 @@ pub(super) fn again(
         Some(tried) => Ok(tried),
         None => Err(outcome.to_string()),
     })
+}
+
+/// The seconds of this machine that each stage of the states took.
+#[derive(Default)]
+struct Clock {
+    now: Option<(Stage, Instant)>,
+    took: Vec<(Stage, f64)>,
+}
+
+impl Clock {
+    fn goes_to(&mut self, stage: Stage) {
+        self.stops();
+        self.now = Some((stage, Instant::now()));
+    }
+
+    fn stops(&mut self) {
+        let Some((stage, began)) = self.now.take() else { return };
+        let seconds = began.elapsed().as_secs_f64();
+        match self.took.iter_mut().find(|(known, _)| *known == stage) {
+            Some((_, sum)) => *sum += seconds,
+            None => self.took.push((stage, seconds)),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crash::{Cache, Column, Problem, Recorded, Tried};
+use crash::{Cache, Column, Problem, Recorded, Stage, Tried};
 use serde::{Deserialize, Serialize};
 use stack::Contender;
 use store::Store;
@@ -19,6 +19,8 @@ pub(super) struct Asked {
     pub(super) disk: Option<String>,
     pub(super) changes: BTreeMap<String, String>,
     pub(super) cache: Cache,
+    /// Bytes that the disk writes at once.
+    pub(super) tear: u64,
     pub(super) states: usize,
     pub(super) rounds: u64,
     pub(super) seed: u64,
@@ -34,6 +36,8 @@ pub(super) struct Kept {
     pub(super) lab_id: String,
     pub(super) kernel: String,
     pub(super) asked: Asked,
+    /// Whether it was stopped before everything was tried.
+    pub(super) stopped: bool,
     pub(super) cells: Vec<Cell>,
 }
 
@@ -56,8 +60,8 @@ pub(super) struct Cell {
     /// Nanoseconds until it was mounted again: the middle and the longest.
     pub(super) mount_median: Option<u64>,
     pub(super) mount_longest: Option<u64>,
-    /// Seconds of one core that the guest took, its start and its program included.
-    pub(super) seconds: f64,
+    /// Seconds of this machine, one core, that each stage of the states took.
+    pub(super) seconds: Vec<(Stage, f64)>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -71,15 +75,35 @@ pub(super) struct Finding {
     pub(super) problem: Problem,
     /// States that show it.
     pub(super) states: usize,
+    /// Those of them in which a write is there in part.
+    pub(super) torn: usize,
     pub(super) example: Tried,
     /// The digest of the recording.
     pub(super) digest: u64,
 }
 
 impl Finding {
+    /// Whether it takes a write that is there in part.
+    pub(super) fn is_of_torn_writes(&self) -> bool {
+        self.torn == self.states
+    }
+
+    /// Whether this shows the same. How long the mount took is left aside: that depends on what the
+    /// machine did before.
+    pub(super) fn is_shown_by(&self, tried: &Tried) -> bool {
+        tried.problems().contains(&self.problem)
+    }
+
     /// Whether it speaks against filesystem or disk, and not against a program alone.
     pub(super) fn is_promise(&self) -> bool {
         !matches!(self.problem, Problem::Lost { column: Column::Relied, .. })
+    }
+}
+
+impl Cell {
+    /// Seconds in which its states were tried.
+    pub(super) fn in_all(&self) -> f64 {
+        self.seconds.iter().map(|(_, seconds)| seconds).sum()
     }
 }
 
@@ -141,6 +165,9 @@ impl Kept {
 
     /// How the command ends; `relied` counts what no manual page promises.
     pub(super) fn exit(&self, relied: bool) -> Exit {
+        if self.stopped {
+            return Exit::Stopped;
+        }
         let mut findings = self.cells.iter().flat_map(|cell| &cell.findings);
         if findings.any(|finding| relied || finding.is_promise()) {
             return Exit::Loses;

@@ -55,6 +55,7 @@ fn run(arguments: &CrashRun) -> Ended {
         disk: arguments.disk.clone(),
         changes,
         cache: Cache::Volatile,
+        tear: 0,
         states: arguments.states,
         rounds: arguments.rounds,
         seed: arguments.seed,
@@ -69,6 +70,8 @@ fn run(arguments: &CrashRun) -> Ended {
         None if lab.profile().disk.write_cache => Cache::Volatile,
         None => Cache::Protected,
     };
+    let said = arguments.tear.as_ref().and_then(|bytes| bytes.parse().ok());
+    asked.tear = said.unwrap_or(u64::from(lab.profile().disk.physical_sector));
     let kept = carry_out(&lab, asked, arguments.quiet)?;
     let text = kept.to_json()?;
     kept.write(&text)?;
@@ -101,6 +104,6 @@ fn show(id: &str) -> Ended {
     }
     let again = carry_out::again(&lab, &kept.asked, &finding)?;
     print(&shown::finding(&kept, &finding, &again))?;
-    let same = again.as_ref().is_ok_and(|tried| *tried == finding.example);
+    let same = again.as_ref().is_ok_and(|tried| finding.is_shown_by(tried));
     Ok(if same { Exit::Done } else { Exit::NotAlike })
 }

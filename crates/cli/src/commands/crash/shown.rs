@@ -12,9 +12,73 @@ pub(super) fn programs() -> String {
     PROGRAMS.iter().map(|one| format!("{:18}{}\n", one.name, one.summary)).collect()
 }
 
-/// What was found, first in one line.
+/// What was found: for each contender in a line, then by program, then each finding.
 pub(super) fn answer(kept: &Kept) -> String {
-    let mut text = sentence(kept);
+    let mut text = answers(kept);
+    text.push_str(&table(&kept.cells));
+    text.push_str(COLUMNS);
+    for cell in kept.cells.iter().filter(|cell| !cell.outcome.is_done()) {
+        let _ = writeln!(text, "\n{}, {}: {}", cell.contender.name, cell.program, cell.outcome);
+    }
+    let findings: Vec<&Finding> = kept.cells.iter().flat_map(|cell| &cell.findings).collect();
+    if !findings.is_empty() {
+        text.push_str("\nEach finding, tried again and shown by `fstrial crash show ID`:\n");
+    }
+    for finding in findings {
+        let Finding { id, contender, program, states, .. } = finding;
+        let _ = writeln!(
+            text,
+            "{id}  {}, {program}: {}; in {}, {}",
+            contender.name,
+            problem(&finding.problem),
+            report::counted(*states, "state"),
+            with_fewest(kept, finding),
+        );
+    }
+    text.push_str(&time_of_a_state(kept));
+    let _ = writeln!(text, "\nLinux {}, {}. Kept as {}.", kept.kernel, disk(kept), kept.id);
+    text
+}
+
+/// What a state's time goes to, for each contender.
+fn time_of_a_state(kept: &Kept) -> String {
+    let mut text = String::new();
+    for contender in &kept.asked.contenders {
+        let cells = kept.cells.iter().filter(|cell| cell.contender.name == contender.name);
+        let (mut tried, mut stages) = (0, [0.0; 4]);
+        for cell in cells {
+            tried += cell.tried;
+            for (stage, seconds) in &cell.seconds {
+                stages[*stage as usize] += seconds;
+            }
+        }
+        if tried > 0 {
+            let ms = stages.map(|seconds| seconds * 1e3 / tried as f64);
+            let _ = writeln!(
+                text,
+                "A state of {} takes {:.0} ms of one core: {:.0} to mount it, {:.0} to read the \
+                 files, {:.0} to unmount it, {:.0} to check it.",
+                contender.name,
+                ms.iter().sum::<f64>(),
+                ms[0],
+                ms[1],
+                ms[2],
+                ms[3],
+            );
+        }
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+const COLUMNS: &str = "
+In how many states: promise: what fsync, fdatasync or O_DSYNC promised is not there; relied on: what
+no manual page promises, but programs rely on; damage: it can be mounted, and its own check finds
+damage; unnoticed: a file has other contents, and neither mount nor check says so; no mount: it
+cannot be mounted. of: how many states there may be at most (all: each was tried). mounts after: the
+middle and the longest. a second: states tried in a second on one core.
+";
+
+fn table(cells: &[Cell]) -> String {
     let heads = [
         "contender",
         "program",
@@ -26,12 +90,14 @@ pub(super) fn answer(kept: &Kept) -> String {
         "unnoticed",
         "no mount",
         "mounts after",
+        "a second",
     ];
-    let rows = kept.cells.iter().map(row);
-    let rows: Vec<[String; 10]> = [heads.map(str::to_owned)].into_iter().chain(rows).collect();
+    let rows = cells.iter().map(row);
+    let rows: Vec<[String; 11]> = [heads.map(str::to_owned)].into_iter().chain(rows).collect();
     let widths: Vec<usize> = (0..heads.len())
         .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();
+    let mut text = String::new();
     for row in &rows {
         let cells = row.iter().zip(&widths).enumerate().map(|(nth, (cell, width))| match nth {
             0 | 1 => format!("{cell:width$}"),
@@ -40,45 +106,19 @@ pub(super) fn answer(kept: &Kept) -> String {
         let line = cells.collect::<Vec<_>>().join("  ");
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    text.push_str(
-        "\nIn how many states: promise: what fsync and fdatasync promised is not there; relied on: \
-         what no\nmanual page promises; damage: its check found some; unnoticed: a file has other \
-         contents, and\nneither mount nor check says so; no mount: it cannot be mounted.\n",
-    );
-    for cell in kept.cells.iter().filter(|cell| !cell.outcome.is_done()) {
-        let _ = writeln!(text, "\n{}, {}: {}", cell.contender.name, cell.program, cell.outcome);
-    }
-    let findings: Vec<&Finding> = kept.cells.iter().flat_map(|cell| &cell.findings).collect();
-    if !findings.is_empty() {
-        text.push('\n');
-    }
-    for finding in findings {
-        let Finding { id, contender, program, states, example, .. } = finding;
-        let lost = report::counted(example.state.lost(), "write");
-        let _ = writeln!(
-            text,
-            "{id}  {}, {program}: {}; in {}, once with {lost} lost",
-            contender.name,
-            problem(&finding.problem),
-            report::counted(*states, "state"),
-        );
-    }
-    let (tried, seconds) = kept
-        .cells
-        .iter()
-        .fold((0, 0.0), |(tried, seconds), cell| (tried + cell.tried, seconds + cell.seconds));
-    if seconds > 0.0 {
-        let rate = tried as f64 / seconds;
-        let _ = writeln!(
-            text,
-            "\n{tried} states, {rate:.1} a second and guest, the guests' start included. Linux {}, \
-             {}. Kept as {}.",
-            kept.kernel,
-            disk(kept),
-            kept.id
-        );
-    }
     text
+}
+
+/// The smallest example of a finding.
+fn with_fewest(kept: &Kept, finding: &Finding) -> String {
+    let state = &finding.example.state;
+    if finding.is_of_torn_writes() {
+        return format!("each with a write torn at {} bytes", kept.asked.tear);
+    }
+    match state.lost() {
+        0 => "even with no write lost".to_owned(),
+        lost => format!("with {} lost at the least", report::counted(lost, "write")),
+    }
 }
 
 fn disk(kept: &Kept) -> String {
@@ -87,36 +127,70 @@ fn disk(kept: &Kept) -> String {
         Cache::Protected => "no cache that is lost",
         Cache::Lying => "a volatile cache that lies about flushes",
     };
-    format!("{} with {cache}", kept.asked.disk.as_ref().unwrap_or(&kept.asked.profile))
+    let name = kept.asked.disk.as_ref().unwrap_or(&kept.asked.profile);
+    format!("{name} with {cache}, which writes {} bytes at once", kept.asked.tear)
 }
 
-fn sentence(kept: &Kept) -> String {
-    let mut loses: Vec<&str> = Vec::new();
-    let mut keeps: Vec<&str> = Vec::new();
+/// A line for each contender; those that kept everything share one.
+fn answers(kept: &Kept) -> String {
+    let (mut keeps, mut states, mut text) = (Vec::new(), 0, String::new());
     for contender in &kept.asked.contenders {
         let name = contender.name.as_str();
-        let mut cells = kept.cells.iter().filter(|cell| cell.contender.name == name).peekable();
-        if cells.peek().is_none_or(|cell| cell.tried == 0) {
-            continue;
+        let cells: Vec<&Cell> = kept.cells.iter().filter(|it| it.contender.name == name).collect();
+        let tried: usize = cells.iter().map(|cell| cell.tried).sum();
+        let findings: Vec<&Finding> = cells.iter().flat_map(|cell| &cell.findings).collect();
+        if findings.is_empty() && tried > 0 {
+            keeps.push(name);
+            states += tried;
+        } else if findings.is_empty() {
+            let _ = writeln!(text, "{name}: no state could be tried.");
+        } else {
+            let _ = writeln!(text, "{name}: {}.", losses(kept, &findings));
         }
-        let bad = cells.any(|cell| cell.findings.iter().any(Finding::is_promise));
-        if bad { loses.push(name) } else { keeps.push(name) }
     }
-    let mut text = String::new();
     if !keeps.is_empty() {
-        let names = keeps.join(", ");
-        let _ = writeln!(text, "Kept every promise, undamaged, in every state tried: {names}.");
+        let (names, states) = (keeps.join(", "), report::counted(states, "state"));
+        let kept = "every promise kept, undamaged, nothing lost that programs rely on";
+        text.insert_str(0, &format!("{names}: {kept}, in {states}.\n"));
     }
-    if !loses.is_empty() {
-        let _ = writeln!(text, "Lost a promise or was damaged: {}.", loses.join(", "));
-    }
-    if text.is_empty() {
-        text.push_str("No state could be tried.\n");
+    if kept.stopped {
+        text.insert_str(0, "Stopped: this is what was tried until then.\n");
     }
     text + "\n"
 }
 
-fn row(cell: &Cell) -> [String; 10] {
+/// What was found about one contender, the worst first.
+fn losses(kept: &Kept, findings: &[&Finding]) -> String {
+    let kinds: [(&str, fn(&Problem) -> bool); 5] = [
+        ("the machine died", |it| *it == Problem::Died),
+        ("could not be mounted", |it| *it == Problem::Refused),
+        ("lost what was promised", |it| {
+            matches!(it, Problem::Lost { column: Column::Promised, .. })
+        }),
+        ("its check finds damage", |it| *it == Problem::Damaged),
+        ("lost what programs rely on, though nothing promises it", |it| {
+            matches!(it, Problem::Lost { column: Column::Relied, .. })
+        }),
+    ];
+    let mut said = Vec::new();
+    for (what, is_such) in kinds {
+        let such: Vec<_> = findings.iter().filter(|it| is_such(&it.problem)).collect();
+        if such.is_empty() {
+            continue;
+        }
+        let mut programs: Vec<&str> = such.iter().map(|it| it.program.as_str()).collect();
+        programs.dedup();
+        let torn = such.iter().all(|it| it.is_of_torn_writes());
+        let only = match torn {
+            true => format!(", but only where a write was torn at {} bytes", kept.asked.tear),
+            false => String::new(),
+        };
+        said.push(format!("{what} ({}){only}", programs.join(", ")));
+    }
+    said.join("; ")
+}
+
+fn row(cell: &Cell) -> [String; 11] {
     let of = cell.recorded.as_ref().map_or("–".to_owned(), |recorded| match recorded.complete {
         true => "all".to_owned(),
         false if recorded.possible < 1e6 => format!("{}", recorded.possible),
@@ -141,6 +215,10 @@ fn row(cell: &Cell) -> [String; 10] {
         count(cell.silent),
         count(cell.refused),
         mounts,
+        match cell.in_all() {
+            0.0 => "–".to_owned(),
+            seconds => format!("{:.1}", cell.tried as f64 / seconds),
+        },
     ]
 }
 
@@ -192,7 +270,7 @@ pub(super) fn finding(kept: &Kept, finding: &Finding, again: &Result<Tried, Stri
     text.push('\n');
     text.push_str(&seen(example));
     match again {
-        Ok(tried) if tried == example => text.push_str("\nTried again: the same.\n"),
+        Ok(tried) if finding.is_shown_by(tried) => text.push_str("\nTried again: the same.\n"),
         Ok(tried) => {
             text.push_str("\nTried again, and something else was found:\n");
             text.push_str(&seen(tried));
