@@ -5,6 +5,7 @@ mod bad_input;
 mod binary;
 mod brought_files;
 mod claims;
+mod crash;
 mod device;
 mod directory;
 mod documentation;
@@ -27,6 +28,8 @@ use std::process::ExitCode;
 const TESTS: &[skippable::Test] = skippable::tests![
     claims::what_was_planted_is_found_and_nothing_else,
     documentation::every_command_shown_works,
+    crash::a_power_cut_loses_what_was_planted_and_nothing_else,
+    crash::a_power_cut_that_does_not_exist_is_refused_with_what_there_is,
     bad_input::a_command_line_that_asks_for_what_does_not_exist,
     bad_input::a_study_that_allows_to_destroy_what_it_does_not_use,
     bad_input::a_corpus_that_is_empty_or_unreadable,

@@ -127,51 +127,56 @@ fn one(
         Err(error) => Outcome::Refused { reason: error.to_string() },
     };
     let digest = recorded.as_ref().map_or(0, |recorded| recorded.digest);
-    let mut findings = Vec::new();
-    for tried in &all {
-        for problem in tried.problems() {
-            let known = findings.iter_mut().find(|known: &&mut Finding| known.problem == problem);
-            match known {
-                Some(known) => {
-                    known.states += 1;
-                    known.torn += usize::from(tried.state.is_torn());
-                    let (of, example) = (&known.problem, &known.example);
-                    known.example = fewest(of, &[tried, example]);
-                }
-                None => findings.push(Finding {
-                    id: String::new(),
-                    contender: contender.clone(),
-                    program: program.to_owned(),
-                    example: fewest(&problem, &shrunk.iter().chain([tried]).collect::<Vec<_>>()),
-                    torn: usize::from(tried.state.is_torn()),
-                    problem,
-                    states: 1,
-                    digest,
-                }),
-            }
-        }
-    }
+    let finding = |problem: Problem, example: Tried| Finding {
+        id: String::new(),
+        contender: contender.clone(),
+        program: program.to_owned(),
+        states: 1,
+        torn: usize::from(example.state.is_torn()),
+        problem,
+        example,
+        digest,
+    };
+    let mut findings = findings(&all, &shrunk, &finding);
     if let (Some(state), Outcome::GuestDied { reason, .. }) = (open, &outcome) {
         let mounted = Mounted::Refused(reason.clone());
-        findings.push(Finding {
-            id: String::new(),
-            contender: contender.clone(),
-            program: program.to_owned(),
-            problem: Problem::Died,
-            states: 1,
-            torn: usize::from(state.is_torn()),
-            example: Tried { state, mounted, checked: Checked::Missing, lost: Vec::new() },
-            digest,
-        });
+        let example = Tried { state, mounted, checked: Checked::Missing, lost: Vec::new() };
+        findings.push(finding(Problem::Died, example));
     }
     counted(contender, program, outcome, recorded, &all, findings, &clock.took)
 }
 
-/// Of these, the first that shows the problem with no write torn and the fewest lost.
-fn fewest(problem: &Problem, tried: &[&Tried]) -> Tried {
-    let same = tried.iter().filter(|one| one.problems().contains(problem));
-    let least = same.min_by_key(|one| (one.state.is_torn(), one.state.lost()));
-    let example = least.map_or_else(|| tried[0].clone(), |one| (*one).clone());
+/// Each kind of problem once, with its smallest example.
+fn findings(
+    all: &[Tried],
+    shrunk: &[Tried],
+    finding: &dyn Fn(Problem, Tried) -> Finding,
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for tried in all {
+        for problem in tried.problems() {
+            let torn = usize::from(tried.state.is_torn());
+            match findings.iter_mut().find(|known| known.problem == problem) {
+                Some(known) => {
+                    known.states += 1;
+                    known.torn += torn;
+                    known.example = fewest(&problem, tried, std::slice::from_ref(&known.example));
+                }
+                None => {
+                    let example = fewest(&problem, tried, shrunk);
+                    findings.push(Finding { torn, ..finding(problem, example) });
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// Of this and the others, the first that shows the problem with no write torn and the fewest lost.
+fn fewest(problem: &Problem, tried: &Tried, others: &[Tried]) -> Tried {
+    let same = others.iter().filter(|one| one.problems().contains(problem));
+    let least = same.chain([tried]).min_by_key(|one| (one.state.is_torn(), one.state.lost()));
+    let example = least.unwrap_or(tried).clone();
     Tried { state: example.state_of(problem), ..example }
 }
 
