@@ -160,7 +160,7 @@ pub(crate) fn a_program_of_ones_own_repeats_in_the_lab_and_what_went_wrong_is_sa
     assert!(said.contains("named under `packages` or `files` of a job's file"), "{said}");
     let daemon = job("daemon", "(while :; do :; done) & echo x > {target}/f", "");
     let said = run(&daemon, 0);
-    assert!(said.contains("went on after it had ended, and were killed"), "{said}");
+    assert!(said.contains("went on after it had ended, and was killed"), "{said}");
     let deaf = job("deaf", "trap '' TERM; kill -STOP $$", "timeout = \"1s\"");
     let said = run(&deaf, 1);
     assert!(said.contains("was not done after 1.00 s, ignored SIGTERM"), "{said}");
