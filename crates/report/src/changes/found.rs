@@ -126,9 +126,20 @@ fn machines(before: Place<'_>, after: Place<'_>, same_front_end: bool) -> [Strin
             let value = fact(place, key).unwrap_or_else(|| "none".to_owned());
             format!("{} {value}", key.trim_start_matches("lab_").replace('_', " "))
         };
-        let name = fact(place, name);
+        let name = fact(place, name).map(|name| without_front_end(&name));
         name.into_iter().chain(differing.iter().map(of_fact)).collect::<Vec<_>>().join(", ")
     })
+}
+
+/// A profile's name without the front end that was asked for, which is compared by itself: a kernel
+/// that has none but nbd gets it unasked.
+fn without_front_end(name: &str) -> String {
+    let Some((profile, changes)) = name.split_once(" with ") else { return name.to_owned() };
+    let others = changes.split(' ').filter(|change| !change.starts_with("front_end="));
+    match &others.collect::<Vec<_>>()[..] {
+        [] => profile.to_owned(),
+        others => format!("{profile} with {}", others.join(" ")),
+    }
 }
 
 /// What differs between two runs as wholes.

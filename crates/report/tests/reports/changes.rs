@@ -253,6 +253,12 @@ fn runs_that_are_not_alike_are_refused() {
     });
     assert_eq!(found, refused(What::FrontEnd));
     let found = after(|before, after| {
+        lab(before, "nbd", "today-ssd with disk.depth=32 front_end=nbd");
+        // This kernel has no other.
+        lab(after, "nbd", "today-ssd with disk.depth=32");
+    });
+    assert_eq!(found, []);
+    let found = after(|before, after| {
         lab(before, "ublk", "today-ssd");
         lab(after, "ublk", "server-ssd");
     });
