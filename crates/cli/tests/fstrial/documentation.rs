@@ -124,6 +124,7 @@ fn small(command: &str) -> String {
             Some("--scale") => "0.002".to_owned(),
             Some("--repeats" | "--comparisons" | "--batches") => "1".to_owned(),
             Some("--times") => "2".to_owned(),
+            Some("--states") => "8".to_owned(),
             Some("--seeds") => "4".to_owned(),
             // Three pairs can tell no more than this.
             Some("--pairs") => "3".to_owned(),

@@ -18,7 +18,6 @@ use crate::output::say;
 pub(super) fn carry_out(lab: &Lab, asked: Asked, quiet: bool) -> Result<Kept, Failure> {
     let stop = stop_on_signals()?;
     lab.warm_up(&stop).map_err(failure)?;
-    let id = Kept::next_id()?;
     let pairs: Vec<(usize, &Contender, &String)> = asked
         .contenders
         .iter()
@@ -48,22 +47,15 @@ pub(super) fn carry_out(lab: &Lab, asked: Asked, quiet: bool) -> Result<Kept, Fa
     });
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(nth, _)| *nth);
-    let mut cells = Vec::new();
-    let mut number = 0;
-    for (_, mut cell) in done {
-        for finding in &mut cell.findings {
-            number += 1;
-            finding.id = format!("{id}-{number}");
-        }
-        cells.push(cell);
-    }
+    let cells: Vec<Cell> = done.into_iter().map(|(_, cell)| cell).collect();
     let kernel = lab.parts().modules.file_name().unwrap_or_default();
     let kernel = kernel.to_string_lossy().into_owned();
     let stopped = stop.asked();
-    if stopped && cells.iter().all(|cell: &Cell| cell.tried == 0) {
+    if stopped && cells.iter().all(|cell| cell.tried == 0) {
         return Err(failure(LabError::Stopped));
     }
-    Ok(Kept { id, lab_id: lab.id().to_owned(), kernel, asked, stopped, cells })
+    let (id, lab_id) = (String::new(), lab.id().to_owned());
+    Ok(Kept { id, lab_id, kernel, asked, stopped, cells })
 }
 
 fn failure(error: LabError) -> Failure {
@@ -111,15 +103,22 @@ fn one(
             Told::Stage(stage) if open.is_some() => clock.goes_to(stage),
             // Of a state that is tried only to find one with fewer writes lost.
             Told::Stage(_) => {}
-            Told::Tried(tried) => {
+            Told::Tried(mut tried) => {
                 clock.stops();
-                open = None;
+                if let Some(state) = open.take() {
+                    tried.state.expected = state.expected;
+                }
                 all.push(tried);
                 if !quiet && all.len() % 100 == 0 {
                     say!("{name}, {program}: {} states tried", all.len());
                 }
             }
-            Told::Shrunk { to, .. } => shrunk.push(to),
+            Told::Shrunk { of, to } => {
+                let of = all.get(of).map(|tried: &Tried| tried.state.expected);
+                if of == Some(to.state.expected) {
+                    shrunk.push(to);
+                }
+            }
         });
     let outcome = match ended {
         Ok(outcome) => outcome,
@@ -132,6 +131,7 @@ fn one(
         contender: contender.clone(),
         program: program.to_owned(),
         states: 1,
+        earlier: false,
         torn: usize::from(example.state.is_torn()),
         problem,
         example,
@@ -152,32 +152,35 @@ fn findings(
     shrunk: &[Tried],
     finding: &dyn Fn(Problem, Tried) -> Finding,
 ) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<(Finding, Vec<&Tried>)> = Vec::new();
     for tried in all {
         for problem in tried.problems() {
             let torn = usize::from(tried.state.is_torn());
-            match findings.iter_mut().find(|known| known.problem == problem) {
-                Some(known) => {
+            match findings.iter_mut().find(|(known, _)| known.problem == problem) {
+                Some((known, examples)) => {
                     known.states += 1;
                     known.torn += torn;
-                    known.example = fewest(&problem, tried, std::slice::from_ref(&known.example));
+                    examples.push(tried);
                 }
-                None => {
-                    let example = fewest(&problem, tried, shrunk);
-                    findings.push(Finding { torn, ..finding(problem, example) });
-                }
+                None => findings.push((finding(problem, tried.clone()), vec![tried])),
             }
         }
     }
-    findings
-}
-
-/// Of this and the others, the first that shows the problem with no write torn and the fewest lost.
-fn fewest(problem: &Problem, tried: &Tried, others: &[Tried]) -> Tried {
-    let same = others.iter().filter(|one| one.problems().contains(problem));
-    let least = same.chain([tried]).min_by_key(|one| (one.state.is_torn(), one.state.lost()));
-    let example = least.unwrap_or(tried).clone();
-    Tried { state: example.state_of(problem), ..example }
+    let smallest = |(mut finding, examples): (Finding, Vec<&Tried>)| {
+        let problem = &finding.problem;
+        let same = shrunk.iter().filter(|one| one.problems().contains(problem));
+        let least = examples.into_iter().chain(same).min_by_key(|one| {
+            let earlier = one.state_of(problem).expected != one.state.expected;
+            (one.state.is_torn(), earlier, one.state.lost())
+        });
+        if let Some(least) = least {
+            let state = least.state_of(problem);
+            finding.earlier = state.expected != least.state.expected;
+            finding.example = Tried { state, ..least.clone() };
+        }
+        finding
+    };
+    findings.into_iter().map(smallest).collect()
 }
 
 fn counted(

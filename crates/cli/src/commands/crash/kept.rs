@@ -77,6 +77,9 @@ pub(super) struct Finding {
     pub(super) states: usize,
     /// Those of them in which a write is there in part.
     pub(super) torn: usize,
+    /// Whether the example's disk is as it was at an earlier moment, and only by then less was
+    /// promised: which writes it takes to be so again is not known.
+    pub(super) earlier: bool,
     pub(super) example: Tried,
     /// The digest of the recording.
     pub(super) digest: u64,
@@ -113,20 +116,33 @@ impl Kept {
         ::files::private_directory(&beside).map_err(Failure::from(Exit::Refused))
     }
 
-    /// The id of the next run.
-    pub(super) fn next_id() -> Result<String, Failure> {
+    /// Gives the run the next id, which no other command takes, and its findings theirs.
+    pub(super) fn number(&mut self) -> Result<(), Failure> {
         let directory = Kept::directory()?;
         let failed = |error: std::io::Error| {
             Failure::new(Exit::Store, format!("{}: {error}", directory.display()))
         };
-        let mut last = 0;
+        let mut last: u64 = 0;
         for entry in std::fs::read_dir(&directory).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             let name = name.to_string_lossy().into_owned();
             let number = name.strip_prefix('c').and_then(|it| it.strip_suffix(".json"));
-            last = last.max(number.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0));
+            last = last.max(number.and_then(|it| it.parse().ok()).unwrap_or(0));
         }
-        Ok(format!("c{}", last + 1))
+        self.id = loop {
+            last += 1;
+            let path = directory.join(format!("c{last}.json"));
+            match std::fs::File::create_new(path) {
+                Ok(_) => break format!("c{last}"),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+            }
+        };
+        let findings = self.cells.iter_mut().flat_map(|cell| &mut cell.findings);
+        for (nth, finding) in (1..).zip(findings) {
+            finding.id = format!("{}-{nth}", self.id);
+        }
+        Ok(())
     }
 
     /// As JSON.

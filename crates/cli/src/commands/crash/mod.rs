@@ -72,7 +72,8 @@ fn run(arguments: &CrashRun) -> Ended {
     };
     let said = arguments.tear.as_ref().and_then(|bytes| bytes.parse().ok());
     asked.tear = said.unwrap_or(u64::from(lab.profile().disk.physical_sector));
-    let kept = carry_out(&lab, asked, arguments.quiet)?;
+    let mut kept = carry_out(&lab, asked, arguments.quiet)?;
+    kept.number()?;
     let text = kept.to_json()?;
     kept.write(&text)?;
     if let Some(to) = &json {

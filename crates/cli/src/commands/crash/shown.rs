@@ -116,6 +116,7 @@ fn with_fewest(kept: &Kept, finding: &Finding) -> String {
         return format!("each with a write torn at {} bytes", kept.asked.tear);
     }
     match state.lost() {
+        _ if finding.earlier => "where the disk is as it was earlier".to_owned(),
         0 => "even with no write lost".to_owned(),
         lost => format!("with {} lost at the least", report::counted(lost, "write")),
     }
@@ -159,9 +160,12 @@ fn answers(kept: &Kept) -> String {
     text + "\n"
 }
 
+/// A kind of loss in words, and the problems it is.
+type Kind = (&'static str, fn(&Problem) -> bool);
+
 /// What was found about one contender, the worst first.
 fn losses(kept: &Kept, findings: &[&Finding]) -> String {
-    let kinds: [(&str, fn(&Problem) -> bool); 5] = [
+    let kinds: [Kind; 5] = [
         ("the machine died", |it| *it == Problem::Died),
         ("could not be mounted", |it| *it == Problem::Refused),
         ("lost what was promised", |it| {
@@ -257,16 +261,7 @@ pub(super) fn finding(kept: &Kept, finding: &Finding, again: &Result<Tried, Stri
         example.state.at,
         example.state.expected,
     );
-    let lost = example.state.parts.iter().filter(|(_, part)| *part != Part::All);
-    let lost: Vec<String> = lost
-        .map(|(write, part)| match part {
-            Part::First(sectors) => format!("{write} (its first {sectors} sectors are there)"),
-            _ => write.to_string(),
-        })
-        .collect();
-    let (some, of) = (lost.len(), example.state.parts.len());
-    let _ =
-        writeln!(text, "Of {of} writes that were not durable, {some} are lost: {}.", list(&lost));
+    text.push_str(&writes(finding));
     text.push('\n');
     text.push_str(&seen(example));
     match again {
@@ -281,6 +276,25 @@ pub(super) fn finding(kept: &Kept, finding: &Finding, again: &Result<Tried, Stri
     }
     let _ = writeln!(text, "\nLinux {}, {}, lab {}.", kept.kernel, disk(kept), kept.lab_id);
     text
+}
+
+/// Which writes are lost.
+fn writes(finding: &Finding) -> String {
+    let state = &finding.example.state;
+    if finding.earlier {
+        return "Writes are lost so that the disk is as it was then; the program was promised more \
+                since.\n"
+            .to_owned();
+    }
+    let lost = state.parts.iter().filter(|(_, part)| *part != Part::All);
+    let lost: Vec<String> = lost
+        .map(|(write, part)| match part {
+            Part::First(sectors) => format!("{write} (its first {sectors} sectors are there)"),
+            _ => write.to_string(),
+        })
+        .collect();
+    let (some, of) = (lost.len(), state.parts.len());
+    format!("Of {of} writes that were not durable, {some} are lost: {}.\n", list(&lost))
 }
 
 fn list(words: &[String]) -> String {
