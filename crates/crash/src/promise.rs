@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Content;
+use crate::{Content, State};
 
 /// Who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,9 +105,8 @@ impl std::fmt::Display for Found {
 pub struct Lost {
     /// Which.
     pub expectation: Expectation,
-    /// How many expectations the program had then: the fewest, where the same disk is found at
-    /// several moments.
-    pub expected: usize,
+    /// The state: the first, where several moments leave the same disk.
+    pub state: State,
     /// What is there.
     pub found: Found,
 }

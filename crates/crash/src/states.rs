@@ -1,6 +1,6 @@
 //! The states that a disk may be left in.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +60,9 @@ impl State {
 /// States to be tried, in the order in which they should be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidates {
-    /// Each with the counts of expectations under which the same disk was found.
-    pub states: Vec<(State, Vec<usize>)>,
+    /// Each disk with the states that leave it so, one for each count of expectations: of those of
+    /// one count, that with the fewest writes lost.
+    pub states: Vec<Vec<State>>,
     /// Moments that differ.
     pub moments: usize,
     /// Upper bound of the states there are, without torn writes.
@@ -214,20 +215,16 @@ pub fn explore(log: &Log, cache: Cache, unit: u64, most: usize, seed: u64) -> Ca
         });
         queues.push(states.collect::<Vec<_>>().into_iter());
     }
-    let mut states: Vec<(State, Vec<usize>)> = Vec::new();
+    let mut states: Vec<Vec<State>> = Vec::new();
     let mut known: HashMap<u64, Option<usize>> = HashMap::new();
-    let mut seen: HashSet<(u64, usize)> = HashSet::new();
     let mut left = true;
     while left {
         left = false;
         for queue in &mut queues {
             let Some((state, hash)) = queue.next() else { continue };
             left = true;
-            if !seen.insert((hash, state.expected)) {
-                continue;
-            }
             match known.get(&hash) {
-                Some(Some(nth)) => states[*nth].1.push(state.expected),
+                Some(Some(nth)) => add(&mut states[*nth], state),
                 Some(None) => {}
                 None if states.len() >= most => {
                     complete = false;
@@ -235,13 +232,21 @@ pub fn explore(log: &Log, cache: Cache, unit: u64, most: usize, seed: u64) -> Ca
                 }
                 None => {
                     known.insert(hash, Some(states.len()));
-                    let expected = vec![state.expected];
-                    states.push((state, expected));
+                    states.push(vec![state]);
                 }
             }
         }
     }
     Candidates { states, moments: moments.len(), possible, complete }
+}
+
+/// Another state that leaves the same disk.
+fn add(same: &mut Vec<State>, state: State) {
+    match same.iter_mut().find(|known| known.expected == state.expected) {
+        Some(known) if known.lost() <= state.lost() => {}
+        Some(known) => *known = state,
+        None => same.push(state),
+    }
 }
 
 fn moments(log: &Log, cache: Cache) -> Vec<Moment> {

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -20,7 +22,11 @@ fn log(writes: &[Write], more: &[Entry]) -> Log {
 }
 
 fn all(log: &Log, cache: Cache) -> Vec<Vec<(usize, Part)>> {
-    explore(log, cache, 8, 10_000, 1).states.into_iter().map(|(state, _)| state.parts).collect()
+    explore(log, cache, 8, 10_000, 1)
+        .states
+        .into_iter()
+        .map(|mut same| same.swap_remove(0).parts)
+        .collect()
 }
 
 /// What is lost at the end of a log.
@@ -81,7 +87,7 @@ fn few_writes_are_tried_in_every_combination_and_one_disk_once() {
 fn a_write_is_cut_at_the_disks_unit() {
     let one = log(&[write(0, 32, false, 1)], &[]);
     let found = explore(&one, Cache::Volatile, 8, 100, 1).states;
-    let cut = found.iter().filter_map(|(state, _)| match state.parts.first()?.1 {
+    let cut = found.iter().flatten().filter_map(|state| match state.parts.first()?.1 {
         Part::First(sectors) => Some(sectors),
         _ => None,
     });
@@ -96,8 +102,34 @@ fn one_disk_is_judged_by_each_expectation_it_may_be_found_under() {
     let log = log(&[write(0, 1, false, 1)], &[Entry::Expected]);
     let found = explore(&log, Cache::Volatile, 8, 100, 1);
     assert_eq!(found.states.len(), 2);
-    assert!(found.states.iter().all(|(_, expected)| *expected == [0, 1]), "{found:?}");
+    for same in &found.states {
+        assert_eq!(
+            same.iter().map(|state| state.expected).collect::<Vec<_>>(),
+            [0, 1],
+            "{found:?}"
+        );
+    }
     assert!(found.complete);
+}
+
+#[test]
+fn a_disk_that_is_as_it_was_says_what_is_lost_at_the_later_moment() {
+    let log = log(&[], &[]);
+    let nothing = explore(&log, Cache::Volatile, 8, 100, 1).states;
+    assert_eq!(nothing.len(), 1);
+    let mut log = log;
+    let nth = log.submit(write(0, 1, false, 1));
+    log.entries.extend([Entry::Completed(nth), Entry::Expected]);
+    let mut before = Log::default();
+    before.entries.push(Entry::Expected);
+    before.writes.clone_from(&log.writes);
+    before.entries.extend(log.entries.iter().copied());
+    let found = explore(&before, Cache::Volatile, 8, 100, 1).states;
+    let untouched = found.iter().find(|same| same[0].parts.is_empty()).expect("the first moment");
+    let later = untouched.iter().find(|state| state.expected == 2).expect("the last moment");
+    assert_eq!(later.lost(), 1, "{found:?}");
+    let all = explore(&before, Cache::Volatile, 8, 100, 1);
+    assert_eq!(all.states.len(), 2, "with the write and without");
 }
 
 #[test]
@@ -108,6 +140,16 @@ fn a_sample_is_no_larger_than_asked_for_and_says_that_it_is_one() {
     assert!(found.possible >= 40f64.exp2());
     let again = explore(&log(&many, &[]), Cache::Volatile, 8, 50, 1);
     assert_eq!(found, again, "the same seed, the same sample");
+}
+
+/// What six sectors hold in a state.
+fn contents(log: &Log, state: &State) -> [u64; 6] {
+    let mut disk = [0u64; 6];
+    for piece in pieces(log, Cache::Volatile, state) {
+        let write = &log.writes[piece.write];
+        disk[write.lba as usize] = write.digests[0];
+    }
+    disk
 }
 
 fn entries() -> impl Strategy<Value = Vec<(u8, u64, bool)>> {
@@ -149,13 +191,13 @@ proptest! {
         }
         let found = explore(&log, Cache::Volatile, 1, 100_000, 1);
         let mut disks = HashSet::new();
-        for (state, _) in &found.states {
-            let mut disk = [0u64; 6];
-            for piece in pieces(&log, Cache::Volatile, state) {
-                let write = &log.writes[piece.write];
-                disk[write.lba as usize] = write.digests[0];
+        for same in &found.states {
+            let state = &same[0];
+            for other in same {
+                prop_assert_eq!(
+                    contents(&log, other), contents(&log, state), "these are one disk");
             }
-            prop_assert!(disks.insert(disk), "one disk twice");
+            prop_assert!(disks.insert(contents(&log, state)), "one disk twice");
         }
         prop_assert_eq!(disks, expected);
     }

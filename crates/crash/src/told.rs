@@ -69,7 +69,7 @@ pub enum Checked {
 /// A state that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Which.
+    /// Which: of those that leave the same disk, the first.
     pub state: State,
     /// Whether it could be mounted.
     pub mounted: Mounted,
@@ -137,11 +137,10 @@ impl Problem {
 }
 
 impl Tried {
-    /// The state in which it shows this problem, with the count of expectations that it takes.
-    pub fn state_of(&self, problem: &Problem) -> State {
+    /// The state that shows this problem, of those that leave the same disk.
+    pub fn state_of(&self, problem: &Problem) -> &State {
         let lost = self.lost.iter().find(|lost| Problem::of(lost) == *problem);
-        let expected = lost.map_or(self.state.expected, |lost| lost.expected);
-        State { expected, ..self.state.clone() }
+        lost.map_or(&self.state, |lost| &lost.state)
     }
 
     /// What is wrong, each kind once.
@@ -217,6 +216,8 @@ pub trait Tape {
     fn plan(&self) -> Result<Plan, String>;
     /// Puts the disk into a state.
     fn set(&self, pieces: Vec<Piece>);
+    /// Whether the disk takes its time, as its model says, or answers at once.
+    fn timed(&self, timed: bool);
     /// Why the disk was not what was recorded or set, if it was not.
     fn trouble(&self) -> Option<String>;
 }
@@ -235,7 +236,7 @@ mod tests {
                 allowed: vec![Version::Is(Content { seed: 1, len: 10 })],
                 because: "fsync".to_owned(),
             },
-            expected: 0,
+            state: State { at: 0, expected: 0, parts: Vec::new() },
             found,
         };
         let tried = Tried {
@@ -251,7 +252,7 @@ mod tests {
         };
         assert_eq!(tried.problems().len(), 3);
         let mut later = tried.clone();
-        later.lost[2].expected = 4;
+        later.lost[2].state.expected = 4;
         assert_eq!(later.state_of(&Problem::of(&later.lost[2])).expected, 4);
         assert_eq!(later.state_of(&Problem::Damaged).expected, 0);
         assert!(!tried.is_silent_damage(), "an old version is lost, not damaged");

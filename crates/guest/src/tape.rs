@@ -10,7 +10,7 @@ use crash::{Entry, Log, Piece, Plan, Write};
 use disk::Operation;
 
 use crate::region::{PLAN_AT, PLAN_BYTES, Region, Word};
-use crate::server::Arrival;
+use crate::server::{Arrival, Service};
 use crate::store::{Kept, PAGE, PageStore};
 
 const SECTOR: usize = units::SECTOR_BYTES as usize;
@@ -209,6 +209,14 @@ impl crash::Tape for TapeOfOrder<'_> {
 
     fn set(&self, pieces: Vec<Piece>) {
         self.tape.tape().mode = Mode::Next(pieces);
+    }
+
+    fn timed(&self, timed: bool) {
+        // Where its words cannot be mapped, `trouble` says so.
+        if let Ok(words) = self.region.words() {
+            let service = if timed { Service::Models } else { Service::Immediate };
+            words.set(Word::Service, service as u64);
+        }
     }
 
     fn trouble(&self) -> Option<String> {

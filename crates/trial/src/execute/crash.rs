@@ -144,7 +144,7 @@ impl Explorer<'_, '_> {
         let candidates = match only {
             None => crash::explore(&self.log, *cache, *unit, *states, *seed),
             Some(only) => Candidates {
-                states: vec![(only.clone(), vec![only.expected])],
+                states: vec![vec![only.clone()]],
                 moments: 1,
                 possible: 1.0,
                 complete: false,
@@ -160,9 +160,10 @@ impl Explorer<'_, '_> {
             digest: self.log.digest(),
         }));
         let mut known = HashSet::new();
-        for (nth, (state, expected)) in candidates.states.iter().enumerate() {
-            self.tell(Told::Begins(state.clone()));
-            let tried = self.attempt(state, expected)?;
+        for (nth, same) in candidates.states.iter().enumerate() {
+            let Some(first) = same.first() else { continue };
+            self.tell(Told::Begins(first.clone()));
+            let tried = self.attempt(first, same)?;
             let new = tried.problems().into_iter().find(|problem| !known.contains(problem));
             self.tell(Told::Tried(tried.clone()));
             let Some(new) = new.filter(|_| only.is_none() && known.len() < SHRUNK) else {
@@ -176,10 +177,12 @@ impl Explorer<'_, '_> {
         Ok(())
     }
 
-    /// Mounts the filesystem in a state, looks at the program's files, unmounts and checks.
-    fn attempt(&self, state: &State, expected: &[usize]) -> Result<Tried, Outcome> {
+    /// Mounts the filesystem in a state, looks at the program's files, unmounts and checks. `same`
+    /// are the states that leave the same disk.
+    fn attempt(&self, state: &State, same: &[State]) -> Result<Tried, Outcome> {
         let Stand { plan, place, .. } = *self.stand;
         self.tape.set(pieces(&self.log, self.plan.cache, state));
+        self.tape.timed(true);
         let began = measure::now();
         place.disks.iter().for_each(|disk| drop_device_buffers(disk));
         let mut tried = Tried {
@@ -193,15 +196,14 @@ impl Explorer<'_, '_> {
             Ok(mounted) => {
                 tried.mounted = crash::Mounted::After((measure::now() - began).0);
                 self.tell(Told::Stage(Stage::Look));
-                tried.lost = self.judged(mounted.path(), expected);
-                if let Some(first) = tried.lost.first() {
-                    tried.state.expected = first.expected;
-                }
+                tried.lost = self.judged(mounted.path(), same);
                 self.tell(Told::Stage(Stage::Unmount));
                 mounted.unmount().map_err(|error| self.execution.failed(error.to_string()))?;
             }
         }
         self.tell(Told::Stage(Stage::Check));
+        // Nobody asks how long that takes.
+        self.tape.timed(false);
         place.disks.iter().for_each(|disk| drop_device_buffers(disk));
         for command in &plan.check {
             match self.execution.programs.run(command) {
@@ -221,15 +223,17 @@ impl Explorer<'_, '_> {
         let Stand { plan, place, .. } = *self.stand;
         for command in &self.recover {
             self.execution.programs.run(command).map_err(|error| error.to_string())?;
+            // What it wrote is in the device's page cache, and a filesystem may read past that.
+            place.disks.iter().for_each(|disk| drop_device_buffers(disk));
         }
         Mounted::mount(&plan.mount, place.mount_point).map_err(|error| error.to_string())
     }
 
-    /// What was lost, with the first of these counts of expectations under which it was.
-    fn judged(&self, mount_point: &Path, expected: &[usize]) -> Vec<Lost> {
+    /// What was lost, each with the first of these states in which it was.
+    fn judged(&self, mount_point: &Path, same: &[State]) -> Vec<Lost> {
         let mut lost = Vec::<Lost>::new();
-        for count in expected {
-            for expectation in in_force(&self.expectations, *count) {
+        for state in same {
+            for expectation in in_force(&self.expectations, state.expected) {
                 let seen = look(&mount_point.join(DIRECTORY).join(&expectation.path));
                 // A promise comes first; what is relied on says nothing more about the same file.
                 let known = |lost: &Lost| {
@@ -242,7 +246,7 @@ impl Explorer<'_, '_> {
                 }
                 if let Some(found) = judge(expectation, &self.expectations, &seen) {
                     let expectation = expectation.clone();
-                    lost.push(Lost { expectation, expected: *count, found });
+                    lost.push(Lost { expectation, state: state.clone(), found });
                 }
             }
         }
@@ -252,7 +256,7 @@ impl Explorer<'_, '_> {
     /// The same problem with fewer writes lost, if there is such a state.
     fn shrink(&self, from: &Tried, problem: &Problem) -> Result<Option<Tried>, Outcome> {
         let mut best = None;
-        let mut state = from.state_of(problem);
+        let mut state = from.state_of(problem).clone();
         let mut step = state.lost();
         let mut left = SHRINKING;
         while step > 0 && left > 0 {
@@ -267,7 +271,7 @@ impl Explorer<'_, '_> {
                 for nth in lost(&state).into_iter().skip(at).take(step) {
                     fewer.parts[nth].1 = Part::All;
                 }
-                let tried = self.attempt(&fewer, &[state.expected])?;
+                let tried = self.attempt(&fewer, std::slice::from_ref(&fewer))?;
                 if tried.problems().contains(problem) {
                     (state, best) = (fewer, Some(tried));
                 } else {

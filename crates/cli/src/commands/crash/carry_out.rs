@@ -103,22 +103,15 @@ fn one(
             Told::Stage(stage) if open.is_some() => clock.goes_to(stage),
             // Of a state that is tried only to find one with fewer writes lost.
             Told::Stage(_) => {}
-            Told::Tried(mut tried) => {
+            Told::Tried(tried) => {
                 clock.stops();
-                if let Some(state) = open.take() {
-                    tried.state.expected = state.expected;
-                }
+                open = None;
                 all.push(tried);
                 if !quiet && all.len() % 100 == 0 {
                     say!("{name}, {program}: {} states tried", all.len());
                 }
             }
-            Told::Shrunk { of, to } => {
-                let of = all.get(of).map(|tried: &Tried| tried.state.expected);
-                if of == Some(to.state.expected) {
-                    shrunk.push(to);
-                }
-            }
+            Told::Shrunk { to, .. } => shrunk.push(to),
         });
     let outcome = match ended {
         Ok(outcome) => outcome,
@@ -131,7 +124,6 @@ fn one(
         contender: contender.clone(),
         program: program.to_owned(),
         states: 1,
-        earlier: false,
         torn: usize::from(example.state.is_torn()),
         problem,
         example,
@@ -152,35 +144,35 @@ fn findings(
     shrunk: &[Tried],
     finding: &dyn Fn(Problem, Tried) -> Finding,
 ) -> Vec<Finding> {
-    let mut findings: Vec<(Finding, Vec<&Tried>)> = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
     for tried in all {
         for problem in tried.problems() {
-            let torn = usize::from(tried.state.is_torn());
-            match findings.iter_mut().find(|(known, _)| known.problem == problem) {
-                Some((known, examples)) => {
+            let torn = usize::from(tried.state_of(&problem).is_torn());
+            match findings.iter_mut().find(|known| known.problem == problem) {
+                Some(known) => {
                     known.states += 1;
                     known.torn += torn;
-                    examples.push(tried);
+                    known.example = fewest(&problem, tried, std::slice::from_ref(&known.example));
                 }
-                None => findings.push((finding(problem, tried.clone()), vec![tried])),
+                None => {
+                    let example = fewest(&problem, tried, shrunk);
+                    findings.push(Finding { torn, ..finding(problem, example) });
+                }
             }
         }
     }
-    let smallest = |(mut finding, examples): (Finding, Vec<&Tried>)| {
-        let problem = &finding.problem;
-        let same = shrunk.iter().filter(|one| one.problems().contains(problem));
-        let least = examples.into_iter().chain(same).min_by_key(|one| {
-            let earlier = one.state_of(problem).expected != one.state.expected;
-            (one.state.is_torn(), earlier, one.state.lost())
-        });
-        if let Some(least) = least {
-            let state = least.state_of(problem);
-            finding.earlier = state.expected != least.state.expected;
-            finding.example = Tried { state, ..least.clone() };
-        }
-        finding
-    };
-    findings.into_iter().map(smallest).collect()
+    findings
+}
+
+/// Of this and the others, the first that shows the problem with no write torn and the fewest lost.
+fn fewest(problem: &Problem, tried: &Tried, others: &[Tried]) -> Tried {
+    let same = others.iter().filter(|one| one.problems().contains(problem));
+    let least = same.chain([tried]).min_by_key(|one| {
+        let state = one.state_of(problem);
+        (state.is_torn(), state.lost())
+    });
+    let example = least.unwrap_or(tried).clone();
+    Tried { state: example.state_of(problem).clone(), ..example }
 }
 
 fn counted(

@@ -77,9 +77,6 @@ pub(super) struct Finding {
     pub(super) states: usize,
     /// Those of them in which a write is there in part.
     pub(super) torn: usize,
-    /// Whether the example's disk is as it was at an earlier moment, and only by then less was
-    /// promised: which writes it takes to be so again is not known.
-    pub(super) earlier: bool,
     pub(super) example: Tried,
     /// The digest of the recording.
     pub(super) digest: u64,

@@ -116,7 +116,6 @@ fn with_fewest(kept: &Kept, finding: &Finding) -> String {
         return format!("each with a write torn at {} bytes", kept.asked.tear);
     }
     match state.lost() {
-        _ if finding.earlier => "where the disk is as it was earlier".to_owned(),
         0 => "even with no write lost".to_owned(),
         lost => format!("with {} lost at the least", report::counted(lost, "write")),
     }
@@ -281,11 +280,6 @@ pub(super) fn finding(kept: &Kept, finding: &Finding, again: &Result<Tried, Stri
 /// Which writes are lost.
 fn writes(finding: &Finding) -> String {
     let state = &finding.example.state;
-    if finding.earlier {
-        return "Writes are lost so that the disk is as it was then; the program was promised more \
-                since.\n"
-            .to_owned();
-    }
     let lost = state.parts.iter().filter(|(_, part)| *part != Part::All);
     let lost: Vec<String> = lost
         .map(|(write, part)| match part {
