@@ -44,6 +44,13 @@ pub fn directory_contenders(directories: &[PathBuf]) -> Result<Vec<Contender>, R
 /// The contenders, and their directories, held.
 fn hold_all(directories: &[PathBuf]) -> Result<Vec<(Contender, Directory)>, Refusal> {
     let held = directories.iter().map(|path| hold(path)).collect::<Result<Vec<_>, _>>()?;
+    for (nth, (_, one)) in held.iter().enumerate() {
+        if let Some((_, same)) = held[..nth].iter().find(|(_, other)| is_same(one, other)) {
+            let shown = format!("{} and {}", same.path().display(), one.path().display());
+            return Err(Refusal::new(shown, "this is one directory")
+                .with_next("name one on each filesystem that is compared"));
+        }
+    }
     let kinds: Vec<String> = held.iter().map(|(kind, _)| kind.clone()).collect();
     Ok(held
         .into_iter()
@@ -55,6 +62,11 @@ fn hold_all(directories: &[PathBuf]) -> Result<Vec<(Contender, Directory)>, Refu
             (contender, directory)
         })
         .collect())
+}
+
+fn is_same(one: &Directory, other: &Directory) -> bool {
+    let number = |it: &Directory| rustix::fs::fstat(it).map(|found| (found.st_dev, found.st_ino));
+    matches!((number(one), number(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// A directory that this user can write to, and the kind of its filesystem.

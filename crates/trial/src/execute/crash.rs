@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::time::Duration;
 
 use crash::{
     Candidates, Checked, Expectation, Log, Lost, Part, Plan, Problem, Recorded, Run, Seen, Stage,
@@ -19,10 +20,10 @@ use super::{Execution, Unguarded};
 use crate::{Event, Job, Outcome, Step};
 
 /// Between rounds, so that a filesystem commits: ext4 does every 5 s.
-const PAUSE_SECS: i64 = 6;
+const PAUSE: Duration = Duration::from_secs(6);
 /// After the last round: all that is written by itself is written then. Pages are written back after
 /// 30 s, btrfs commits every 30 s.
-const REST_SECS: i64 = 65;
+const REST: Duration = Duration::from_secs(65);
 /// States that are tried at most to find one with fewer writes lost.
 const SHRINKING: usize = 60;
 /// Findings that are shrunk at most.
@@ -51,10 +52,6 @@ pub fn try_power_cuts(job: &Job, task: &CrashTask, tape: &dyn Tape, sink: &mut d
     let mut execution = Execution::of(job, &guard, sink);
     execution.cuts = Some(PowerCuts { task, tape });
     execution.to_its_end();
-}
-
-fn sleep(secs: i64) {
-    let _ = rustix::thread::nanosleep(&rustix::time::Timespec { tv_sec: secs, tv_nsec: 0 });
 }
 
 impl Execution<'_> {
@@ -110,12 +107,12 @@ impl Execution<'_> {
         held.sync_all().map_err(io)?;
         rustix::fs::syncfs(&held).map_err(|error| io(error.into()))?;
         drop(held);
-        sleep(PAUSE_SECS);
+        waiting::pause(PAUSE, "the filesystem commits");
         cuts.tape.record();
-        let (mark, pause) = (|| cuts.tape.expected(), || sleep(PAUSE_SECS));
+        let (mark, pause) = (|| cuts.tape.expected(), || waiting::pause(PAUSE, "the filesystem commits"));
         let run = Run::new(&directory, self.job.spec.seed.0, *rounds, &mark, &pause);
         let expectations = run.execute(program).map_err(io)?;
-        sleep(REST_SECS);
+        waiting::pause(REST, "all is written by itself");
         Ok((cuts.tape.freeze(), expectations))
     }
 }
