@@ -1,3 +1,5 @@
+//! What was promised, and what is found instead.
+
 use super::*;
 
 fn content(seed: u64) -> Content {

@@ -1,3 +1,5 @@
+//! The states of small logs, some against a plain array with every subset tried.
+
 use std::collections::HashSet;
 
 use proptest::prelude::*;

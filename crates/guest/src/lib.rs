@@ -28,6 +28,7 @@ mod sabotage;
 pub mod server;
 #[cfg(test)]
 mod server_tests;
+mod service;
 pub mod store;
 pub mod tape;
 mod transport;

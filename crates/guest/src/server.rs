@@ -13,36 +13,12 @@ pub use crate::front::{Arrival, Ending, FrontEnd};
 use crate::late::LateTime;
 use crate::region::{Region, Word, Words};
 use crate::requests::RequestLog;
+pub use crate::service::{FIXED, Service};
 use crate::store::{PageStore, StoreError};
 use crate::tape::{Logged, SharedTape};
 
-/// How requests are served, as the value of [`Word::Service`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Service {
-    /// Every request completes as soon as its data was moved.
-    Immediate = 0,
-    /// Every request takes [`FIXED`].
-    Fixed = 1,
-    /// The disks' models.
-    Models = 2,
-}
-
 /// Defects beyond this number are not reported.
 const COMPLAINTS_MAX: u64 = 4;
-
-/// Latency of [`Service::Fixed`].
-pub const FIXED: Nanos = Nanos::from_millis(1);
-
-impl Service {
-    fn of(word: u64) -> Service {
-        match word {
-            0 => Service::Immediate,
-            1 => Service::Fixed,
-            _ => Service::Models,
-        }
-    }
-}
 
 /// One disk and its outstanding requests.
 struct Served {

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crash::{Entry, Log, Piece, Plan, Write};
 use disk::Operation;
 
+use crate::front::Arrival;
 use crate::region::{PLAN_AT, PLAN_BYTES, Region, Word};
-use crate::server::{Arrival, Service};
+use crate::service::Service;
 use crate::store::{Kept, PAGE, PageStore};
 
 const SECTOR: usize = units::SECTOR_BYTES as usize;

@@ -1,3 +1,5 @@
+//! What lies below a layer stays as it was.
+
 use super::super::tests::{SIZE, read, store, write};
 use super::*;
 

@@ -1,3 +1,5 @@
+//! Contents are what was written last, page by page.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -95,7 +95,7 @@ impl Finding {
     }
 
     /// Whether it speaks against filesystem or disk, and not against a program alone.
-    pub(super) fn is_promise(&self) -> bool {
+    fn is_promise(&self) -> bool {
         !matches!(self.problem, Problem::Lost { column: Column::Relied, .. })
     }
 }
