@@ -49,6 +49,20 @@ impl Documents {
             let message = "standard output takes one document; name files for the others";
             return Err(Failure::new(Exit::Usage, message));
         }
+        for (nth, (name, to)) in files.iter().enumerate() {
+            let place = |to: &Destination| to.path().and_then(|it| std::path::absolute(it).ok());
+            let same = |(_, other): &&(&str, Destination)| {
+                place(to).is_some_and(|it| !it.starts_with("/dev") && place(other) == Some(it))
+            };
+            if let Some((first, _)) = files[..nth].iter().find(same) {
+                let path = place(to).unwrap_or_default();
+                let message = format!(
+                    "--{first} and --{name} both name {}: the second would replace the first",
+                    path.display()
+                );
+                return Err(Failure::new(Exit::Usage, message));
+            }
+        }
         Ok(Documents { files, redact, all_pairs, full: false })
     }
 

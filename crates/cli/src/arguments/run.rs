@@ -81,7 +81,8 @@ pub(crate) struct Run {
 
     /// Resume an interrupted run: its id, or latest
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
-          conflicts_with = "workloads", help_heading = OFTEN)]
+          conflicts_with_all = ["workloads", "repeats", "seed", "scale", "verify", "sequence"],
+          help_heading = OFTEN)]
     pub(crate) resume: Option<String>,
 
     /// Ask what this stored run asked; options given here replace its place, contenders, sizes and

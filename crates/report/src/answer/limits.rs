@@ -182,13 +182,17 @@ fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Vec<String> {
 /// Remarks on a program of the user's own: a figure that it did not print, a process that it left
 /// behind. For fstrial's own workloads such remarks are details.
 fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
-    let inputs = workload::find(workload).map_or(&[][..], |known| known.describe().inputs);
-    if !inputs.contains(&InputKind::OwnProgram) {
+    if !is_own_program(workload) {
         return Vec::new();
     }
     let of_work =
         phase.footnotes.iter().filter(|note| matches!(note.reason, Reason::Remark { .. }));
     of_work.map(|note| format!("{}.", note.text)).take(REMARKS).collect()
+}
+
+fn is_own_program(workload: &str) -> bool {
+    let inputs = workload::find(workload).map_or(&[][..], |known| known.describe().inputs);
+    inputs.contains(&InputKind::OwnProgram)
 }
 
 /// Whether reads of the disk were counted and no contender had any.
@@ -228,9 +232,13 @@ pub(super) fn next(
             && (little || phase.is_some_and(|phase| untouched(phase) || reads_nothing(phase)))
     });
     let little = workloads.iter().any(|it| it.measured.as_ref().is_some_and(|it| !it.enough));
-    if small && (little || run.header.scale < 1.0) && analysis.trials.outstanding == 0 {
+    // A program of the user's knows no scale; what is a hundred times too small is no matter of one.
+    let scales = !analysis.workloads.iter().any(|it| is_own_program(&it.name));
+    let larger = larger(workloads);
+    let worth = scales && larger <= LARGER_MAX && (little || run.header.scale < 1.0);
+    if small && worth && analysis.trials.outstanding == 0 {
         let most = if little { f64::INFINITY } else { 1.0 };
-        let scale = nearest_scale((run.header.scale * larger(workloads)).min(most));
+        let scale = nearest_scale((run.header.scale * larger).min(most));
         add("a larger set", format!("fstrial run --like {id} --scale {scale}"));
     }
     let elsewhere = analysis.workloads.iter().all(|workload| {
@@ -243,6 +251,9 @@ pub(super) fn next(
     add("all figures", format!("fstrial report {id} --full"));
     next
 }
+
+/// A proposal larger by more than this would be none.
+const LARGER_MAX: f64 = 200.0;
 
 /// How many times larger a set is proposed: ten times, or what gives enough ops and takes long
 /// enough for all workloads.

@@ -109,7 +109,8 @@ impl Execution<'_> {
         drop(held);
         waiting::pause(PAUSE, "the filesystem commits");
         cuts.tape.record();
-        let (mark, pause) = (|| cuts.tape.expected(), || waiting::pause(PAUSE, "the filesystem commits"));
+        let (mark, pause) =
+            (|| cuts.tape.expected(), || waiting::pause(PAUSE, "the filesystem commits"));
         let run = Run::new(&directory, self.job.spec.seed.0, *rounds, &mark, &pause);
         let expectations = run.execute(program).map_err(io)?;
         waiting::pause(REST, "all is written by itself");
