@@ -39,7 +39,8 @@ pub use crosscheck::{
     Answer, ContenderCheck, CountCheck, Crosscheck, PhaseCheck, TimeCheck, Verdict, crosscheck,
 };
 pub use formats::{
-    FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, phases_as_html, write_escaped,
+    FORMATS, Format, Options, SCHEMA_VERSION, STYLE, find, fitted, folded, phases_as_html,
+    write_escaped,
 };
 pub use numbers::counted;
 pub use redaction::redacted;

@@ -1,7 +1,7 @@
 //! Who is first in a table and what is shown of the others: the one verdict that every format puts
 //! into words.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stats::Better;
 
 /// Ratios up to 1 + this (0.05: 5 %) count as equal, if they are shown to be.
@@ -38,7 +38,7 @@ pub struct Behind {
 }
 
 /// What is shown of a contender and the leader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// It is worse.
@@ -64,7 +64,7 @@ impl Relation {
 }
 
 /// What a table decides about the first place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Nobody has a figure.

@@ -2,6 +2,7 @@
 //! by how much, why, what limits it, and what to do next.
 
 mod limits;
+mod others;
 mod table;
 mod why;
 mod work;
@@ -13,6 +14,7 @@ use crate::analysis::{
     Analysis, Conditions, Decision, Mark, MetricTable, PhaseAnalysis, Relation, WorkloadAnalysis,
 };
 use crate::{sentences, testbeds};
+use others::{OtherPhase, others};
 use why::Processors;
 use work::MeasuredWork;
 
@@ -106,15 +108,6 @@ impl WorkloadAnswer {
     fn phase_of<'a>(&self, workload: &'a WorkloadAnalysis) -> Option<&'a PhaseAnalysis> {
         workload.phases.iter().find(|phase| phase.name == self.phase)
     }
-}
-
-/// A phase that the answer is not about, in a line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct OtherPhase {
-    /// Its name.
-    pub(crate) phase: String,
-    /// Who is ahead of whom by what factor, or that nobody is.
-    pub(crate) ahead: String,
 }
 
 /// A contender's row.
@@ -237,12 +230,7 @@ fn of_workload(
     let (columns, rows, why) = match &headline {
         Some(headline) => {
             let (columns, rows) = table::of(headline, workload, contenders, run);
-            let processors = match run.header.is_simulated() {
-                true => Processors::Simulated,
-                false if is_quiet(headline.phase) => Processors::Quiet,
-                false => Processors::Shared,
-            };
-            (columns, rows, why::of(headline, contenders, processors))
+            (columns, rows, why::of(headline, contenders, processors(headline, run)))
         }
         None => {
             let (rows, why) = table::without_figures(workload, contenders, run);
@@ -261,7 +249,15 @@ fn of_workload(
         columns,
         rows,
         why,
-        others: others(workload, headline.as_ref(), contenders),
+        others: others(workload, headline.as_ref(), contenders, run),
+    }
+}
+
+fn processors(headline: &Headline<'_>, run: &StoredRun) -> Processors {
+    match run.header.is_simulated() {
+        true => Processors::Simulated,
+        false if is_quiet(headline.phase) => Processors::Quiet,
+        false => Processors::Shared,
     }
 }
 
@@ -341,33 +337,6 @@ fn untouched(phase: &PhaseAnalysis) -> bool {
     let mut any = false;
     let none = counted.inspect(|_| any = true).all(|mean| mean == 0.0);
     none && any
-}
-
-/// A line for each phase that is not the headline's.
-fn others(
-    workload: &WorkloadAnalysis,
-    headline: Option<&Headline<'_>>,
-    contenders: &[Conditions],
-) -> Vec<OtherPhase> {
-    let is_headline = |phase: &&PhaseAnalysis| {
-        headline.is_none_or(|headline| !std::ptr::eq(headline.phase, *phase))
-    };
-    workload
-        .phases
-        .iter()
-        .filter(is_headline)
-        .filter_map(|phase| {
-            // What a program says itself of a phase comes before how long it took.
-            let own = phase.tables.iter().find(|table| table::is_own(table));
-            let ahead = sentences::in_short(own.or_else(|| phase.table("wall"))?, contenders)?;
-            let disk = if untouched(phase) { " (nothing reached the disk)" } else { "" };
-            let phase = match own {
-                Some(table) => format!("{} ({})", phase.name, table.metric.label),
-                None => phase.name.clone(),
-            };
-            Some(OtherPhase { phase, ahead: ahead + disk })
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::{Analysis, analyse, redacted};
 
 pub use html::{STYLE, phases_as_html, write_escaped};
 pub use json::SCHEMA_VERSION;
+pub use terminal::{fitted, folded};
 
 /// Every format, in the order help shows them.
 pub static FORMATS: &[&dyn Format] = &[

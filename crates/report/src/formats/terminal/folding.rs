@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The text, cut with an ellipsis where it is wider.
-pub(super) fn fitted(text: &str, width: usize) -> String {
+pub fn fitted(text: &str, width: usize) -> String {
     let text = text::line(text);
     if text.width() <= width {
         return text;
@@ -20,7 +20,7 @@ pub(super) fn fitted(text: &str, width: usize) -> String {
 
 /// The text in lines of at most `width`, broken at spaces or after `:` and `,`, within a
 /// word only where it must be; what exceeds `lines_max` is cut.
-pub(super) fn folded(text: &str, width: usize, lines_max: usize) -> Vec<String> {
+pub fn folded(text: &str, width: usize, lines_max: usize) -> Vec<String> {
     let tamed = text::line(text);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();

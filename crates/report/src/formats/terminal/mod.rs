@@ -16,7 +16,7 @@ use crate::analysis::{Analysis, Conditions, PhaseAnalysis, WorkloadAnalysis};
 use crate::answer::answer;
 use crate::numbers::counted;
 use crate::wording::and;
-use folding::{fitted, folded};
+pub use folding::{fitted, folded};
 use rows::{Row, Style, rows, unseen_footnotes};
 
 pub(super) struct Terminal;
