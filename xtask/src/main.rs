@@ -9,6 +9,7 @@ mod circles;
 mod dead;
 mod dist;
 mod features;
+mod guide;
 mod howtos;
 mod links;
 mod manifests;
@@ -39,7 +40,9 @@ usage: cargo xtask WORD
   circles    modules of a crate that use each other
   style      names, headings, holes
   words      decisions by searching a text for words
-  pages      writes docs/reference
+  pages      writes docs/reference, and docs/guide.md from guide/
+  guide      --program FSTRIAL [USE…] [--on MACHINE]…: runs what guide/ asks for and has no
+             result yet, hours for all of it, and writes the pages
   screens    runs what docs/screens.md shows, some minutes, and writes what is shown then
   test       builds and runs the tests, two programs at a time; a second word chooses those that
              need nothing (pure), root, or the lab
@@ -78,6 +81,7 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         "circles" => Ok(circles::check(&sources::workspace()?)),
         "style" => style::check(&sources::workspace()?),
         "words" => words::check(&sources::workspace()?),
+        "guide" => guide::make(std::env::args().skip(2)).map(|()| nothing),
         "pages" => pages::write().map(|()| nothing),
         "screens" => screens::write().map(|()| nothing),
         "test" => programs::run(std::env::args().nth(2).as_deref()),

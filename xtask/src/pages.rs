@@ -1,4 +1,4 @@
-//! The reference pages under docs/reference, generated from the tables they describe.
+//! The pages under docs/reference, and those of the guide, generated from what they describe.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -23,6 +23,7 @@ fn pages() -> Result<Vec<(String, String)>> {
     pages.push(("docs/reference/filesystems.md".to_owned(), filesystems_page()));
     let tried = Tried::shipped().map_err(anyhow::Error::msg)?;
     pages.push(("docs/reference/capabilities.md".to_owned(), capabilities_page(&tried)));
+    pages.extend(crate::guide::pages()?);
     Ok(pages)
 }
 

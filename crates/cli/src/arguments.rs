@@ -6,6 +6,7 @@ mod compare;
 mod crash;
 mod crosscheck;
 mod disk;
+mod guide;
 mod lab;
 mod outputs;
 mod run;
@@ -22,6 +23,7 @@ pub(crate) use self::compare::Compare;
 pub(crate) use self::crash::{Crash, CrashAction, CrashRun, DiskCache};
 pub(crate) use self::crosscheck::Crosscheck;
 pub(crate) use self::disk::{DiskAction, DiskArguments, DiskCheck};
+pub(crate) use self::guide::GuideArguments;
 pub(crate) use self::lab::{
     LabAction, LabAgreement, LabArguments, LabBench, LabBuild, LabCapabilities, LabFit, LabVerify,
 };
@@ -41,6 +43,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Which filesystem for which use: answers at once, from figures measured beforehand
+    Guide(GuideArguments),
     /// Compare filesystems: make, mount, work, unmount, check, repeat.
     Run(Box<Run>),
     /// Repeat published benchmarks: published beside measured figures, a verdict on every claim

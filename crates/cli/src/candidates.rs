@@ -43,6 +43,8 @@ pub(crate) fn known(command: Command) -> Command {
             ("STUDY", _) => arg.add(studies()),
             ("NAME", "lab") | ("LAB", _) => arg.add(labs()),
             ("RUN", _) => arg.add(runs()),
+            ("USE", _) => arg.add(uses()),
+            ("MACHINE", _) => arg.add(machines()),
             _ => arg,
         }
     });
@@ -103,6 +105,22 @@ fn studies() -> ArgValueCompleter {
         let title = |name: &str| crate::commands::study::read(name).map(|study| study.title);
         let known = study::STUDIES.iter().map(|shipped| shipped.name);
         fitting(typed, known.map(|name| (name, title(name).unwrap_or_default())))
+    })
+}
+
+/// What the guide answers.
+fn uses() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let uses = guide::Guide::shipped().map(|guide| guide.uses).unwrap_or_default();
+        uses.iter().map(|used| candidate(&used.id, &used.title)).collect()
+    })
+}
+
+/// The guide's machines.
+fn machines() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let machines = guide::Guide::shipped().map(|guide| guide.machines).unwrap_or_default();
+        machines.iter().map(|machine| candidate(&machine.id, &machine.title)).collect()
     })
 }
 

@@ -48,6 +48,7 @@ fn main() -> std::process::ExitCode {
 
 fn command(command: Command) -> exit::Ended {
     match command {
+        Command::Guide(guide) => commands::guide::guide(&guide),
         Command::Run(run) => commands::run::run(run),
         Command::Study(study) => commands::study::study(study),
         Command::Report(report) => commands::report::report(report),

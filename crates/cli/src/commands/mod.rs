@@ -9,6 +9,7 @@ pub(crate) mod crash;
 pub(crate) mod crosscheck;
 pub(crate) mod disk;
 pub(crate) mod doctor;
+pub(crate) mod guide;
 pub(crate) mod lab;
 pub(crate) mod list;
 pub(crate) mod manual;
