@@ -21,17 +21,21 @@ struct Asked {
     program: PathBuf,
     uses: Vec<String>,
     machines: Vec<String>,
+    /// Nothing is run; what the stores of earlier runs have is read again.
+    reread: bool,
 }
 
 impl Asked {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Asked> {
         let (mut program, mut uses, mut machines) = (None, Vec::new(), Vec::new());
+        let mut reread = false;
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--program" => {
                     program = Some(words.next().context("--program names a file")?.into())
                 }
                 "--on" => machines.push(words.next().context("--on names a machine")?),
+                "--reread" => reread = true,
                 option if option.starts_with('-') => bail!("there is no option {option}"),
                 _ => uses.push(word),
             }
@@ -40,6 +44,7 @@ impl Asked {
             program: program.context("--program names the fstrial to run")?,
             uses,
             machines,
+            reread,
         })
     }
 
@@ -71,12 +76,17 @@ pub(crate) fn make(words: impl Iterator<Item = String>) -> Result<()> {
     std::fs::create_dir_all(SCRATCH)?;
     for used in uses {
         for machine in &machines {
-            let known = guide.cell(used, machine);
-            let command = used.command(machine, &guide.lab);
-            if known.is_some_and(|cell| cell.command == command && cell.failed.is_none()) {
+            let known = guide.cell(used, machine).filter(|cell| cell.failed.is_none());
+            let is_known = known.is_some_and(|it| it.command == used.command(machine, &guide.lab));
+            // Only a cell of today's command has a store that answers it.
+            if is_known != asked.reread {
                 continue;
             }
-            let cell = run(&asked.program, &guide, used, machine)?;
+            let scratch = Scratch::of(used, machine);
+            let cell = match asked.reread {
+                true => scratch.reread(&asked.program, &guide, used, machine)?,
+                false => scratch.run(&asked.program, &guide, used, machine)?,
+            };
             eprintln!("{} on {}: {}", used.id, machine.id, said(&cell));
             let path = Path::new(RESULTS).join(Cell::file_name(used, machine));
             std::fs::write(&path, serde_json::to_string_pretty(&cell)? + "\n")?;
@@ -89,35 +99,67 @@ fn said(cell: &Cell) -> &str {
     cell.failed.as_deref().unwrap_or(&cell.verdict)
 }
 
-/// Runs one cell's command, with a store of its own.
-fn run(program: &Path, guide: &Guide, used: &Use, machine: &Machine) -> Result<Cell> {
-    let name = format!("{}.{}", used.id, machine.id);
-    let (store, report) = (format!("{SCRATCH}/{name}.db"), format!("{SCRATCH}/{name}.json"));
-    for old in [&store, &report] {
-        match std::fs::remove_file(old) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
+/// Where one cell's run leaves its store and its report.
+struct Scratch {
+    name: String,
+    store: String,
+    report: String,
+}
+
+impl Scratch {
+    fn of(used: &Use, machine: &Machine) -> Scratch {
+        let name = format!("{}.{}", used.id, machine.id);
+        let (store, report) = (format!("{SCRATCH}/{name}.db"), format!("{SCRATCH}/{name}.json"));
+        Scratch { name, store, report }
+    }
+
+    /// Runs the cell's command, with a store of its own.
+    fn run(&self, program: &Path, guide: &Guide, used: &Use, machine: &Machine) -> Result<Cell> {
+        for old in [&self.store, &self.report] {
+            match std::fs::remove_file(old) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error.into());
+                }
+                _ => {}
+            }
+        }
+        let mut words = used.arguments_on(machine, &guide.lab);
+        words.push("--quiet".to_owned());
+        let (code, said) = self.started(program, &words)?;
+        match code {
+            Some(code) if COMPLETE.contains(&code) => self.kept(guide, used, machine),
+            Some(REFUSED) => {
+                let last = said.lines().last().unwrap_or_default();
+                Ok(Cell::that_failed(used, machine, &guide.lab, last))
+            }
+            code => bail!("{}: exit code {code:?}: {said}", self.name),
         }
     }
-    let done = Command::new(program)
-        .args(used.arguments_on(machine, &guide.lab))
-        .args(["--quiet", "--store", &store, "--json", &report])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
-        .with_context(|| format!("{} cannot be started", program.display()))?;
-    let words = String::from_utf8_lossy(&done.stderr);
-    match done.status.code() {
-        Some(code) if COMPLETE.contains(&code) => {
-            let document = serde_json::from_str(&std::fs::read_to_string(&report)?)?;
-            let cell = Cell::of_report(used, machine, &guide.lab, &document);
-            cell.map_err(|error| anyhow::anyhow!("{name}: {error}"))
-        }
-        Some(REFUSED) => {
-            let last = words.lines().last().unwrap_or_default();
-            Ok(Cell::that_failed(used, machine, &guide.lab, last))
-        }
-        _ => bail!("{name}: {}: {words}", done.status),
+
+    /// Keeps what the store of the earlier run has.
+    fn reread(&self, program: &Path, guide: &Guide, used: &Use, machine: &Machine) -> Result<Cell> {
+        let words = ["report", "latest"].map(str::to_owned);
+        let (code, said) = self.started(program, &words)?;
+        ensure!(code == Some(0), "{}: exit code {code:?}: {said}", self.name);
+        self.kept(guide, used, machine)
+    }
+
+    /// Exit code and standard error of fstrial, which writes its report to the file.
+    fn started(&self, program: &Path, words: &[String]) -> Result<(Option<i32>, String)> {
+        let done = Command::new(program)
+            .args(words)
+            .args(["--store", &self.store, "--json", &self.report])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .output()
+            .with_context(|| format!("{} cannot be started", program.display()))?;
+        Ok((done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned()))
+    }
+
+    fn kept(&self, guide: &Guide, used: &Use, machine: &Machine) -> Result<Cell> {
+        let document = serde_json::from_str(&std::fs::read_to_string(&self.report)?)?;
+        let cell = Cell::of_report(used, machine, &guide.lab, &document);
+        cell.map_err(|error| anyhow::anyhow!("{}: {error}", self.name))
     }
 }
 

@@ -42,7 +42,8 @@ usage: cargo xtask WORD
   words      decisions by searching a text for words
   pages      writes docs/reference, and docs/guide.md from guide/
   guide      --program FSTRIAL [USE…] [--on MACHINE]…: runs what guide/ asks for and has no
-             result yet, hours for all of it, and writes the pages
+             result yet, hours for all of it, and writes the pages; --reread reads the stores of
+             those that have one again
   screens    runs what docs/screens.md shows, some minutes, and writes what is shown then
   test       builds and runs the tests, two programs at a time; a second word chooses those that
              need nothing (pure), root, or the lab
