@@ -81,6 +81,12 @@ impl Guide {
         text
     }
 
+    /// The machines on which any use was run, and the others.
+    pub(crate) fn machines_by_run(&self) -> (Vec<&Machine>, Vec<&Machine>) {
+        let was_run = |machine: &&Machine| self.cells.iter().any(|cell| cell.machine == machine.id);
+        self.machines.iter().partition(was_run)
+    }
+
     /// What was found for this use on this machine.
     pub fn cell(&self, used: &Use, machine: &Machine) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.used == used.id && cell.machine == machine.id)

@@ -25,11 +25,11 @@ const PROCESSOR: char = '°';
 impl Short {
     pub(crate) fn of(cell: Option<&Cell>) -> Short {
         let nothing = |said: &str| Short { best: said.to_owned(), next: String::new() };
-        let Some(cell) = cell else { return nothing("not run") };
+        let Some(cell) = cell else { return nothing("–") };
         let Some(standing) = cell.standing.as_ref().filter(|it| it.leader.is_some()) else {
             return nothing("–");
         };
-        let mut short = of_standing(standing);
+        let mut short = of_standing(standing, COLUMN - usize::from(!cell.disk_reached));
         if !cell.disk_reached {
             short.best.push(PROCESSOR);
         }
@@ -37,7 +37,8 @@ impl Short {
     }
 }
 
-fn of_standing(standing: &Standing) -> Short {
+/// With so many letters for the best.
+fn of_standing(standing: &Standing, room: usize) -> Short {
     let open = standing.decision == Decision::Open;
     let best: Vec<String> = standing.best().into_iter().map(brief).collect();
     let end = if open { "?" } else { "" };
@@ -49,7 +50,7 @@ fn of_standing(standing: &Standing) -> Short {
         };
         format!("{} {times}", brief(&next.name))
     });
-    if joined.width() < COLUMN {
+    if joined.width() <= room {
         return Short { best: joined, next };
     }
     match standing.behind.len() + 1 {
@@ -91,45 +92,37 @@ impl Guide {
     pub fn overview(&self, uses: Option<&[&Use]>) -> String {
         let all: Vec<&Use> = self.uses.iter().collect();
         let uses = uses.unwrap_or(&all);
+        let (machines, not_run) = self.machines_by_run();
         let mut out = String::from(
             "Which filesystem is fastest, and below it the next and how many times slower:\n\n",
         );
         for line in 0..2 {
-            let head = |id: &str| match id.split_once('-') {
-                Some((first, second)) => {
-                    if line == 0 {
-                        format!("{first}-")
-                    } else {
-                        second.to_owned()
-                    }
-                }
-                None => {
-                    if line == 0 {
-                        String::new()
-                    } else {
-                        id.to_owned()
-                    }
-                }
+            // A long name stands in two lines.
+            let head = |id: &str| match (id.split_once('-'), line) {
+                (Some((first, _)), 0) => format!("{first}-"),
+                (Some((_, second)), _) => second.to_owned(),
+                (None, 0) => String::new(),
+                (None, _) => id.to_owned(),
             };
-            let heads = self.machines.iter().map(|machine| head(&machine.id));
-            out += &row("", heads);
+            let heads = machines.iter().map(|machine| head(&machine.id));
+            out += row("", heads).trim_start_matches('\n');
         }
         for used in uses {
             let shorts: Vec<Short> =
-                self.machines.iter().map(|machine| Short::of(self.cell(used, machine))).collect();
+                machines.iter().map(|machine| Short::of(self.cell(used, machine))).collect();
             out += &row(&used.id, shorts.iter().map(|short| short.best.clone()));
             out += &row("", shorts.iter().map(|short| short.next.clone()));
         }
-        out += "\na/b: level, or with `?` not told apart; <5%: slower by less; *: with an option; °: the disk\n\
-                was not reached, processors were compared. Measured in the lab";
-        if let Some(made) =
-            self.cells.iter().map(|cell| &cell.made).find(|made| !made.kernel.is_empty())
-        {
-            out += &format!(
-                " (Linux {}, {})",
-                made.kernel.split(['-', '+']).next().unwrap_or_default(),
-                made.date
-            );
+        out += "\na/b: level, or with ? not told apart; <5%: slower by less; *: with an option;\n\
+                °: processors were compared, since nothing reached the disk; –: no figures";
+        let not_run: Vec<&str> = not_run.iter().map(|machine| machine.id.as_str()).collect();
+        if !not_run.is_empty() {
+            out += &format!(".\nNot run yet: {}", not_run.join(", "));
+        }
+        let mut made = self.cells.iter().map(|cell| &cell.made);
+        if let Some(made) = made.find(|made| !made.kernel.is_empty()) {
+            let kernel = made.kernel.split(['-', '+']).next().unwrap_or_default();
+            out += &format!(".\nMeasured in the lab (Linux {kernel}, {})", made.date);
         }
         out += ".\nOne of them: fstrial guide mail --on ssd\n";
         out

@@ -21,8 +21,9 @@ const COLOURS: [(&str, &str, &str); 5] = [
 impl Guide {
     /// The picture as a file of its own.
     pub fn picture(&self) -> String {
-        let width = LEFT + COLUMN * self.machines.len() + 8;
-        let height = TOP + LINE * self.uses.len() + 34;
+        let (machines, _) = self.machines_by_run();
+        let width = LEFT + COLUMN * machines.len().max(5) + 8;
+        let height = TOP + LINE * self.uses.len() + 44;
         let dark: String =
             COLOURS.iter().map(|(name, _, dark)| format!(".{name}{{fill:{dark}}}")).collect();
         let title = "The fastest filesystem for each use on each machine";
@@ -34,20 +35,28 @@ impl Guide {
              .soft{{fill:#9aa5b4}}.none{{fill:#242a32}}{dark}}}</style>\
              <rect class=\"paper\" fill=\"#fff\" width=\"100%\" height=\"100%\"/>\n"
         );
-        for (at, machine) in self.machines.iter().enumerate() {
+        for (at, machine) in machines.iter().enumerate() {
             out += &said(LEFT + COLUMN * at + COLUMN / 2, TOP - 14, "middle", true, &machine.id);
         }
         for (nth, used) in self.uses.iter().enumerate() {
             let y = TOP + LINE * nth;
             out += &said(LEFT - 10, y + 24, "end", false, &used.title);
-            for (at, machine) in self.machines.iter().enumerate() {
+            for (at, machine) in machines.iter().enumerate() {
                 out += &square(LEFT + COLUMN * at, y, &Short::of(self.cell(used, machine)));
             }
             out.push('\n');
         }
-        let key = "below: the next, and how many times slower; a/b: level, with ? not told apart; \
-                   *: with an option; °: the disk was not reached";
-        out += &soft(LEFT, TOP + LINE * self.uses.len() + 20, key);
+        let y = TOP + LINE * self.uses.len();
+        out += &soft(
+            8,
+            y + 18,
+            "below: the next, and how many times slower; a/b: level, with ? not told apart",
+        );
+        out += &soft(
+            8,
+            y + 34,
+            "*: with an option; °: nothing reached the disk; –: no figures; <5%: slower by less",
+        );
         out + "</svg>\n"
     }
 }

@@ -120,8 +120,14 @@ impl Guide {
     pub fn on_all_machines(&self, used: &Use) -> String {
         let mut out = folded(&format!("For {}:", used.question), WIDTH, 2);
         let width = self.machines.iter().map(|machine| machine.id.width()).max().unwrap_or(0) + 2;
-        for machine in &self.machines {
+        let (known, missing): (Vec<&Machine>, Vec<&Machine>) =
+            self.machines.iter().partition(|machine| self.cell(used, machine).is_some());
+        for machine in known {
             out.extend(line(&machine.id, width, self.cell(used, machine)));
+        }
+        let missing: Vec<&str> = missing.iter().map(|machine| machine.id.as_str()).collect();
+        if !missing.is_empty() {
+            out.push(format!("  not run yet: {}", missing.join(", ")));
         }
         out.push(String::new());
         out.extend(labelled("Work", &used.size, TEXT_LINES));
@@ -134,7 +140,9 @@ impl Guide {
         if !related.is_empty() {
             out.extend(labelled("Else", &format!("fstrial guide {}", related.join(", ")), 1));
         }
-        let one = self.machines.first().map_or("", |machine| machine.id.as_str());
+        let known = |machine: &&Machine| self.cell(used, machine).is_some();
+        let one = self.machines.iter().find(known).or(self.machines.first());
+        let one = one.map_or("", |machine| machine.id.as_str());
         out.push(format!("{:<LABEL$}fstrial guide {} --on {one}", "Figures", used.id));
         out.join("\n") + "\n"
     }
@@ -205,18 +213,25 @@ fn labelled(label: &str, said: &str, lines_max: usize) -> Vec<String> {
     lines.iter().enumerate().map(|(nth, line)| format!("{:<LABEL$}{line}", start(nth))).collect()
 }
 
-/// A command in lines that a shell takes as one.
+/// A command in lines that a shell takes as one. An option stays with its value.
 fn typed(command: &str) -> Vec<String> {
-    const INDENT: usize = 2;
-    let mut lines = vec![String::new()];
+    const INDENT: usize = 4;
+    let mut parts: Vec<String> = Vec::new();
     for word in command.split(' ') {
+        match parts.last_mut().filter(|part| part.starts_with("--") && !part.contains(' ')) {
+            Some(option) if !word.starts_with("--") => *option += &format!(" {word}"),
+            _ => parts.push(word.to_owned()),
+        }
+    }
+    let mut lines = vec![String::new()];
+    for part in parts {
         let last = lines
             .last_mut()
-            .filter(|line| line.is_empty() || INDENT + line.width() + word.width() + 3 <= WIDTH);
+            .filter(|line| line.is_empty() || INDENT + line.width() + part.width() + 3 <= WIDTH);
         match last {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) => *line += &format!(" {word}"),
-            None => lines.push(word.to_owned()),
+            Some(line) if line.is_empty() => *line = part,
+            Some(line) => *line += &format!(" {part}"),
+            None => lines.push(part),
         }
     }
     let last = lines.len() - 1;
