@@ -215,7 +215,6 @@ fn labelled(label: &str, said: &str, lines_max: usize) -> Vec<String> {
 
 /// A command in lines that a shell takes as one. An option stays with its value.
 fn typed(command: &str) -> Vec<String> {
-    const INDENT: usize = 4;
     let mut parts: Vec<String> = Vec::new();
     for word in command.split(' ') {
         match parts.last_mut().filter(|part| part.starts_with("--") && !part.contains(' ')) {
@@ -223,25 +222,39 @@ fn typed(command: &str) -> Vec<String> {
             _ => parts.push(word.to_owned()),
         }
     }
-    let mut lines = vec![String::new()];
+    let whole = format!("  {command}");
+    if whole.width() <= WIDTH {
+        return vec![whole];
+    }
+    let mut parts = parts.into_iter();
+    let mut lines = vec![format!("  {}", parts.next().unwrap_or_default())];
     for part in parts {
-        let last = lines
-            .last_mut()
-            .filter(|line| line.is_empty() || INDENT + line.width() + part.width() + 3 <= WIDTH);
-        match last {
-            Some(line) if line.is_empty() => *line = part,
+        match lines.last_mut().filter(|line| line.width() + part.width() + 3 <= WIDTH) {
             Some(line) => *line += &format!(" {part}"),
-            None => lines.push(part),
+            None => lines.push(format!("    {part}")),
         }
     }
     let last = lines.len() - 1;
-    let ended = lines.iter().enumerate().map(|(nth, line)| match (nth, nth == last) {
-        (0, true) => format!("  {line}"),
-        (0, false) => format!("  {line} \\"),
-        (_, true) => format!("    {line}"),
-        (_, false) => format!("    {line} \\"),
-    });
-    ended.collect()
+    for line in &mut lines[..last] {
+        *line += " \\";
+    }
+    lines.iter().flat_map(|line| broken(line)).collect()
+}
+
+/// A line in pieces that are broken after commas, where a shell joins what begins at the margin.
+fn broken(line: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for piece in line.split_inclusive(',') {
+        match pieces.last_mut().filter(|last| last.width() + piece.width() < WIDTH) {
+            Some(last) => last.push_str(piece),
+            None => pieces.push(piece.to_owned()),
+        }
+    }
+    let last = pieces.len() - 1;
+    for piece in &mut pieces[..last] {
+        piece.push('\\');
+    }
+    pieces
 }
 
 /// The contenders in the order of rank, with as many columns as fit.

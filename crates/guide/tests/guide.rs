@@ -78,6 +78,37 @@ fn every_screen_has_80_columns_and_40_lines() {
     }
 }
 
+/// However it is folded.
+fn in_one_line(screen: &str) -> String {
+    screen.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_was_done_and_what_would_change_the_answer_is_not_cut_off() {
+    let guide = shipped();
+    for used in &guide.uses {
+        let known = |machine: &&guide::Machine| guide.cell(used, machine).is_some();
+        for machine in guide.machines.iter().filter(known) {
+            let screen = in_one_line(&guide.screen(used, machine, &Here::default()));
+            assert!(screen.contains(&used.size), "{screen}");
+            assert!(screen.contains(&used.changes), "{screen}");
+        }
+    }
+}
+
+/// A shell reads the folded command as the one that was run.
+#[test]
+fn a_command_that_is_copied_is_the_one_that_was_run() {
+    let guide = shipped();
+    for used in &guide.uses {
+        for machine in &guide.machines {
+            let screen = guide.screen(used, machine, &Here::default());
+            let joined = in_one_line(&screen.replace("\\\n", ""));
+            assert!(joined.contains(&used.command(machine, &guide.lab)), "{screen}");
+        }
+    }
+}
+
 /// Nothing that was asked is silently left out.
 #[test]
 fn every_cell_is_shown_or_said_to_be_missing() {
@@ -89,7 +120,7 @@ fn every_cell_is_shown_or_said_to_be_missing() {
             let screen = guide.screen(used, machine, &Here::default());
             let cell = guide.cell(used, machine);
             let Some(cell) = cell.filter(|cell| cell.failed.is_none()) else {
-                assert!(screen.contains("no figures: "), "{screen}");
+                assert!(in_one_line(&screen).contains("no figures: "), "{screen}");
                 assert!(page.contains(&format!("* {} on {}: ", used.id, machine.id)));
                 continue;
             };
