@@ -67,7 +67,7 @@ impl Asked {
     }
 }
 
-/// Runs what has no result of the same command yet, and writes the pages.
+/// Runs what has no result of the same command yet.
 pub(crate) fn make(words: impl Iterator<Item = String>) -> Result<()> {
     let asked = Asked::read(words)?;
     let guide = read()?;
@@ -92,7 +92,7 @@ pub(crate) fn make(words: impl Iterator<Item = String>) -> Result<()> {
             std::fs::write(&path, serde_json::to_string_pretty(&cell)? + "\n")?;
         }
     }
-    crate::pages::write()
+    Ok(())
 }
 
 fn said(cell: &Cell) -> &str {

@@ -82,7 +82,10 @@ fn carry_out(word: &str) -> Result<Vec<String>> {
         "circles" => Ok(circles::check(&sources::workspace()?)),
         "style" => style::check(&sources::workspace()?),
         "words" => words::check(&sources::workspace()?),
-        "guide" => guide::make(std::env::args().skip(2)).map(|()| nothing),
+        "guide" => {
+            guide::make(std::env::args().skip(2))?;
+            pages::write().map(|()| nothing)
+        }
         "pages" => pages::write().map(|()| nothing),
         "screens" => screens::write().map(|()| nothing),
         "test" => programs::run(std::env::args().nth(2).as_deref()),
