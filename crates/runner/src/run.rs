@@ -79,7 +79,7 @@ pub(crate) fn hopeless(run: &StoredRun) -> String {
         _ => None,
     });
     format!(
-        "{}\nthe first trial ended before its work began, so the other {left} were not run; to run \
+        "{}\nthe first trial failed before it wrote anything, so the other {left} were not run; to run \
          them all the same: fstrial run --resume {}",
         reason.unwrap_or("its first trial failed"),
         run.header.id

@@ -191,6 +191,7 @@ fn phases<'r>(
     reported: &[Vec<(usize, &'r PhaseResult)>],
 ) -> Vec<Phase<'r>> {
     let place = sequence.len() - 1;
+    let counts_are_shared = crate::testbeds::counts(&run.header).is_some();
     let concerned: Vec<(&StoredTrial, usize, Vec<&PhaseResult>)> = run
         .trials
         .iter()
@@ -220,8 +221,8 @@ fn phases<'r>(
     }
     names
         .into_iter()
-        .map(|name| Phase {
-            trials: contenders
+        .map(|name| {
+            let mut trials: Vec<Vec<PhaseTrial<'_>>> = contenders
                 .iter()
                 .map(|contender| {
                     concerned
@@ -234,10 +235,25 @@ fn phases<'r>(
                         })
                         .collect()
                 })
-                .collect(),
-            name,
+                .collect();
+            if counts_are_shared {
+                bar_all_where_one_is_not_reached(&mut trials);
+            }
+            Phase { trials, name }
         })
         .collect()
+}
+
+/// Where others use the disk too, traffic in one trial may be theirs: that the phase did not reach
+/// the disk in another says that it reaches it in none.
+fn bar_all_where_one_is_not_reached(trials: &mut [Vec<PhaseTrial<'_>>]) {
+    let not_reached = Reason::NotComparable { why: NotComparable::DeviceNotReached };
+    let mut all = trials.iter().flatten();
+    if !all.any(|one| one.unusable.as_ref().is_some_and(|why| why.is_like(&not_reached))) {
+        return;
+    }
+    let usable = trials.iter_mut().flatten().filter(|one| one.unusable.is_none());
+    usable.for_each(|one| one.unusable = Some(not_reached.clone()));
 }
 
 /// How many workloads of a trial that failed at work are still valid, counted from the first:

@@ -11,7 +11,8 @@ use serde::Serialize;
 use store::StoredRun;
 
 use crate::analysis::{
-    Analysis, Conditions, Decision, Mark, MetricTable, PhaseAnalysis, Relation, WorkloadAnalysis,
+    Analysis, Conditions, Decision, Mark, MetricTable, PhaseAnalysis, Reason, Relation,
+    WorkloadAnalysis,
 };
 use crate::{sentences, testbeds};
 use others::{OtherPhase, others};
@@ -164,7 +165,9 @@ impl<'a> Headline<'a> {
                 "" => workload.phases.first(),
                 _ => named,
             }?;
-            let table = phase.table(headline.metric).filter(has_figures)?;
+            let table = phase.table(headline.metric).filter(has_figures);
+            // Where it must not be compared, no other phase answers in its place.
+            let table = table.or_else(|| phase.table("wall").filter(|_| is_barred(phase)))?;
             Some(Headline { phase, table, things: headline.things })
         });
         of_declared.or_else(|| {
@@ -174,6 +177,14 @@ impl<'a> Headline<'a> {
             })
         })
     }
+}
+
+/// Whether a phase was run and has no figure for a reason of its own.
+fn is_barred(phase: &PhaseAnalysis) -> bool {
+    let own = |reason: &Reason| {
+        matches!(reason, Reason::NotComparable { .. } | Reason::PhaseFailed { .. })
+    };
+    !phase.has_figures() && phase.footnotes.iter().any(|note| own(&note.reason))
 }
 
 /// The table that a workload's answer is read from.

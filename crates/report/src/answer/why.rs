@@ -10,6 +10,10 @@ use crate::wording::{and, factor};
 /// A ratio nearer to 1 than this is no cause.
 const WORTH_TELLING: f64 = 1.15;
 
+/// Processor time is told by its share of the difference, however near to 1 its ratio is; below this
+/// the ratio would read as 1.0.
+const WORTH_A_FIGURE: f64 = 1.05;
+
 /// Counts below these are noise of the kernel's own.
 const LEAST_BYTES: f64 = 256.0 * 1024.0;
 const LEAST_COUNT: f64 = 16.0;
@@ -209,7 +213,7 @@ fn by_processor(phase: &PhaseAnalysis, leader: usize, at: usize) -> Option<f64> 
     let own = cpu.cells[leader].mean.filter(|own| *own > 0.0)?;
     let ratio = cpu.cells[at].mean? / own;
     let enough = longer(wall)? > 0.0 && longer(cpu)? >= SHARE_LEAST * longer(wall)?;
-    (enough && ratio >= WORTH_TELLING && apart(cpu, leader, at)).then_some(ratio)
+    (enough && ratio >= WORTH_A_FIGURE && apart(cpu, leader, at)).then_some(ratio)
 }
 
 /// Who has the processor for nearly all of its time.

@@ -27,6 +27,23 @@ pub(super) fn without_filesystems(texts: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses a workload that is named twice, whose trials could not be told apart.
+pub(super) fn each_once(workloads: &[WorkloadRequest]) -> Result<(), String> {
+    for (nth, one) in workloads.iter().enumerate() {
+        let same = |other: &&WorkloadRequest| {
+            (&other.name, &other.parameters) == (&one.name, &one.parameters)
+        };
+        if workloads[..nth].iter().any(|other| same(&other)) {
+            return Err(format!(
+                "{} is named twice with the same parameters; --repeats repeats it, --sequence runs \
+                 it again on what it left",
+                one.name
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Reads a workload as it is written on the command line.
 ///
 /// # Errors

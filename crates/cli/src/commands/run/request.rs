@@ -54,6 +54,9 @@ pub(super) fn from_arguments(arguments: &Run) -> Result<Request, Failure> {
     if !arguments.program.is_empty() {
         workloads.push(super::program::of_command(&arguments.program)?);
     }
+    if !arguments.sequence {
+        named::each_once(&workloads).map_err(usage)?;
+    }
     let is_slow = testbeds::describe(&testbed)?.slow;
     let scale = arguments.scale.unwrap_or_else(|| default_scale(is_slow, &workloads));
     let (repeats, until) = repeats(arguments, &testbed, contenders.len())?;
