@@ -25,7 +25,7 @@ pub use space::SpaceLeft;
 pub(crate) use standing::EQUIVALENCE_MARGIN;
 pub use standing::{Behind, Decision, Relation, Standing};
 pub use warnings::simulated_memory;
-pub(crate) use warnings::{poor_profile, simulated_machine, simulated_processors};
+pub(crate) use warnings::{of_durability, poor_profile, simulated_machine, simulated_processors};
 
 use store::StoredRun;
 use trial::Outcome;

@@ -92,7 +92,8 @@ fn of_repeats(run: &StoredRun, contenders: &[Conditions]) -> Option<String> {
     Some(format!("{first}{}.", letters.as_str()))
 }
 
-fn of_durability(contenders: &[Conditions]) -> Option<String> {
+/// That some contenders promise less than others.
+pub(crate) fn of_durability(contenders: &[Conditions]) -> Option<String> {
     let levels: BTreeSet<Durability> = contenders.iter().filter_map(|c| c.durability).collect();
     if levels.len() < 2 {
         return None;

@@ -7,7 +7,7 @@ use super::work::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH};
 use super::{Step, WorkloadAnswer, table, untouched};
 use crate::analysis::{
     Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
-    poor_profile, simulated_processors,
+    of_durability, poor_profile, simulated_processors,
 };
 use crate::busy::busy_load;
 use crate::numbers::{counted, number};
@@ -28,6 +28,7 @@ pub(super) fn of_run(
 ) -> Vec<String> {
     let mut limits: Vec<String> = Vec::new();
     limits.extend(lost(&analysis.trials));
+    limits.extend(of_durability(&analysis.contenders));
     limits.extend(poor_profile(run));
     limits.extend(crate::repeats::said(analysis, run));
     match run.header.repeats {

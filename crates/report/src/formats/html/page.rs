@@ -81,12 +81,14 @@ pub(super) fn page(analysis: &Analysis, run: &StoredRun) -> Page {
         }
         (false, count) => format!("{} on {count} contenders", and(&titles)),
     };
+    let answer = answer(analysis, run);
+    let further = analysis.warnings.iter().filter(|it| !answer.limits.contains(it));
     Page {
-        answer: answer(analysis, run),
+        warnings: further.cloned().collect(),
+        answer,
         title,
         id: header.id.clone(),
         lead: lead(analysis, run),
-        warnings: analysis.warnings.clone(),
         facts: facts(analysis, run),
         environment: header
             .environment
