@@ -114,7 +114,7 @@ impl OwnedDirectory {
     fn remove_where_it_is(&self) -> io::Result<()> {
         let path = self.held.present_path();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(io::ErrorKind::NotFound.into());
+            return Err(rustix::io::Errno::NOENT.into());
         };
         let parent = Directory::hold(parent).map_err(|error| error.source)?;
         parent.remove_child(name, self.identity)

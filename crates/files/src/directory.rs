@@ -55,7 +55,7 @@ impl Directory {
         let fd = match Walk::to(path, missing)? {
             Reached::Directory(fd) => fd,
             Reached::File(_) => return Err(io::ErrorKind::NotADirectory.into()),
-            Reached::Missing { .. } => return Err(io::ErrorKind::NotFound.into()),
+            Reached::Missing { .. } => return Err(rustix::io::Errno::NOENT.into()),
         };
         Ok(Directory { fd: readable(fd)?, path: path.to_owned() })
     }
@@ -103,7 +103,7 @@ impl Directory {
         let same = place_of(&again).and_then(|again| Ok(again == place_of(&self.fd)?));
         match same {
             Ok(true) => Ok(path),
-            Ok(false) => Err(fail(io::ErrorKind::NotFound.into())),
+            Ok(false) => Err(fail(rustix::io::Errno::NOENT.into())),
             Err(error) => Err(fail(error.into())),
         }
     }

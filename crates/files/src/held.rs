@@ -29,7 +29,7 @@ impl HeldFile {
             match Walk::to(path, Missing::Refuse)? {
                 Reached::File(entry) => Ok(HeldFile { entry }),
                 Reached::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
-                Reached::Missing { .. } => Err(io::ErrorKind::NotFound.into()),
+                Reached::Missing { .. } => Err(rustix::io::Errno::NOENT.into()),
             }
         };
         hold().map_err(FileError::of("open", path))
