@@ -241,10 +241,10 @@ pub(crate) fn a_list_of_runs_says_what_was_compared() {
     sandbox.run("run null:ops=1000 --dir . --repeats 1 --scale 100% --quiet").ended_with(0);
     let runs = sandbox.run("list runs").ended_with(0).stdout;
     assert!(runs.contains("by null on directories"), "{runs}");
-    assert!(runs.contains("1 repeats, scale 1, seed 1"), "{runs}");
+    assert!(runs.contains("1 repeat, scale 1, seed 1"), "{runs}");
     sandbox.run("run --like r1 --dir . --scale 50% --quiet").ended_with(0);
     let runs = sandbox.run("list runs").ended_with(0).stdout;
-    assert!(runs.contains("1 repeats, scale 0.5, seed 1"), "asked again: {runs}");
+    assert!(runs.contains("1 repeat, scale 0.5, seed 1"), "asked again: {runs}");
     let ran = sandbox.run("run --like r1 --testbed device").ended_with(2);
     assert!(ran.stderr.contains("name filesystems with --fs"), "{}", ran.stderr);
     sandbox.run("run --like r9 --dir .").ended_with(4);
