@@ -58,7 +58,7 @@ capabilities! {
          and check are right";
     "grow-unmounted" OnItsOwn resize::grow_unmounted, "the same while it is not mounted";
     "shrink-mounted" OnItsOwn resize::shrink_mounted,
-        "the mounted filesystem shrinks, by a sixth or a half, and its device is cut to that size; contents \
+        "the mounted filesystem shrinks by a sixth and its device is cut to that size; contents \
          and check are right";
     "shrink-unmounted" OnItsOwn resize::shrink_unmounted, "the same while it is not mounted";
     "snapshots" OnItsOwn snapshot::snapshot,

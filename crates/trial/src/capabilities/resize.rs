@@ -8,7 +8,6 @@ use super::stage::{SIZE, Stage, Subject};
 
 const LARGER: Bytes = Bytes::from_mib(512);
 const SMALLER: Bytes = Bytes::from_mib(320);
-const HALF: Bytes = Bytes::from_mib(192);
 
 pub(super) fn grow_mounted(stage: &Stage<'_>) -> Result<Finding, String> {
     let mut subject = stage.make(SIZE)?;
@@ -23,11 +22,15 @@ pub(super) fn grow_unmounted(stage: &Stage<'_>) -> Result<Finding, String> {
 }
 
 pub(super) fn shrink_mounted(stage: &Stage<'_>) -> Result<Finding, String> {
-    shrink(stage, true)
+    let mut subject = stage.make(SIZE)?;
+    let steps = subject.upkeep(SMALLER).shrink_mounted;
+    shrink(&mut subject, &steps, true)
 }
 
 pub(super) fn shrink_unmounted(stage: &Stage<'_>) -> Result<Finding, String> {
-    shrink(stage, false)
+    let mut subject = stage.make(SIZE)?;
+    let steps = subject.upkeep(SMALLER).resize_unmounted;
+    shrink(&mut subject, &steps, false)
 }
 
 fn grow(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<Finding, String> {
@@ -54,23 +57,7 @@ fn grow(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<Fi
     Ok(sound(subject))
 }
 
-/// XFS gives back the end of its last allocation group and no more, so one size says too little.
-fn shrink(stage: &Stage<'_>, mounted: bool) -> Result<Finding, String> {
-    let by_a_sixth = shrink_to(stage, SMALLER, mounted)?;
-    if !matches!(by_a_sixth, Finding::Yes(_)) {
-        return Ok(by_a_sixth);
-    }
-    Ok(match shrink_to(stage, HALF, mounted)? {
-        Finding::Yes(_) => Finding::yes("by a half"),
-        Finding::No(why) => Finding::yes(format!("by a sixth, not by a half: {why}")),
-        Finding::Untried(why) => Finding::yes(format!("by a sixth; by a half not tried: {why}")),
-    })
-}
-
-fn shrink_to(stage: &Stage<'_>, size: Bytes, mounted: bool) -> Result<Finding, String> {
-    let subject = &mut stage.make(SIZE)?;
-    let upkeep = subject.upkeep(size);
-    let steps = &if mounted { upkeep.shrink_mounted } else { upkeep.resize_unmounted }[..];
+fn shrink(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<Finding, String> {
     if steps.is_empty() {
         return Ok(Finding::without_command());
     }
@@ -83,14 +70,14 @@ fn shrink_to(stage: &Stage<'_>, size: Bytes, mounted: bool) -> Result<Finding, S
     }
     if subject.device().is_some() {
         subject.unmount()?;
-        subject.resize_device(size)?;
+        subject.resize_device(SMALLER)?;
         if let Err(error) = subject.mount() {
             return Ok(Finding::no(format!("on the smaller device: {error}")));
         }
     }
     let room = subject.room()?;
-    if room > size {
-        return Ok(Finding::no(format!("it says it has {room} on {size}")));
+    if room > SMALLER {
+        return Ok(Finding::no(format!("it says it has {room} on {SMALLER}")));
     }
     Ok(sound(subject))
 }
