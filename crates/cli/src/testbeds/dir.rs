@@ -33,10 +33,7 @@ static DESCRIPTION: Description = Description {
             in_vain: "--drop-caches belongs to --testbed dir: elsewhere a cold phase mounts anew",
         },
     ],
-    refuses: &[(
-        &["size"],
-        "--size is for a filesystem that is made; a directory is used as it is",
-    )],
+    refuses: &[],
     own_in_study: &["dir"],
 };
 

@@ -133,6 +133,10 @@ pub(crate) fn testbed_and_contenders(
         );
         return Err(Failure::new(Exit::Usage, message));
     }
+    if !known.makes_filesystems && place.size.is_some() {
+        let message = "--size is for a filesystem that is made; a directory is used as it is";
+        return Err(Failure::new(Exit::Usage, message));
+    }
     let contenders = match testbeds::read(&testbed)?.contenders()? {
         Some(contenders) => contenders,
         None => contenders(place)?,
