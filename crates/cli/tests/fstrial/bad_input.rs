@@ -57,12 +57,19 @@ pub(crate) fn a_command_line_that_asks_for_what_does_not_exist() {
         ("run null --dir . --repeats 1000000000 --dry-run", &["at most 100000"]),
         ("run null --dir . --all-pairs", &["--json"]),
         ("run --resume r1 --dry-run", &["--dry-run"]),
+        ("run --resume r1 --repeats 9", &["--repeats"]),
+        ("run null --dir . --size 1G", &["a directory is used as it is"]),
+        ("run null null --dir .", &["null is named twice", "--sequence"]),
+        ("run null --dir . --json a --csv ./a", &["--json and --csv both name"]),
+        ("compare r1 --fail-over 5", &["write 5% or 0.05"]),
+        ("compare r1 --fail-over -5%", &["a share from 0 to 1000 %"]),
         ("run", &["WORKLOAD"]),
         ("fly", &["unrecognized subcommand"]),
     ];
     for (words, says) in cases {
         refused(&sandbox, words, 2, says);
     }
+    refused(&sandbox, "run null --dir . --dir ./", 3, &["this is one directory"]);
     assert!(!sandbox.path(".local/share/fstrial/results.db").exists(), "nothing was begun");
 }
 
