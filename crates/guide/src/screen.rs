@@ -245,7 +245,8 @@ fn typed(command: &str) -> Vec<String> {
 fn broken(line: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for piece in line.split_inclusive(',') {
-        match pieces.last_mut().filter(|last| last.width() + piece.width() < WIDTH) {
+        let fits = |last: &String| last.is_empty() || last.width() + piece.width() < WIDTH;
+        match pieces.last_mut().filter(|last| fits(last)) {
             Some(last) => last.push_str(piece),
             None => pieces.push(piece.to_owned()),
         }

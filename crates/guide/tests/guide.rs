@@ -74,6 +74,7 @@ fn every_screen_has_80_columns_and_40_lines() {
         assert!(screen.lines().count() <= 40, "{name}:\n{screen}");
         for line in screen.lines() {
             assert!(line.width() <= 80, "{name}: {line}");
+            assert_ne!(line.trim(), "\\", "{name}:\n{screen}");
         }
     }
 }
