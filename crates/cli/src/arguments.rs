@@ -15,7 +15,7 @@ mod study;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 pub(crate) use self::calibrate::{Calibrate, CalibrateAction, CalibrateTask};
 pub(crate) use self::cluster::{ClusterArguments, SlurmTask};
@@ -91,6 +91,25 @@ fn size(text: &str) -> Result<Bytes, String> {
         Ok(size) if size > SIZE_MAX => Err(format!("a device has {SIZE_MAX} at most")),
         Ok(size) => Ok(size),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Reads a time in which something may be done: `90s`, `2h`.
+fn limit(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(Nanos::ZERO) => {
+            Err("nothing is done in no time; leave it out for the default".to_owned())
+        }
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Reads a number of times.
+fn times(text: &str) -> Result<u32, String> {
+    match text.trim().parse::<u32>() {
+        Ok(times) if times > 0 => Ok(times),
+        _ => Err("not a whole number, 1 or more".to_owned()),
     }
 }
 

@@ -55,21 +55,30 @@ const COUNTED_UP_TO: f64 = 10.0;
 /// where it is so wide that there are not enough repeats to say; nothing where its figures do not
 /// vary at all.
 pub(crate) fn spread(cell: &Cell) -> Option<String> {
-    let (mean, high) = (cell.mean?, cell.high?);
-    if mean <= 0.0 || cell.low == cell.high {
-        return None;
-    }
-    let half = match (cell.overhead(), cell.low) {
-        // The interval was widened to one side by the share of the lab's transport.
-        (Some(_), Some(low)) if low > 0.0 => (high / mean).max(mean / low) - 1.0,
-        _ => high / mean - 1.0,
-    };
+    let half = half(cell)?;
     Some(match half * 100.0 {
         _ if is_vague(cell) => VAGUE.to_owned(),
         percent if percent < 0.05 => "±<0.1%".to_owned(),
         percent if percent < 9.95 => format!("±{percent:.1}%"),
-        percent if percent < 99.5 => format!("±{percent:.0}%"),
+        percent if half < WIDE => format!("±{percent:.0}%"),
         _ => format!("×/÷{}", significant(half + 1.0, 2)),
+    })
+}
+
+/// Half an interval from which on it is told as a factor.
+const WIDE: f64 = 0.995;
+
+/// Half the width of a cell's interval as a share of its figure; nothing where its figures do not
+/// vary at all.
+fn half(cell: &Cell) -> Option<f64> {
+    let (mean, high) = (cell.mean?, cell.high?);
+    if mean <= 0.0 || cell.low == cell.high {
+        return None;
+    }
+    Some(match (cell.overhead(), cell.low) {
+        // The interval was widened to one side by the share of the lab's transport.
+        (Some(_), Some(low)) if low > 0.0 => (high / mean).max(mean / low) - 1.0,
+        _ => high / mean - 1.0,
     })
 }
 
@@ -84,6 +93,11 @@ pub(crate) fn is_vague(cell: &Cell) -> bool {
 
 /// A figure that may be this many times as large is not known.
 const FIGURE_MAX: f64 = 5.0;
+
+/// Whether a cell's interval is told as a factor.
+pub(crate) fn is_wide(cell: &Cell) -> bool {
+    !is_vague(cell) && half(cell).is_some_and(|half| half >= WIDE)
+}
 
 /// A factor whose ends are further apart than this is not known.
 const RANGE_MAX: f64 = 20.0;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::iter::Sum;
 use std::time::Duration;
 
-use store::{Store, StoreError};
+use store::{Environment, Store, StoreError};
 use trial::TrialSpec;
 
 /// How many earlier trials are looked at.
@@ -88,18 +88,21 @@ impl Sum for Estimate {
 }
 
 impl Durations {
-    /// The times of earlier trials on this testbed and, in the lab, this machine profile.
+    /// The times of earlier trials on this testbed with the same mails and sources and, in the lab,
+    /// the same machine profile.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn earlier(
         store: &Store,
         testbed: &str,
-        profile: Option<&str>,
+        environment: &Environment,
     ) -> Result<Durations, StoreError> {
         let mut durations = Durations::default();
         // They come the newest first.
-        for (spec, took) in store.durations(testbed, profile, LOOKED_AT)?.iter().rev() {
+        let fact = |key| (key, environment.0.get(key).map(String::as_str));
+        let facts = ["lab_profile", "mail_source", "source_tree"].map(fact);
+        for (spec, took) in store.durations(testbed, &facts, LOOKED_AT)?.iter().rev() {
             durations.add(spec, *took);
         }
         Ok(durations)

@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
             run: id,
             store: self.store.path(),
             lanes: testbed.lanes(&remain),
-            durations: self.durations(testbed),
+            durations: self.durations(testbed, &self.store.run_header(id)?.environment),
             remain,
         });
         let stop = self.stop.beginning_until(limit.instant);
@@ -247,11 +247,10 @@ impl<'a> Session<'a> {
         Ok(run::run(&mut self.store, id, testbed, &stop, (machine, limit.trials), observer)?)
     }
 
-    /// What is known of how long trials take on this testbed. If it cannot be read, there is no
-    /// estimate.
-    pub fn durations(&self, testbed: &dyn Testbed) -> Durations {
-        let profile = testbed.environment().0.remove("lab_profile");
-        Durations::earlier(&self.store, testbed.name(), profile.as_deref()).unwrap_or_default()
+    /// What is known of how long trials take on this testbed, with what this environment has. If it
+    /// cannot be read, there is no estimate.
+    pub fn durations(&self, testbed: &dyn Testbed, environment: &Environment) -> Durations {
+        Durations::earlier(&self.store, testbed.name(), environment).unwrap_or_default()
     }
 
     /// A run from its request to its end, where all of its trials have to be possible.

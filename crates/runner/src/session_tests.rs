@@ -313,7 +313,11 @@ fn the_newest_run_is_one_with_something_left_and_its_time_is_estimated_from_the_
     let prepared = session.prepare(request(&["good"])).unwrap();
     let testbed = prepared.testbed.as_ref();
     let estimate = |session: &crate::Session<'_>| {
-        Remaining::of(&prepared.trials).left(&session.durations(testbed), &[], 1)
+        Remaining::of(&prepared.trials).left(
+            &session.durations(testbed, &prepared.environment()),
+            &[],
+            1,
+        )
     };
     let open = session.create(&prepared, &mut |_| {}).unwrap();
     assert_eq!(estimate(&session), None);

@@ -55,7 +55,7 @@ pub enum ContenderError {
         /// The part.
         part: String,
         /// Why.
-        why: &'static str,
+        why: String,
     },
     /// The layout is not one, or breaks a rule.
     #[error("contender `{contender}`: {refusal}")]
@@ -221,7 +221,7 @@ impl Contender {
         let meant = aliases::meant(filesystem, &plain).map_err(|why| ContenderError::Nothing {
             contender: text.to_owned(),
             part: plain.clone(),
-            why,
+            why: why.to_owned(),
         })?;
         if let Some(meant) = meant {
             self.options.extend(meant.options);
@@ -253,7 +253,19 @@ impl Contender {
         let value = unescape(value);
         match key {
             "mkfs" => self.mkfs.extend(value.split_whitespace().map(str::to_owned)),
-            "mount" => self.mount.extend(value.split(',').map(str::to_owned)),
+            "mount" => {
+                for option in value.split(',') {
+                    if let Some(why) = aliases::feature_as_mount(filesystem, option) {
+                        let part = format!("mount={option}");
+                        return Err(ContenderError::Nothing {
+                            contender: text.to_owned(),
+                            part,
+                            why,
+                        });
+                    }
+                    self.mount.push(option.to_owned());
+                }
+            }
             "layout" => {
                 self.layout = LayoutChoice::parse(&value).map_err(|refusal| {
                     ContenderError::Layout { contender: text.to_owned(), refusal }

@@ -25,14 +25,14 @@ impl Store {
     }
 
     /// How much of the machine's time trials that ended well took, the newest first and at most
-    /// `limit`, in runs on this testbed and machine profile (none outside the lab).
+    /// `limit`, in runs on this testbed with the same values of these facts.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn durations(
         &self,
         testbed: &str,
-        profile: Option<&str>,
+        facts: &[(&str, Option<&str>)],
         limit: u32,
     ) -> Result<Vec<(TrialSpec, Duration)>, StoreError> {
         let failed = |error| self.failed(error);
@@ -41,12 +41,15 @@ impl Store {
             .prepare_cached(
                 "SELECT spec, host_ns FROM trials JOIN runs ON runs.ordinal = trials.run
                  WHERE outcome = 'done' AND host_ns IS NOT NULL AND testbed = ?1
-                 AND iif(json_valid(environment), environment ->> '$.lab_profile', NULL) IS ?2
+                 AND NOT EXISTS (SELECT 1 FROM json_each(?2) AS fact WHERE fact.value IS NOT
+                    iif(json_valid(environment), environment ->> ('$.' || fact.key), NULL))
                  ORDER BY trials.id DESC LIMIT ?3",
             )
             .map_err(failed)?;
+        let facts: BTreeMap<_, _> = facts.iter().copied().collect();
+        let facts = serde_json::json!(facts).to_string();
         let rows = statement
-            .query_map(params![testbed, profile, limit], |row| {
+            .query_map(params![testbed, facts, limit], |row| {
                 Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
             })
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)

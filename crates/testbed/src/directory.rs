@@ -135,7 +135,7 @@ impl DirectoryTestbed {
             Err(error) => Some(Refusal::new(shown, error.to_string())),
             Ok(found) => {
                 let refused = |rule: String| {
-                    Some(Refusal::new(shown, rule).with_next("choose a smaller --scale"))
+                    Some(Refusal::new(shown, rule).with_next(facts::to_need_less(spec)))
                 };
                 let Space { bytes, inodes } = self.room;
                 let free = Bytes(found.f_bavail.saturating_mul(found.f_frsize));

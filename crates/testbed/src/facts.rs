@@ -11,6 +11,18 @@ use store::Environment;
 use trial::TrialSpec;
 use units::Bytes;
 
+/// What to do where there is too little room. What a program of the user's writes is a guess of ours
+/// unless its job's file says it, and no scale changes it.
+pub(crate) fn to_need_less(spec: &TrialSpec) -> &'static str {
+    match spec.workloads.iter().any(|choice| choice.name == "program") {
+        true => {
+            "if the program writes less, say how much in a job's file: space = \"100M\" \
+             (docs/howto/program.md)"
+        }
+        false => "choose a smaller --scale",
+    }
+}
+
 /// Kernel, processor, memory, distribution, virtualisation and the load by other programs.
 pub fn machine_facts() -> Environment {
     let uname = rustix::system::uname();

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::StoreArgument;
+use super::{StoreArgument, times};
 
 /// The machine profile of `calibrate`: the compared phase has to be disk-bound on it.
 const CALIBRATED_PROFILE: &str = "today";
@@ -18,7 +18,7 @@ pub(crate) enum CalibrateAction {
     /// Compare a filesystem with itself: differences must be no more frequent than chance allows
     Same {
         /// Number of independent comparisons; each takes twice --seeds trials
-        #[arg(long, value_name = "N", default_value_t = 200)]
+        #[arg(long, value_name = "N", value_parser = times, default_value_t = 200)]
         comparisons: u32,
         #[command(flatten)]
         task: CalibrateTask,
@@ -29,7 +29,7 @@ pub(crate) enum CalibrateAction {
         #[arg(long, value_name = "SHARE", default_value = "5%")]
         share: String,
         /// Number of independent batches; each takes --seeds trials on each disk
-        #[arg(long, value_name = "N", default_value_t = 50)]
+        #[arg(long, value_name = "N", value_parser = times, default_value_t = 50)]
         batches: u32,
         #[command(flatten)]
         task: CalibrateTask,
@@ -55,7 +55,7 @@ pub(crate) struct CalibrateTask {
     pub(crate) phase: String,
 
     /// Seeds per side
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", value_parser = times, default_value_t = 8)]
     pub(crate) seeds: u32,
 
     /// The seed from which all others are derived

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Place, StoreArgument};
+use super::{Place, StoreArgument, times};
 
 #[derive(Debug, Args)]
 pub(crate) struct Crosscheck {
@@ -16,7 +16,7 @@ pub(crate) struct Crosscheck {
     pub(crate) place: Place,
 
     /// Number of pairs of trials: the original and ours in random order, each on a fresh filesystem
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", value_parser = times, default_value_t = 20)]
     pub(crate) pairs: u32,
 
     /// Times that differ by no more than this count as equal

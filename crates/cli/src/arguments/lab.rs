@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{StoreArgument, scale};
+use super::{StoreArgument, scale, times};
 use crate::labs::{DEFAULT_PROFILE, key_value};
 
 /// The filesystems whose repeats `lab verify` compares.
@@ -105,7 +105,7 @@ pub(crate) struct LabAgreement {
     pub(crate) fs: String,
 
     /// With --here: repeats on each side
-    #[arg(long, value_name = "N", requires = "here", conflicts_with = "one", default_value_t = 5)]
+    #[arg(long, value_name = "N", value_parser = times, requires = "here", conflicts_with = "one", default_value_t = 5)]
     pub(crate) repeats: u32,
 
     /// With --here: multiplies the workloads' numbers of files and ops
@@ -191,7 +191,7 @@ pub(crate) struct LabVerify {
 
     /// Trials of each filesystem: half alone, half side by side, every other one while busy
     /// loops run
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", value_parser = times, default_value_t = 10)]
     pub(crate) times: u32,
 
     /// The workload, as `run` takes it

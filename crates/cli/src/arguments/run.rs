@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use units::{Bytes, Nanos};
 
-use super::{ClusterArguments, Outputs, StoreArgument, scale, size};
+use super::{ClusterArguments, Outputs, StoreArgument, limit, scale, size, times};
 use crate::testbeds::RunOptions;
 
 /// The default wall time after which a trial is given up.
@@ -49,7 +49,7 @@ pub(crate) struct Run {
     /// How often everything is repeated, in random blocks; a run has 100,000 trials at most
     /// [default: 5; in the lab 3 to 12, until it is decided who is first or two minutes of work are
     /// done]
-    #[arg(long, value_name = "N", help_heading = OFTEN)]
+    #[arg(long, value_name = "N", value_parser = times, help_heading = OFTEN)]
     pub(crate) repeats: Option<u32>,
 
     /// Seed of all random choices [default: 1]
@@ -127,7 +127,7 @@ pub(crate) struct Place {
     pub(crate) testbed: RunOptions,
 
     /// Give up a trial after this wall time [default: 2h]
-    #[arg(long, value_name = "TIME", help_heading = OFTEN, hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = limit, help_heading = OFTEN, hide_short_help = true)]
     pub(crate) timeout: Option<Nanos>,
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use units::Nanos;
 
-use super::{ClusterArguments, StoreArgument, StudyOutputs};
+use super::{ClusterArguments, StoreArgument, StudyOutputs, times};
 use crate::testbeds::StudyOptions;
 
 #[derive(Debug, Args)]
@@ -55,12 +55,12 @@ pub(crate) struct StudyRun {
 
     /// Seeds per cell [default: the study's; a verdict needs 3]; with --resume, missing seeds are
     /// added
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = times)]
     pub(crate) seeds: Option<u32>,
 
     /// Seeds per cell under each assumption [default: as --seeds]; 1 is enough where the difference
     /// is large: seeds are then taken to vary twice as much as on the study's own machine
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = times)]
     pub(crate) assumption_seeds: Option<u32>,
 
     /// Seed of all random choices

@@ -334,7 +334,12 @@ fn runs(arguments: &List) -> Ended {
         };
         entries.push((run.id.clone(), text));
     }
-    print(&one_or_all(entries, arguments.name.as_deref())?)?;
+    // As `report` takes them: r7, 7 or latest.
+    let named = match arguments.name.as_deref() {
+        Some(name) => Some(store.run_header(name).map_err(Failure::from(Exit::Store))?.id),
+        None => None,
+    };
+    print(&one_or_all(entries, named.as_deref())?)?;
     if damaged.is_empty() {
         return Ok(Exit::Done);
     }

@@ -45,7 +45,7 @@ pub(crate) fn a_job_file_is_run_group_by_group_with_fios_own_figures() -> Ending
             assert!(figures[figure].as_f64().unwrap() > 0.0, "{figure}: {figures:?}");
         }
     }
-    assert!(ran.stdout.contains("fill write, IOPS"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("job fill: write IOPS"), "{}", ran.stdout);
     let left = std::fs::read_dir(sandbox.directory.path()).unwrap().flatten();
     assert!(!left.map(|it| it.file_name()).any(|name| name == "fio"), "it is left behind");
     Ok(())

@@ -6,13 +6,13 @@ use workload::InputKind;
 use super::work::{MeasuredWork, OPS_ENOUGH, SECONDS_ENOUGH};
 use super::{Step, WorkloadAnswer, table, untouched};
 use crate::analysis::{
-    Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit, idle,
-    of_durability, poor_profile, simulated_processors,
+    Analysis, Conditions, Decision, MetricTable, PhaseAnalysis, Reason, TrialCounts, Unit,
+    WorkloadAnalysis, idle, of_durability, poor_profile, simulated_processors,
 };
 use crate::busy::busy_load;
 use crate::numbers::{counted, number};
 use crate::testbeds;
-use crate::wording::{VAGUE, and, figure, is_vague};
+use crate::wording::{VAGUE, and, figure, is_vague, is_wide};
 
 /// The most remarks on a program of the user's own that are shown on the screen.
 const REMARKS: usize = 2;
@@ -56,9 +56,9 @@ pub(super) fn of_run(
         let least = answer.measured.as_ref().and_then(enough);
         beginnings.extend(least.map(|least| (least, answer.title.as_str())));
         let table = phase.tables.iter().find(|table| table.metric.id == answer.metric);
-        limits.extend(table.and_then(vague));
+        limits.extend(table.into_iter().flat_map(vague));
         limits.extend(transport(phase, &analysis.contenders));
-        limits.extend(said_of_own_program(&workload.name, phase));
+        limits.extend(said_of_program(workload, phase));
         if answer.has_figures() && reads_nothing(phase) {
             unread.push(&answer.title);
         }
@@ -86,6 +86,9 @@ pub(super) fn of_run(
             ),
         });
     }
+    // What holds for several workloads is said once.
+    let mut said = std::collections::BTreeSet::new();
+    limits.retain(|limit| said.insert(limit.clone()));
     limits
 }
 
@@ -132,11 +135,17 @@ fn little(beginnings: &[(String, &str)], workloads: usize) -> Option<String> {
     Some(format!("Little was measured{whose}: with {least}, figures are those of a beginning."))
 }
 
-/// What stands for an interval that says nothing, explained where it stands.
-fn vague(table: &MetricTable) -> Option<String> {
-    table.cells.iter().any(is_vague).then(|| {
+/// How wide and unknown intervals are written, explained where they stand.
+fn vague(table: &MetricTable) -> Vec<String> {
+    let vague = table.cells.iter().any(is_vague).then(|| {
         format!("{VAGUE}: the repeats vary too much for an interval; more of them would give one.")
-    })
+    });
+    let wide = table
+        .cells
+        .iter()
+        .any(is_wide)
+        .then(|| "×/÷N: the interval reaches from N times less to N times more.".to_owned());
+    wide.into_iter().chain(vague).collect()
 }
 
 /// Contenders whose time is in part the lab's own: their intervals are wider, or latencies are
@@ -180,10 +189,10 @@ fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Vec<String> {
     partly.into_iter().chain(single).collect()
 }
 
-/// Remarks on a program of the user's own: a figure that it did not print, a process that it left
+/// Remarks on a program whose own figures are ranked: a figure that it did not print, a process that it left
 /// behind. For fstrial's own workloads such remarks are details.
-fn said_of_own_program(workload: &str, phase: &PhaseAnalysis) -> Vec<String> {
-    if !is_own_program(workload) {
+fn said_of_program(workload: &WorkloadAnalysis, phase: &PhaseAnalysis) -> Vec<String> {
+    if !is_own_program(&workload.name) && workload.own.is_none() {
         return Vec::new();
     }
     let of_work =

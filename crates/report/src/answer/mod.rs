@@ -139,6 +139,8 @@ struct Headline<'a> {
     table: &'a MetricTable,
     /// What is counted; empty for a time.
     things: &'static str,
+    /// Whether it is a figure of the workload's own, which a program printed.
+    is_own: bool,
 }
 
 impl<'a> Headline<'a> {
@@ -148,7 +150,7 @@ impl<'a> Headline<'a> {
         let found = |phase: &'a PhaseAnalysis| Some((phase, phase.table(id)?));
         let (phase, table) = workload.phases.iter().find_map(found)?;
         let measured = table.cells.iter().any(|cell| cell.mean.is_some());
-        measured.then_some(Headline { phase, table, things: "" })
+        measured.then_some(Headline { phase, table, things: "", is_own: true })
     }
 
     /// The phase and metric that the workload declares, where they were measured; else the
@@ -168,12 +170,12 @@ impl<'a> Headline<'a> {
             let table = phase.table(headline.metric).filter(has_figures);
             // Where it must not be compared, no other phase answers in its place.
             let table = table.or_else(|| phase.table("wall").filter(|_| is_barred(phase)))?;
-            Some(Headline { phase, table, things: headline.things })
+            Some(Headline { phase, table, things: headline.things, is_own: false })
         });
         of_declared.or_else(|| {
             workload.phases.iter().find_map(|phase| {
                 let table = phase.table("wall").filter(has_figures)?;
-                Some(Headline { phase, table, things: "" })
+                Some(Headline { phase, table, things: "", is_own: false })
             })
         })
     }

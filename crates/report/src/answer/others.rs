@@ -60,7 +60,7 @@ fn other(
         Some(table) => format!("{} ({})", phase.name, table.metric.label),
         None => phase.name.clone(),
     };
-    let headline = Headline { phase, table, things: "" };
+    let headline = Headline { phase, table, things: "", is_own: own.is_some() };
     let (columns, rows) = table::of(&headline, workload, contenders, run);
     Some(OtherPhase {
         phase: named_phase,

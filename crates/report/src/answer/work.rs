@@ -40,5 +40,10 @@ pub(super) fn of(headline: &Headline<'_>, run: &StoredRun) -> Option<MeasuredWor
         words: String::new(),
     };
     measured.words = sentences::of_work(&work, measured.things, measured.clock);
+    // A program's own figures are of a part of that time.
+    if work.ops_most > 0 && headline.is_own {
+        measured.words +=
+            "; the time is that of the whole program, its figures leave some of it out";
+    }
     Some(measured)
 }

@@ -147,8 +147,12 @@ pub(super) fn of_runs(before: &StoredRun, after: &StoredRun) -> Vec<Difference> 
     let (old, new) = (&before.header, &after.header);
     let mut found = Vec::new();
     let done = |run: &StoredRun| {
-        let done = run.trials.iter().filter(|trial| trial.outcome.is_some()).count();
-        format!("{done} of {}", run.trials.len())
+        let ended: Vec<_> = run.trials.iter().filter_map(|trial| trial.outcome.as_ref()).collect();
+        let done = ended.iter().filter(|outcome| outcome.is_done()).count();
+        match ended.len() - done {
+            0 => format!("{done} of {}", run.trials.len()),
+            others => format!("{done} of {}, {others} failed or refused", run.trials.len()),
+        }
     };
     if [old, new].iter().any(|header| header.state == RunState::Open) {
         let effect = Effect::Refuses;

@@ -19,9 +19,13 @@ pub(super) fn of(changes: &Changes, full: bool) -> String {
     let most = if full { usize::MAX } else { ROWS_MAX };
     lines.extend(table(changes, &shown[..shown.len().min(most)]));
     let hidden = changes.phases.len() - shown.len().min(most);
-    if hidden > 0 {
-        let phases = counted(hidden, "phase");
-        lines.push(format!("{phases} more, not shown here: --full"));
+    match hidden {
+        0 => {}
+        _ if shown.is_empty() => lines.push("their figures: --full".to_owned()),
+        _ => {
+            let phases = counted(hidden, "phase");
+            lines.push(format!("{phases} more, not shown here: --full"));
+        }
     }
     lines.extend(changes.alone.iter().map(|alone| format!("not compared: {alone}")));
     let lines = lines.iter().map(|line| ::text::line(line).trim_end().to_owned());

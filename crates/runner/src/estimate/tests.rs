@@ -66,10 +66,16 @@ fn earlier_trials_are_those_of_the_store() {
         store.finish_trial(&run, ordinal, &record).unwrap();
     }
     let one = Remaining::of(&trials[..1]);
-    let on = |testbed| one.estimate(&Durations::earlier(&store, testbed, None).unwrap());
+    let with = |testbed, facts| {
+        one.estimate(&Durations::earlier(&store, testbed, &store::Environment(facts)).unwrap())
+    };
+    let on = |testbed| with(testbed, BTreeMap::new());
     // (2 + 3 + 4 + 5 + 6 + 7) / 6 s
     assert_eq!(on("lab").unwrap().total, Duration::from_millis(4500));
     assert_eq!(on("dir"), None);
+    // An own tar of three bytes says nothing of the sources that are invented.
+    let own = BTreeMap::from([("source_tree".to_owned(), "own:t.tar".to_owned())]);
+    assert_eq!(with("lab", own), None);
 }
 
 #[test]

@@ -179,11 +179,27 @@ pub(crate) fn meant(
     if let Some(feature) = feature(filesystem, part).filter(|_| !own) {
         return meant(filesystem, &feature);
     }
+    let takes_value = |alias: &&Alias| alias.written.strip_suffix(' ') == Some(part);
+    if filesystem.aliases().iter().any(|alias| takes_value(&alias)) {
+        return Err("a value belongs behind this flag of mkfs, as its manual page has it");
+    }
     if part.starts_with('-') {
         found.mkfs.extend(part.split_whitespace().map(str::to_owned));
         return Ok(Some(found));
     }
     Ok(None)
+}
+
+/// Why a mount option is none: it is a feature of mkfs.
+pub(crate) fn feature_as_mount(filesystem: &dyn Filesystem, option: &str) -> Option<String> {
+    let of_mkfs = feature(filesystem, option)?;
+    // Some are both.
+    let is_mount =
+        |alias: &Alias| matches!(alias.means, Means::Mount) && alias.matches(option).is_some();
+    let both = filesystem.aliases().iter().chain(COMMON).any(is_mount);
+    let own = || filesystem.aliases().iter().any(|alias| alias.matches(option).is_some());
+    (!both && !own())
+        .then(|| format!("it is a feature of mkfs: '{}:{of_mkfs}'", filesystem.describe().name))
 }
 
 /// `-O ^has_journal` for `has_journal=off` or `^has_journal`: a feature of mkfs without its flag.
@@ -266,6 +282,19 @@ mod tests {
     fn what_does_nothing_any_more_says_so() {
         let error = |text: &str| Contender::parse_list(text).unwrap_err().to_string();
         assert!(error("xfs:nobarrier").contains("since Linux 4.19"), "{}", error("xfs:nobarrier"));
+        for (text, why) in [
+            ("ext4:mount=has_journal=off", "a feature of mkfs: 'ext4:-O ^has_journal'"),
+            ("ext4:mount=noatime\\,^extent", "a feature of mkfs"),
+            ("ext4:-J", "a value belongs behind"),
+            ("btrfs:-n", "a value belongs behind"),
+        ] {
+            assert!(error(text).contains(why), "{text}: {}", error(text));
+        }
+        assert_eq!(one("ext4:mount=noatime\\,journal_checksum").mount.len(), 2);
+        let levels = |text: &str| one(text).validate().map_err(|refusal| refusal.to_string());
+        assert!(levels("btrfs:compress=zstd:99").unwrap_err().contains("zstd is 15"));
+        assert!(levels("btrfs:compress=lzo:1").unwrap_err().contains("no levels"));
+        assert!(levels("btrfs:compress=zstd:15").is_ok());
         assert!(error("ext4:nobarier").contains("nobarrier"), "{}", error("ext4:nobarier"));
     }
 

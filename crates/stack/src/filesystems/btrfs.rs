@@ -117,7 +117,31 @@ fn mount_options(options: &Options<'_>) -> Result<Vec<String>, Refusal> {
             mount.push(format!("compress-force={algorithm}{level}"));
         }
     }
+    levels_written(options)?;
     Ok(mount)
+}
+
+/// The kernel takes a level beyond the highest for the highest, and says nothing.
+fn levels_written(options: &Options<'_>) -> Result<(), Refusal> {
+    for written in &options.contender().mount {
+        let value = written.strip_prefix("compress=").or(written.strip_prefix("compress-force="));
+        let Some((algorithm, level)) = value.and_then(|value| value.split_once(':')) else {
+            continue;
+        };
+        let most = match algorithm {
+            "zlib" => 9,
+            "zstd" => 15,
+            _ => 0,
+        };
+        if level.parse::<i32>().is_ok_and(|level| level > most) {
+            let rule = match most {
+                0 => format!("{algorithm} has no levels"),
+                most => format!("the highest level of {algorithm} is {most}"),
+            };
+            return Err(Refusal::new(format!("btrfs: {written}"), rule));
+        }
+    }
+    Ok(())
 }
 
 static ALIASES: &[Alias] = &[

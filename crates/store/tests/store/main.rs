@@ -336,10 +336,10 @@ fn durations_are_those_of_done_trials_of_the_same_place() {
         let trial = TrialRecord { host, ..TrialRecord::ended(outcome.clone()) };
         store.finish_trial(&run, ordinal, &trial).unwrap();
     }
-    let found = store.durations("dir", None, 10).unwrap();
+    let found = store.durations("dir", &[("lab_profile", None)], 10).unwrap();
     assert_eq!(found, [(trials[0].clone(), 3 * second)]);
-    assert_eq!(store.durations("lab", None, 10).unwrap(), []);
-    assert_eq!(store.durations("dir", Some("today"), 10).unwrap(), []);
+    assert_eq!(store.durations("lab", &[], 10).unwrap(), []);
+    assert_eq!(store.durations("dir", &[("lab_profile", Some("today"))], 10).unwrap(), []);
     assert_eq!(store.trial_count(&run).unwrap(), 3);
     assert_eq!(store.run_header("latest").unwrap().id, run);
     assert_eq!(store.run(&run).unwrap().trials[0].host, Some(3 * second));

@@ -69,7 +69,7 @@ impl DeviceTestbed {
             return self.too_small(spec);
         }
         let rule = facts::too_large_for_memory(description.name, self.room.bytes)?;
-        Some(Refusal::new(name, rule).with_next("choose a smaller --scale"))
+        Some(Refusal::new(name, rule).with_next(facts::to_need_less(spec)))
     }
 
     /// Why the devices that are named do not hold what the largest trial writes, if so.
@@ -83,7 +83,7 @@ impl DeviceTestbed {
         let (needed, name) = (self.room.bytes, &spec.contender.name);
         (room < needed).then(|| {
             Refusal::new(name, format!("{needed} are needed, {room} are there"))
-                .with_next("choose a smaller --scale")
+                .with_next(facts::to_need_less(spec))
         })
     }
 

@@ -9,6 +9,7 @@ use super::{Brought, Reader, at};
 pub(super) const READER: Reader = Reader {
     what: "a profile of FFSB",
     workload: "ffsb",
+    endings: &["ffsb"],
     is: |text| {
         let begins = |line: &str, word: &str| {
             let inside = line.strip_prefix('[').and_then(|rest| rest.split(']').next());

@@ -6,6 +6,7 @@ use crate::fio_job_text;
 pub(super) const READER: Reader = Reader {
     what: "a job file of fio",
     workload: "fio",
+    endings: &["fio", "job"],
     is: |text| {
         let is_section = |line: &str| line.starts_with('[') && line.ends_with(']');
         text.lines().map(str::trim).any(is_section)

@@ -19,6 +19,8 @@ pub struct Reader {
     pub what: &'static str,
     /// The workload that does it.
     pub workload: &'static str,
+    /// What the names of such files end with, for a text that is of no kind.
+    endings: &'static [&'static str],
     /// Whether a text is of this kind.
     is: fn(&str) -> bool,
     read: fn(&str, &Path, &FioSurroundings<'_>) -> Result<Brought, String>,
@@ -51,8 +53,8 @@ pub static READERS: &[Reader] = &[
     postmark::READER,
     ffsb::READER,
     own::CUSTOM,
-    own::PROGRAM,
     own::FFSB,
+    own::PROGRAM,
     fio::READER,
 ];
 
@@ -74,6 +76,12 @@ impl Reader {
 /// The kind of this text.
 pub fn recognised(text: &str) -> Option<&'static Reader> {
     READERS.iter().find(|reader| (reader.is)(text))
+}
+
+/// The kind that a file's name promises: what is wrong with its text is told by that one.
+pub fn promised(path: &Path) -> Option<&'static Reader> {
+    let ending = path.extension()?.to_str()?;
+    READERS.iter().find(|reader| reader.endings.contains(&ending))
 }
 
 /// The kind of a text that is given to a workload as one of its parameters, if it is to be read by

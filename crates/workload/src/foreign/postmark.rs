@@ -7,6 +7,7 @@ use super::{Brought, Reader, at};
 pub(super) const READER: Reader = Reader {
     what: "a configuration of PostMark",
     workload: "postmark",
+    endings: &["pm", "postmark"],
     is: |text| {
         let mut words = text.lines().map(|line| line.split_whitespace());
         let first = words.find_map(|mut line| (line.next() == Some("set")).then(|| line.next()));

@@ -32,6 +32,12 @@ fn each_kind_is_known_by_its_contents() {
         ("[[phase]]\nname = \"a\"\nop = [{ do = \"list\" }]\n", "custom"),
         ("[[group]]\nweights = { read = 1 }\n", "ffsb"),
         ("run = [\"true\"]\n", "program"),
+        // With a typing error that the workload names.
+        ("[program]\ncommnad = \"x\"\n", "program"),
+        ("rnu = [\"true\"]\n", "program"),
+        ("run = [\"true\"\n", "program"),
+        ("[[phase]]\nrnu = [\n  \"a=b\",\n]\n", "program"),
+        ("[a]\ndescription=\"of us\"\nrw=read\nsize=1m\n", "fio"),
         ("; a job\n[global]\nsize=1m\n[a]\nrw=read\n", "fio"),
     ] {
         assert_eq!(recognised(text).map(|reader| reader.workload), Some(workload), "{text}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use runner::{WorkloadRequest, parse_workload};
-use workload::foreign::{Brought, READERS, Reader, given_to, recognised};
+use workload::foreign::{Brought, READERS, Reader, given_to, promised, recognised};
 use workload::{FioSurroundings, ParameterError, Parameters};
 
 use crate::exit::{Exit, Failure};
@@ -23,7 +23,7 @@ pub(super) fn by_path(text: &str) -> Result<Option<WorkloadRequest>, Failure> {
     }
     let named = |problem| Failure::new(Exit::Input, format!("{}: {problem}", path.display()));
     let contents = text_of(path).map_err(named)?;
-    let reader = recognised(&contents).ok_or_else(|| {
+    let reader = recognised(&contents).or_else(|| promised(path)).ok_or_else(|| {
         let known: Vec<&str> = READERS.iter().map(|reader| reader.what).collect();
         let message = format!(
             "{}: what stands in it is none of these: {}; a program is run by: fstrial run -- …",
@@ -64,9 +64,11 @@ pub(super) fn document(
 
 fn text_of(path: &Path) -> Result<String, String> {
     let text = ::files::read_text(path).map_err(|error| error.source.to_string())?;
+    // Editors of Windows write a mark before the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match text.trim().is_empty() {
         true => Err("it is empty".to_owned()),
-        false => Ok(text),
+        false => Ok(text.to_owned()),
     }
 }
 

@@ -72,10 +72,12 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
     let lanes = prepared.testbed.lanes(&prepared.trials);
     let time = match Remaining::of(&prepared.trials).left(durations, &[], lanes) {
         Some(estimate) => format!(
-            "{} (from earlier trials like {} of the {})",
+            "{} (trials like {} were run here before)",
             span(estimate),
-            estimate.known,
-            estimate.trials
+            match estimate.known == estimate.trials {
+                true => "these".to_owned(),
+                false => format!("{} of these {}", estimate.known, estimate.trials),
+            }
         ),
         None => {
             "unknown: no such trial was run here before; --repeats 1 gives an estimate".to_owned()

@@ -50,7 +50,9 @@ fn begin(arguments: &Run, here: &Here, spread: &Spread, documents: &Documents) -
         // A dry run does not create a missing store.
         let store = arguments.store.path.clone().unwrap_or_else(Store::default_path);
         let known = match store.exists() {
-            true => here.session(&arguments.store)?.durations(prepared.testbed.as_ref()),
+            true => here
+                .session(&arguments.store)?
+                .durations(prepared.testbed.as_ref(), &prepared.environment()),
             false => Durations::default(),
         };
         if !prepared.refused.is_empty() && stop_on_signals()?.asked() {

@@ -204,7 +204,7 @@ impl Asked<'_> {
         }
         let planned = planned.unwrap_or_default();
         execution.each_ahead(session, planned, &mut |session, ahead, prepared| {
-            let durations = session.durations(prepared.testbed.as_ref());
+            let durations = session.durations(prepared.testbed.as_ref(), &prepared.environment());
             let lanes = prepared.testbed.lanes(&prepared.trials);
             let estimate = Remaining::of(&prepared.trials).left(&durations, &[], lanes);
             text += &self.part_ahead(ahead, &prepared, estimate);

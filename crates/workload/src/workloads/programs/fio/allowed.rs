@@ -59,6 +59,29 @@ const REFUSED: [(&str, &str); 18] = [
 const WRITES: &str = "it writes a file that is none of the job's data, inside the measurement";
 const CHANGES: &str = "it changes cgroups of the machine";
 
+/// Options that count or measure, of which fio takes a number below 0 and then fails at work, or does
+/// something else.
+const COUNTS: [&str; 16] = [
+    "numjobs",
+    "size",
+    "filesize",
+    "file_size",
+    "io_size",
+    "io_limit",
+    "bs",
+    "blocksize",
+    "nrfiles",
+    "nr_files",
+    "iodepth",
+    "loops",
+    "runtime",
+    "timeout",
+    "thinktime",
+    "number_ios",
+];
+/// Those that are not 0 either.
+const NOT_ZERO: [&str; 2] = ["numjobs", "size"];
+
 /// What is done with an option of this value.
 pub(super) fn judge(name: &str, value: &str) -> Verdict {
     let refused = |why: &str| Verdict::Refused(why.to_owned());
@@ -83,6 +106,10 @@ pub(super) fn judge(name: &str, value: &str) -> Verdict {
         "mem" | "iomem" if value.contains(['/', ':']) => refused("it names a file outside"),
         "buffer_pattern" | "verify_pattern" if value.trim().starts_with('\'') => {
             refused("it reads another file, which is not brought along")
+        }
+        count if COUNTS.contains(&count) && value.starts_with('-') => refused("it is below 0"),
+        count if NOT_ZERO.contains(&count) && value == "0" => {
+            refused("with 0 fio does nothing; leave the job out instead")
         }
         _ => match REFUSED.iter().find(|(refused, _)| *refused == name) {
             Some((_, why)) => refused(why),

@@ -8,6 +8,9 @@ use super::jobs::{Section, plain};
 use crate::{OwnFigure, PhaseResult};
 
 const WAYS: [&str; 3] = ["read", "write", "trim"];
+/// fio counts the time of a job in whole milliseconds: a rate over less than this may be wrong by more
+/// than 1 %, and is not told.
+const SHORTEST_MS: u64 = 100;
 /// Percentiles that become figures, as fio names them and as they are called here.
 const PERCENTILES: [(&str, &str); 3] =
     [("50.000000", "p50"), ("99.000000", "p99"), ("99.900000", "p999")];
@@ -27,7 +30,7 @@ pub(super) fn own(section: &Section) -> Vec<OwnFigure> {
         let mut add = |end: &str, label: &str, higher_is_better| {
             own.push(OwnFigure {
                 name: format!("own_{job}_{word}_{end}"),
-                label: format!("{} {word}, {label}", section.name),
+                label: format!("job {}: {word} {label}", section.name),
                 higher_is_better,
             });
         };
@@ -77,7 +80,30 @@ pub(super) fn read(output: &[u8], result: &mut PhaseResult) -> Result<(), Missin
         }
         add(&plain(name, '_'), job, result);
     }
+    for job in jobs {
+        without_rates_of_a_moment(job, result);
+    }
     Ok(())
+}
+
+/// Takes away the rates of a job that worked too short for fio's clock, those of its clones with it.
+fn without_rates_of_a_moment(json: &Value, result: &mut PhaseResult) {
+    let name = json["jobname"].as_str().unwrap_or_default();
+    for way in WAYS {
+        let part = &json[way];
+        let ms = part["runtime"].as_u64().unwrap_or(u64::MAX);
+        if part["total_ios"].as_u64().unwrap_or(0) == 0 || ms >= SHORTEST_MS {
+            continue;
+        }
+        let rates = ["iops", "bytes_per_sec"];
+        let gone = rates.map(|end| format!("own_{}_{way}_{end}", plain(name, '_')));
+        if gone.iter().filter_map(|figure| result.figures.remove(figure)).count() > 0 {
+            result.notes.push(format!(
+                "fio has no {way} rate for job {name}: it took less than {SHORTEST_MS} ms, and fio counts \
+                 whole milliseconds"
+            ));
+        }
+    }
 }
 
 /// The first line that begins an object which can be read.
@@ -163,6 +189,30 @@ mod tests {
         assert!(error.unwrap_err().contains("No space left on device"));
         assert!(read_text("fio: unknown option").unwrap_err().contains("no JSON"));
         assert!(read_text("{\"jobs\": []}").unwrap_err().contains("no job"));
+    }
+
+    #[test]
+    fn a_moment_has_percentiles_and_no_rate() {
+        let job = |ms: u64| {
+            format!(
+                "{{\"jobname\":\"a\",\"error\":0,\"write\":{{\"total_ios\":16,\"io_bytes\":65536,\
+                 \"runtime\":{ms},\"iops\":16000.0,\"bw_bytes\":65536000,\"clat_ns\":\
+                 {{\"percentile\":{{\"99.000000\":4000}}}}}}}}"
+            )
+        };
+        let figures = |all: &[u64]| {
+            let jobs: Vec<String> = all.iter().map(|ms| job(*ms)).collect();
+            read_text(&format!("{{\"jobs\":[{}]}}", jobs.join(","))).unwrap()
+        };
+        // The second clone alone was too short.
+        for short in [&[1][..], &[99], &[5000, 99], &[2, 3]] {
+            let result = figures(short);
+            assert_eq!(result.figures.keys().collect::<Vec<_>>(), ["own_a_write_p99_us"]);
+            assert_eq!(result.notes.len(), 1, "{:?}", result.notes);
+        }
+        let long = figures(&[100, 101]);
+        assert_eq!(long.figures["own_a_write_iops"], 32_000.0);
+        assert!(long.notes.is_empty());
     }
 
     #[test]
