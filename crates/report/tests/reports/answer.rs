@@ -3,9 +3,11 @@
 use report::Options;
 use trial::Step;
 use unicode_width::UnicodeWidthStr;
-use units::Bytes;
+use units::{Bytes, Nanos};
+use workload::NotComparable;
 
 use crate::synthetic::{Synthetic, fail, parameters, phase, planted};
+use crate::verdicts::run_of;
 use crate::{odd_runs, rendered};
 
 fn screen(run: &store::StoredRun, width: usize) -> String {
@@ -164,4 +166,70 @@ fn a_reason_that_all_share_is_told_once_and_whole() {
     let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(flowing.matches(reason).count(), 1, "{text}");
     assert_eq!(text.matches("no figure: see below").count(), 3, "{text}");
+}
+
+/// The phase that a workload is about was run and must not be compared: no other phase's time answers
+/// in its place.
+#[test]
+fn a_phase_that_must_not_be_compared_is_not_replaced_by_another() {
+    let phases = vec![
+        phase("maildir-read", "unpack", 2.0, &[("extract", 6000)]),
+        phase("maildir-read", "io", 1.0, &[("read", 9000)]),
+    ];
+    let mut run = Synthetic { phases, ..Synthetic::small() }.run();
+    let with_figures = json_answer(&run);
+    assert_eq!(with_figures["workloads"][0]["phase"], "io");
+    for result in run.trials.iter_mut().flat_map(|trial| &mut trial.phases) {
+        if result.phase == "io" {
+            result.not_comparable = Some(NotComparable::DeviceNotReached);
+        }
+    }
+    let answer = json_answer(&run);
+    let about = &answer["workloads"][0];
+    assert_eq!(about["phase"], "io", "{answer}");
+    assert_eq!(about["best"].as_array().map(Vec::len), Some(0), "{answer}");
+    assert!(about["verdict"].as_str().unwrap().contains("no contender has a figure"), "{answer}");
+}
+
+/// In a directory the whole disk is counted: what one trial of three has of reads may be others'.
+#[test]
+fn where_the_disk_is_shared_one_trial_that_did_not_reach_it_bars_all() {
+    let figures = |testbed: &str| {
+        let mut run = Synthetic { repeats: 3, ..Synthetic::small() }.run();
+        run.header.testbed = testbed.to_owned();
+        let one = run.trials.iter_mut().flat_map(|trial| &mut trial.phases).next().unwrap();
+        one.not_comparable = Some(NotComparable::DeviceNotReached);
+        let rows = json_answer(&run)["workloads"][0]["rows"].take();
+        let rows = rows.as_array().unwrap();
+        rows.iter().filter(|row| row["missing"].is_null()).count()
+    };
+    assert_eq!(figures("dir"), 0);
+    // A device of our own: the others' trials count.
+    assert_eq!(figures("device"), 3);
+}
+
+/// A difference of 2 % that is the processor's is told, however small its ratio is.
+#[test]
+fn processor_time_is_a_cause_by_its_share_of_the_difference() {
+    let mut run = run_of(&[
+        ("a", &[5760.0, 5761.0, 5759.0]),
+        ("b", &[5870.0, 5871.0, 5869.0]),
+        ("c", &[5900.0, 5901.0, 5899.0]),
+    ]);
+    for trial in &mut run.trials {
+        let ms = match trial.spec.contender.name.as_str() {
+            "a" => 778,
+            "b" => 876,
+            _ => 919,
+        };
+        let result = &mut trial.record.phases[0];
+        let device = result.device.as_mut().unwrap();
+        (device.flushes, device.writes) = (Some(1000), 5000);
+        (device.write_bytes, device.read_bytes) = (Bytes::from_mib(40), Bytes::ZERO);
+        (result.cpu.user, result.cpu.sys) = (Nanos::from_millis(ms), Nanos::ZERO);
+        result.machine_cpu = Some(Nanos::from_millis(ms + 10));
+    }
+    let answer = json_answer(&run);
+    let why = answer["workloads"][0]["why"].as_str().unwrap_or_default();
+    assert_eq!(why, "c takes 1.2 times the processor time of a, b 1.1 times", "{answer}");
 }

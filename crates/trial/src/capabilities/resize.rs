@@ -79,7 +79,11 @@ fn shrink(subject: &mut Subject<'_>, steps: &[Change], mounted: bool) -> Result<
     if room > SMALLER {
         return Ok(Finding::no(format!("it says it has {room} on {SMALLER}")));
     }
-    Ok(sound(subject))
+    Ok(match sound(subject) {
+        // Some shrink no further than this: XFS by its last allocation group alone.
+        Finding::Yes(_) => Finding::Yes("by a sixth".to_owned()),
+        other => other,
+    })
 }
 
 fn carry_out(subject: &Subject<'_>, steps: &[Change]) -> Result<(), String> {
