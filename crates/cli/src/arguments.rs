@@ -7,6 +7,7 @@ mod crash;
 mod crosscheck;
 mod disk;
 mod guide;
+mod itself;
 mod lab;
 mod outputs;
 mod run;
@@ -14,7 +15,7 @@ mod study;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub(crate) use self::calibrate::{Calibrate, CalibrateAction, CalibrateTask};
@@ -24,6 +25,7 @@ pub(crate) use self::crash::{Crash, CrashAction, CrashRun, DiskCache};
 pub(crate) use self::crosscheck::Crosscheck;
 pub(crate) use self::disk::{DiskAction, DiskArguments, DiskCheck};
 pub(crate) use self::guide::GuideArguments;
+pub(crate) use self::itself::{SelfArguments, SelfCheck};
 pub(crate) use self::lab::{
     LabAction, LabAgreement, LabArguments, LabBench, LabBuild, LabCapabilities, LabFit, LabVerify,
 };
@@ -35,7 +37,7 @@ use crate::exit::EXIT_CODES;
 /// Which filesystem should I use? Compares filesystems with workloads that people really
 /// run, repeated and interleaved, and reports which differences are real.
 #[derive(Debug, Parser)]
-#[command(name = "fstrial", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "fstrial", version, max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -61,16 +63,11 @@ pub(crate) enum Command {
     Doctor,
     /// Fetch or build mail corpora and source trees.
     Corpus(Corpus),
-    /// Measure fstrial's own overhead, against bare system calls.
-    Bench,
-    /// Check the statistics by comparisons with a known answer: equal filesystems, a slower disk
-    Calibrate(Calibrate),
-    /// Compare a workload with the original program, run alternately on fresh filesystems
-    Crosscheck(Box<Crosscheck>),
     /// Build the lab: kernel, tools and, where the host has none, an emulator
     Lab(LabArguments),
-    /// Simulated disks: measure a model as one would measure a drive
-    Disk(DiskArguments),
+    /// Check fstrial itself: its overhead, statistics, workloads, simulated disks
+    #[command(name = "self")]
+    Itself(SelfArguments),
     /// Remove what interrupted runs left behind, and nothing else.
     Clean(Clean),
     /// Print a completion script for a shell.
@@ -80,6 +77,24 @@ pub(crate) enum Command {
     /// Run one trial on a node of a cluster; started by Slurm
     #[command(hide = true)]
     SlurmTask(SlurmTask),
+}
+
+/// Commands that the help names below those which answer a question.
+const ALSO: [&str; 6] = ["doctor", "corpus", "clean", "self", "completions", "man"];
+
+/// The command line, as [`Arguments`] describe it.
+pub(crate) fn command() -> clap::Command {
+    let mut also = "Also:\n".to_owned();
+    let command =
+        Arguments::command().mut_subcommands(|sub| match ALSO.contains(&sub.get_name()) {
+            true => {
+                let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+                also += &format!("  {:<12} {about}\n", sub.get_name());
+                sub.hide(true)
+            }
+            false => sub,
+        });
+    command.after_help(format!("{also}\n{EXIT_CODES}"))
 }
 
 /// The largest device: the limit of ext4 with 32-bit block numbers, and more than any lab holds.
@@ -108,7 +123,8 @@ fn limit(text: &str) -> Result<Nanos, String> {
 /// Reads a number of times.
 fn times(text: &str) -> Result<u32, String> {
     match text.trim().parse::<u32>() {
-        Ok(times) if times > 0 => Ok(times),
+        Ok(0) => Err("0 measures nothing; 1 or more".to_owned()),
+        Ok(times) => Ok(times),
         _ => Err("not a whole number, 1 or more".to_owned()),
     }
 }

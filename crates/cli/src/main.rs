@@ -19,10 +19,10 @@ mod surroundings;
 mod testbeds;
 mod writing;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, SelfCheck};
 use crate::output::say;
 
 fn main() -> std::process::ExitCode {
@@ -32,10 +32,11 @@ fn main() -> std::process::ExitCode {
         return testbed::child_main();
     }
     // A shell that completes a command line: answers and ends.
-    CompleteEnv::with_factory(|| candidates::known(Arguments::command()))
+    CompleteEnv::with_factory(|| candidates::known(arguments::command()))
         .var(candidates::VARIABLE)
         .complete();
-    let arguments = Arguments::parse();
+    let matches = arguments::command().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = surroundings::enough_descriptors().and_then(|()| command(arguments.command));
     match result {
         Ok(exit) => exit.into(),
@@ -57,14 +58,22 @@ fn command(command: Command) -> exit::Ended {
         Command::List(list) => commands::list::list(&list),
         Command::Doctor => commands::doctor::doctor(),
         Command::Corpus(corpus) => commands::corpus::corpus(corpus),
-        Command::Bench => commands::bench::bench(),
-        Command::Calibrate(calibrate) => commands::calibrate::calibrate(calibrate),
-        Command::Crosscheck(check) => commands::crosscheck::crosscheck(&check),
         Command::Lab(lab) => commands::lab::lab(lab),
-        Command::Disk(disk) => commands::disk::disk(disk),
+        Command::Itself(itself) => check_itself(itself.what),
         Command::Clean(clean) => commands::clean::clean(&clean),
         Command::Completions(completions) => commands::manual::completions(&completions),
         Command::Man(man) => commands::manual::man(&man),
         Command::SlurmTask(task) => commands::slurm_task::run(&task),
+    }
+}
+
+fn check_itself(what: SelfCheck) -> exit::Ended {
+    match what {
+        SelfCheck::Bench => commands::bench::bench(),
+        SelfCheck::Calibrate(calibrate) => commands::calibrate::calibrate(calibrate),
+        SelfCheck::Crosscheck(check) => commands::crosscheck::crosscheck(&check),
+        SelfCheck::Agreement(of) => commands::lab::agreement(of.lab.as_deref(), &of.check),
+        SelfCheck::LabBench(of) => commands::lab::bench(of.lab.as_deref(), &of.check),
+        SelfCheck::Disk(disk) => commands::disk::disk(disk),
     }
 }

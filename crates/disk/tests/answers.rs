@@ -223,7 +223,7 @@ fn a_worn_ssd_answers_as_ever() {
     insta::assert_snapshot!("worn", text);
 }
 
-/// `fstrial disk check`, of one device of each kind.
+/// `fstrial self disk check`, of one device of each kind.
 #[test]
 fn a_check_measures_as_ever() {
     let mut page = String::new();

@@ -1,4 +1,4 @@
-//! `fstrial lab bench`: how long a trial takes to start, and how much virtual time a core of the
+//! `fstrial self lab-bench`: how long a trial takes to start, and how much virtual time a core of the
 //! host yields. Each figure is compared with a reference from the same run: an emulator that is
 //! only resumed, and a guest that only counts.
 

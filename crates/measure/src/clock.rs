@@ -9,7 +9,7 @@ static OUTSIDE: AtomicU64 = AtomicU64::new(0);
 
 /// Time since an arbitrary start; it never goes back (`CLOCK_MONOTONIC`). In the lab's guest
 /// this is virtual time, in which the code that serves the simulated disks takes no time. Reading
-/// it costs 20–40 ns on today's machines (vDSO, no system call); `fstrial bench` measures it.
+/// it costs 20–40 ns on today's machines (vDSO, no system call); `fstrial self bench` measures it.
 #[inline]
 pub fn now() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

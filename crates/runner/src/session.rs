@@ -366,7 +366,10 @@ pub fn prepare(places: &dyn Places, mut request: Request) -> Result<Prepared, Se
     let name = request.source_tree.split(':').next().unwrap_or_default();
     let source_tree = match inputs.facts.source_tree {
         None => name.to_owned(),
-        Some(tree) => format!("{name}: {} files, {}", tree.files, Bytes(tree.bytes)),
+        Some(tree) => {
+            let files = if tree.files == 1 { "file" } else { "files" };
+            format!("{name}: {} {files}, {}", tree.files, Bytes(tree.bytes))
+        }
     };
     let Inputs { files: inputs, facts, program } = inputs;
     Ok(Prepared { request, testbed, trials, refused, inputs, room, source_tree, facts, program })

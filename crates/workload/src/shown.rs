@@ -21,6 +21,19 @@ pub fn shown(workload: &str, parameter: &str, value: &str) -> String {
     .unwrap_or_else(|| value.to_owned())
 }
 
+/// The name of the source tree that is invented from the seed.
+pub const INVENTED_TREE: &str = "synthetic";
+
+/// The parameters of a workload that do nothing with this source tree, as a run's facts name it.
+pub fn idle_parameters(workload: &str, source_tree: &str) -> &'static [&'static str] {
+    match crate::find(workload) {
+        Some(workload) if !["", INVENTED_TREE].contains(&source_tree) => {
+            workload.of_invented_tree()
+        }
+        _ => &[],
+    }
+}
+
 /// The first meaningful line of a file's text, shortened.
 fn file(text: &str) -> Option<String> {
     const LENGTH: usize = 40;
@@ -46,6 +59,16 @@ mod tests {
         assert_eq!(shown("gone", "size", "1024"), "1024");
         let text = "# a mail spool\n[[phase]]\n";
         assert_eq!(shown("custom", "file", text), "“a mail spool”, 25 bytes");
+    }
+
+    #[test]
+    fn an_own_tree_has_the_size_that_it_has() {
+        assert_eq!(idle_parameters("tree", "own: 1 file, 3 B"), ["files", "bytes"]);
+        assert!(idle_parameters("tree", INVENTED_TREE).is_empty());
+        assert!(idle_parameters("varmail", "own: 1 file, 3 B").is_empty());
+        let tree = crate::find("tree").unwrap().describe();
+        let known = |name: &&str| tree.parameters.iter().any(|it| it.name == *name);
+        assert!(idle_parameters("tree", "own: 1 file, 3 B").iter().all(known));
     }
 
     /// Every default, shown and read again, is itself.

@@ -61,6 +61,11 @@ pub trait Workload: Sync {
         self.describe().question(parameters).to_owned()
     }
 
+    /// Its parameters that only say how large an invented source tree is.
+    fn of_invented_tree(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Its own figures by which contenders are ranked, the most important first.
     fn figures(&self, _parameters: &Parameters) -> Vec<OwnFigure> {
         Vec::new()

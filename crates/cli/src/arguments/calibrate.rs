@@ -1,4 +1,4 @@
-//! `fstrial calibrate`.
+//! `fstrial self calibrate`.
 
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! The arguments of `fstrial crosscheck`.
+//! The arguments of `fstrial self crosscheck`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `fstrial disk`.
+//! `fstrial self disk`.
 
 use std::path::PathBuf;
 

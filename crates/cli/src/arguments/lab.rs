@@ -37,13 +37,8 @@ pub(crate) enum LabAction {
     /// Repeat one trial of each filesystem, alone, side by side and on a busy machine, and
     /// compare every nanosecond and every disk request
     Verify(LabVerify),
-    /// Measure how long a trial takes to start and how fast virtual time passes per core
-    Bench(LabBench),
     /// Measure this machine's processor and disk and write the profile `this-machine`
     Fit(LabFit),
-    /// Compare two stored runs, one of the lab and one of a real device: do they agree on
-    /// who is faster?
-    Agreement(LabAgreement),
     /// Test what each filesystem can do: shrink, take snapshots, notice damage, and more
     Capabilities(LabCapabilities),
     /// Export the lab to a file, since distributions drop old kernels

@@ -1,4 +1,4 @@
-//! `fstrial bench`: fstrial's own overhead, measured on tmpfs, where no disk hides it.
+//! `fstrial self bench`: fstrial's own overhead, measured on tmpfs, where no disk hides it.
 
 use std::path::Path;
 

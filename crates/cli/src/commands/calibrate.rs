@@ -1,4 +1,4 @@
-//! `fstrial calibrate`: comparisons with a known answer, decided by the same statistics as every
+//! `fstrial self calibrate`: comparisons with a known answer, decided by the same statistics as every
 //! report. A filesystem compared with itself must not differ more often than chance allows; a disk
 //! that is slower by a known share must be detected.
 
@@ -50,7 +50,7 @@ fn same(comparisons: u32, task: &CalibrateTask) -> Ended {
         "{fs} against itself, {seeds} seeds a side, no seed used twice: {subject}\n\
          {n} comparisons at {ALPHA}: {differ} differ ({larger} larger, {smaller} smaller)\n\
          at most {most} may by chance (binomial, 97.5 %): {verdict}\n\
-         judge again with: fstrial calibrate same --from {id}\n",
+         judge again with: fstrial self calibrate same --from {id}\n",
         fs = task.fs,
         seeds = task.seeds,
         subject = subject(task),
@@ -88,7 +88,7 @@ fn slower(share: &str, batches: u32, task: &CalibrateTask) -> Ended {
         "a disk slower by {share} against the same disk, {seeds} seeds a batch: {subject}\n\
          {n} batches at {ALPHA}: {found} find it, {missed} do not, {wrong} find the opposite\n\
          at least {least} have to find it, none the opposite: {verdict}\n\
-         judge again with: fstrial calibrate slower --from {plain},{slowed}\n",
+         judge again with: fstrial self calibrate slower --from {plain},{slowed}\n",
         seeds = task.seeds,
         subject = subject(task),
         n = answers.comparisons(),

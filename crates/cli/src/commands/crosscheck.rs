@@ -1,4 +1,4 @@
-//! `fstrial crosscheck`: runs a workload and the original program that it follows, alternately on
+//! `fstrial self crosscheck`: runs a workload and the original program that it follows, alternately on
 //! fresh filesystems, and judges the pairs.
 
 use runner::{Request, parse_workload};

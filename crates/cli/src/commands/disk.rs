@@ -1,4 +1,4 @@
-//! `fstrial disk`: simulated disks, measured by the requests they answer, as a drive would be.
+//! `fstrial self disk`: simulated disks, measured by the requests they answer, as a drive would be.
 
 use std::path::Path;
 

@@ -12,7 +12,7 @@ mod verify;
 use lab::{BuildOptions, KernelSource, SourceTree};
 
 pub(crate) use self::names::{NO_LAB, listed};
-use crate::arguments::{LabAction, LabArguments, LabBuild};
+use crate::arguments::{LabAction, LabAgreement, LabArguments, LabBench, LabBuild};
 use crate::exit::{Ended, Exit, Failure};
 use crate::labs::{cache, named, open, software, tell, tell_of_transfer};
 use crate::output::{print, say};
@@ -26,9 +26,7 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
         LabAction::Show => show(name),
         LabAction::List => names::list(),
         LabAction::Remove { name } => names::remove(&name),
-        LabAction::Agreement(arguments) => agreement::agreement(name, &arguments),
         LabAction::Capabilities(arguments) => capabilities::try_them(name, &arguments),
-        LabAction::Bench(arguments) => bench::bench(name, &arguments),
         LabAction::Fit(arguments) => fit::fit(name, &arguments),
         LabAction::Verify(arguments) => verify::verify(name, &arguments),
         LabAction::Export { file } => {
@@ -44,6 +42,18 @@ pub(crate) fn lab(arguments: LabArguments) -> Ended {
             Ok(Exit::Done)
         }
     }
+}
+
+/// `fstrial self agreement`.
+pub(crate) fn agreement(name: Option<&str>, arguments: &LabAgreement) -> Ended {
+    lab::sweep_labs(&cache()?);
+    agreement::agreement(name, arguments)
+}
+
+/// `fstrial self lab-bench`.
+pub(crate) fn bench(name: Option<&str>, arguments: &LabBench) -> Ended {
+    lab::sweep_labs(&cache()?);
+    bench::bench(name, arguments)
 }
 
 fn build(name: Option<&str>, arguments: LabBuild) -> Ended {

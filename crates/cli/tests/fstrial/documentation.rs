@@ -195,7 +195,7 @@ pub(crate) fn a_shell_completes_options_and_names() {
     assert_eq!(completed(&["run", "maildir-write@"]), ["maildir-write@dovecot"]);
     assert_eq!(completed(&["run", "--fs", "ext4,x"]), ["ext4,xfs"]);
     assert_eq!(completed(&["run", "--profile", "laptop-n"]), ["laptop-nvme"]);
-    assert_eq!(completed(&["disk", "check", "samsung-870"]), ["samsung-870-evo"]);
+    assert_eq!(completed(&["self", "disk", "check", "samsung-870"]), ["samsung-870-evo"]);
     assert_eq!(completed(&["study", "run", "video"]), ["video-2011"]);
     let runs = completed(&["report", ""]);
     assert_eq!(runs[..2], ["latest", "r1"], "{runs:?}");
@@ -251,7 +251,7 @@ pub(crate) fn a_list_of_runs_says_what_was_compared() {
 }
 
 pub(crate) fn a_reader_that_has_seen_enough_is_no_error() {
-    for words in ["list workloads", "list filesystems", "doctor", "disk show ideal"] {
+    for words in ["list workloads", "list filesystems", "doctor", "self disk show ideal"] {
         let sandbox = Sandbox::new();
         let mut child = sandbox
             .command(words)

@@ -11,10 +11,12 @@ ioengine=psync
 [fill]
 rw=write
 end_fsync=1
+rate_iops=1000
 [reads]
 stonewall
 directory=/mnt/elsewhere
 rw=randread ; the interesting part
+rate_iops=400
 number_ios=${COUNT}
 [syncs]
 rw=randwrite
@@ -31,7 +33,7 @@ pub(crate) fn a_job_file_is_run_group_by_group_with_fios_own_figures() -> Ending
     let words = "run jobs/my.fio --dir . --repeats 2 --quiet --json j";
     let output = sandbox.command(words).env("COUNT", "64").output().unwrap();
     let ran = crate::sandbox::Ran::of(output).ended_with(0);
-    assert!(ran.stderr.contains("my.fio:10: directory=/mnt/elsewhere"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("my.fio:11: directory=/mnt/elsewhere"), "{}", ran.stderr);
     let json = std::fs::read_to_string(sandbox.path("j")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     for trial in json["trials"].as_array().unwrap() {

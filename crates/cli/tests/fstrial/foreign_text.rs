@@ -50,14 +50,14 @@ pub(crate) fn a_directorys_name_is_nothing_but_text_in_progress_and_in_every_rep
 
 pub(crate) fn a_disks_title_is_nothing_but_text() {
     let sandbox = Sandbox::new();
-    let shipped = sandbox.run("disk show maxtor-atlas-10k-v").ended_with(0).stdout;
+    let shipped = sandbox.run("self disk show maxtor-atlas-10k-v").ended_with(0).stdout;
     let mut lines: Vec<&str> = shipped.lines().collect();
     let title = lines.iter().position(|line| line.starts_with("title = ")).unwrap();
     lines[title] = "title = \"disk \\u001B[31m \\u009B2J of another\"";
     std::fs::write(sandbox.path("own.toml"), lines.join("\n")).unwrap();
-    let ran = tame_output("a check", sandbox.run("disk check ./own.toml"));
+    let ran = tame_output("a check", sandbox.run("self disk check ./own.toml"));
     assert!(ran.stdout.contains("of another"), "{}{}", ran.stdout, ran.stderr);
     std::fs::write(sandbox.path("bad.toml"), "name = \"\u{1b}[31m\"\n").unwrap();
-    let ran = tame_output("a faulty file", sandbox.run("disk check ./bad.toml").ended_with(5));
+    let ran = tame_output("a faulty file", sandbox.run("self disk check ./bad.toml").ended_with(5));
     assert!(ran.stderr.contains("bad.toml"), "{}", ran.stderr);
 }

@@ -170,7 +170,7 @@ pub(crate) fn a_program_of_ones_own_repeats_in_the_lab_and_what_went_wrong_is_sa
 pub(crate) fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_other() -> Ending {
     needs_root()?;
     let sandbox = Sandbox::with_lab()?;
-    let words = "lab agreement --here --profile server-ssd --workloads fsync-append \
+    let words = "self agreement --here --profile server-ssd --workloads fsync-append \
                  --fs ext4,ext2,reiser4 --scale 0.005 --repeats 2 --loop-dir files";
     let ran = sandbox.run(words);
     // What this machine has to do besides decides whether it puts a pair in the other order.
@@ -185,11 +185,11 @@ pub(crate) fn loop_files_and_a_guest_are_measured_in_turn_and_held_against_each_
     let repeats =
         ran.stderr.lines().filter_map(|line| line.split_once(", repeat ")?.1.chars().next());
     assert_eq!(repeats.collect::<String>(), "11112222", "{}", ran.stderr);
-    let stored = sandbox.run("lab agreement r1 r2").ended_with(0);
+    let stored = sandbox.run("self agreement r1 r2").ended_with(0);
     assert_eq!(stored.stdout, ran.stdout, "the same of the stored runs");
-    let none = sandbox.run("lab agreement --here --profile server-ssd --fs reiser4").ended_with(3);
+    let none = sandbox.run("self agreement --here --profile server-ssd --fs reiser4").ended_with(3);
     assert!(none.stderr.contains("no filesystem is left"), "{}", none.stderr);
     assert!(!sandbox.run("list runs").stdout.contains("r3 "), "nothing was begun");
-    sandbox.run("lab agreement --repeats 3 r1 r2").ended_with(2);
+    sandbox.run("self agreement --repeats 3 r1 r2").ended_with(2);
     Ok(())
 }

@@ -29,6 +29,7 @@ pub(crate) use warnings::{of_durability, poor_profile, simulated_machine, simula
 
 use store::StoredRun;
 use trial::Outcome;
+use workload::idle_parameters;
 
 use arrange::Arranged;
 
@@ -44,6 +45,7 @@ pub fn analyse(run: &StoredRun) -> Analysis {
         None if is_whole => figures::ALPHA,
         _ => stats::share_of_planned_look(figures::ALPHA),
     };
+    let source_tree = run.header.environment.0.get("source_tree").map_or("", String::as_str);
     let workloads: Vec<WorkloadAnalysis> = arranged
         .tasks
         .iter()
@@ -55,7 +57,8 @@ pub fn analyse(run: &StoredRun) -> Analysis {
                 title: task.title.clone(),
                 summary: task.describes().map(|d| d.summary.to_owned()).unwrap_or_default(),
                 parameters: task.parameters.clone(),
-                own: task.own.first().map(|own| format!("figure.{}", own.name)),
+                idle: idle_parameters(&task.name, source_tree),
+                own: task.own.iter().map(|own| format!("figure.{}", own.name)).collect(),
                 verdict: crate::sentences::of_phases(&task.title, &phases, &contenders),
                 phases,
             }

@@ -78,9 +78,12 @@ pub struct WorkloadAnalysis {
     pub summary: String,
     /// Its parameters, scale applied.
     pub parameters: Vec<(String, String)>,
-    /// The table of its own figure that it is about, where it has one.
+    /// Parameters that this run's source tree makes meaningless.
     #[serde(skip)]
-    pub own: Option<String>,
+    pub idle: &'static [&'static str],
+    /// The tables of the figures of its own that it is about; the first that has any counts.
+    #[serde(skip)]
+    pub own: Vec<String>,
     /// A sentence for each phase.
     pub verdict: Vec<String>,
     /// Its phases in order.
@@ -93,7 +96,13 @@ impl WorkloadAnalysis {
         let shown = |(name, value): &(String, String)| {
             (name.clone(), workload::shown(&self.name, name, value))
         };
-        self.parameters.iter().map(shown).collect()
+        let acts = |(name, _): &&(String, String)| !self.idle.contains(&name.as_str());
+        self.parameters.iter().filter(acts).map(shown).collect()
+    }
+
+    /// Whether it works on a tree of the user's, which no scale makes larger.
+    pub(crate) fn has_own_tree(&self) -> bool {
+        !self.idle.is_empty()
     }
 }
 

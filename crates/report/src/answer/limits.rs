@@ -28,6 +28,7 @@ pub(super) fn of_run(
 ) -> Vec<String> {
     let mut limits: Vec<String> = Vec::new();
     limits.extend(lost(&analysis.trials));
+    limits.extend(ends(run, workloads));
     limits.extend(of_durability(&analysis.contenders));
     limits.extend(poor_profile(run));
     limits.extend(crate::repeats::said(analysis, run));
@@ -95,6 +96,46 @@ pub(super) fn of_run(
 /// Trials without figures, by how they ended.
 fn lost(counts: &TrialCounts) -> Option<String> {
     (counts.done < counts.planned).then(|| format!("{}.", counts.said()))
+}
+
+/// Reasons of trials without figures that are shown, and how many letters of each.
+const ENDS: usize = 2;
+const ENDS_LONGEST: usize = 240;
+/// A table shows no more rows on a screen, and no more letters of a reason in a cell.
+const ROWS_SEEN: usize = 12;
+const CELL_SEEN: usize = 40;
+
+/// Why trials have no figures, where no row of a table says it whole.
+fn ends(run: &StoredRun, workloads: &[WorkloadAnswer]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for trial in &run.trials {
+        let Some(end) = trial.outcome.as_ref().filter(|end| !end.is_done()) else { continue };
+        let (end, name) = (end.to_string(), trial.spec.contender.name.as_str());
+        match reasons.iter_mut().find(|(known, _)| *known == end) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((end, vec![name])),
+        }
+    }
+    let is_told = |(end, names): &(String, Vec<&str>)| {
+        let below = workloads.iter().any(|it| it.why.as_deref() == Some(end));
+        let seen = |name: &&str| {
+            let mut rows = workloads.iter().flat_map(|it| it.rows.iter().take(ROWS_SEEN));
+            rows.any(|row| row.name == **name && row.missing.as_ref() == Some(end))
+        };
+        below || (end.chars().count() <= CELL_SEEN && names.iter().all(seen))
+    };
+    reasons.retain(|reason| !is_told(reason));
+    let more = reasons.len().saturating_sub(ENDS);
+    let told = reasons.iter().take(ENDS).map(|(end, names)| {
+        let end: String = end.trim_end_matches('.').chars().take(ENDS_LONGEST).collect();
+        let others = names.len().saturating_sub(2);
+        let mut names: Vec<String> = names.iter().take(2).map(|name| (*name).to_owned()).collect();
+        names.extend((others > 0).then(|| format!("{others} others")));
+        format!("{}: {end}.", and(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+    });
+    let more = (more > 0).then(|| format!("{}: --full.", counted(more, "more reason")));
+    told.chain(more).collect()
 }
 
 /// That a real machine had other work to do when the run began.
@@ -192,7 +233,7 @@ fn transport(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Vec<String> {
 /// Remarks on a program whose own figures are ranked: a figure that it did not print, a process that it left
 /// behind. For fstrial's own workloads such remarks are details.
 fn said_of_program(workload: &WorkloadAnalysis, phase: &PhaseAnalysis) -> Vec<String> {
-    if !is_own_program(&workload.name) && workload.own.is_none() {
+    if !is_own_program(&workload.name) && workload.own.is_empty() {
         return Vec::new();
     }
     let of_work =
@@ -243,7 +284,7 @@ pub(super) fn next(
     });
     let little = workloads.iter().any(|it| it.measured.as_ref().is_some_and(|it| !it.enough));
     // A program of the user's knows no scale; what is a hundred times too small is no matter of one.
-    let scales = !analysis.workloads.iter().any(|it| is_own_program(&it.name));
+    let scales = !analysis.workloads.iter().any(|it| is_own_program(&it.name) || it.has_own_tree());
     let larger = larger(workloads);
     let worth = scales && larger <= LARGER_MAX && (little || run.header.scale < 1.0);
     if small && worth && analysis.trials.outstanding == 0 {

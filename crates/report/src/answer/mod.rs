@@ -146,11 +146,12 @@ struct Headline<'a> {
 impl<'a> Headline<'a> {
     /// The figure of its own that a workload is about.
     fn own(workload: &'a WorkloadAnalysis) -> Option<Headline<'a>> {
-        let id = workload.own.as_deref()?;
-        let found = |phase: &'a PhaseAnalysis| Some((phase, phase.table(id)?));
-        let (phase, table) = workload.phases.iter().find_map(found)?;
-        let measured = table.cells.iter().any(|cell| cell.mean.is_some());
-        measured.then_some(Headline { phase, table, things: "", is_own: true })
+        let measured = |table: &&MetricTable| table.cells.iter().any(|cell| cell.mean.is_some());
+        workload.own.iter().find_map(|id| {
+            let found = |phase: &'a PhaseAnalysis| Some((phase, phase.table(id)?));
+            let (phase, table) = workload.phases.iter().find_map(found)?;
+            measured(&table).then_some(Headline { phase, table, things: "", is_own: true })
+        })
     }
 
     /// The phase and metric that the workload declares, where they were measured; else the

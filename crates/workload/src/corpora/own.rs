@@ -1,4 +1,4 @@
-//! The user's own mail: a Maildir, a directory of mails (MH or flat) or an mbox file.
+//! The user's own mail: a Maildir, a directory of mails (MH or flat) or of mailboxes, an mbox file.
 //!
 //! Always masked (see the module `mask`): private text reaches neither a pack, nor a test
 //! device, nor a report. Only sizes, line lengths and punctuation stay.
@@ -7,7 +7,7 @@ mod mailbox;
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +74,7 @@ impl Source {
             return Err(CorpusError::NotMail { path: path.to_owned(), why });
         }
         let mut sum = Sha256::new();
-        sum.update("own mail, method 2\0");
+        sum.update("own mail, method 3\0");
         for (file, metadata) in &files {
             sum.update(file.as_os_str().as_encoded_bytes());
             let facts = [
@@ -103,7 +103,7 @@ impl Source {
         let mut left_out = 0;
         let mut why = "looked for files in cur and new of Maildirs, and for plain files elsewhere";
         for file in &self.files {
-            if self.mbox {
+            if self.mbox || is_mailbox(file)? {
                 match mailbox(file, &mut add)? {
                     Split::LeftOut(count) => left_out += count,
                     Split::NoMailbox => why = no_mailbox(file)?,
@@ -140,6 +140,24 @@ impl Source {
 /// The largest mail that is taken: mail servers refuse far smaller ones, and each is held in
 /// memory.
 const MAIL_MAX: u64 = 64 << 20;
+
+/// Whether a file of a directory is a mailbox, as mutt and Thunderbird keep them, and not one mail.
+fn is_mailbox(path: &Path) -> Result<bool, CorpusError> {
+    let text = unpacked::open_file(path).and_then(|mut file| {
+        let mut first = [0; 5];
+        let read = file.read(&mut first)?;
+        if !mailbox::may_begin(&first[..read]) {
+            return Ok(Vec::new());
+        }
+        file.seek(SeekFrom::Start(0))?;
+        bounded(file)
+    });
+    match text {
+        Ok(text) => Ok(mailbox::has_several(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(CorpusError::at("read", path)(error)),
+    }
+}
 
 /// All of a file, or one byte more than a mail may have.
 fn bounded(file: File) -> io::Result<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! `fstrial lab agreement`: do a run of the lab and one of a real device agree, and if not,
+//! `fstrial self agreement`: do a run of the lab and one of a real device agree, and if not,
 //! a change of which parameter of the lab makes them agree?
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! `fstrial lab bench`: measures the lab's two targets on this machine: how fast a trial starts
+//! `fstrial self lab-bench`: measures the lab's two targets on this machine: how fast a trial starts
 //! and how fast virtual time passes.
 
 use std::collections::BTreeMap;

@@ -53,7 +53,7 @@ pub(super) fn measure(
                 let store = arguments.store.suffix();
                 let message = format!(
                     "stopped; go on with: fstrial run --resume {real}{store}; fstrial run --resume \
-                     {twin}{store}; fstrial lab agreement {real} {twin}{store}"
+                     {twin}{store}; fstrial self agreement {real} {twin}{store}"
                 );
                 return Err(Failure::new(Exit::Stopped, message));
             }

@@ -59,7 +59,9 @@ pub(super) fn describe(prepared: &Prepared, durations: &Durations) -> Result<Str
             let value = workload::shown(&choice.name, name, value);
             format!("{name}={value}")
         };
-        let values: Vec<_> = choice.parameters.iter().map(typed).collect();
+        let idle = workload::idle_parameters(&choice.name, &request.source_tree);
+        let acts = |(name, _): &(&str, &str)| !idle.contains(name);
+        let values: Vec<_> = choice.parameters.iter().filter(acts).map(typed).collect();
         let line = format!("  {}: {}\n", choice.name, values.join(" "));
         if !shown.contains(&line) {
             text += &line;

@@ -125,6 +125,35 @@ impl Mail {
     }
 }
 
+/// Whether a mailbox may begin with these bytes.
+pub(super) fn may_begin(first: &[u8]) -> bool {
+    first.starts_with(b"From ") || first.starts_with(MMDF)
+}
+
+/// Whether a text is a mailbox of several mails, and not one mail that begins with the line of a
+/// mailbox: of such a line a sentence has not the time, nor a header behind it.
+pub(super) fn has_several(text: &[u8]) -> bool {
+    if text.starts_with(MMDF) {
+        return true;
+    }
+    let mut lines = text.split(|byte| *byte == b'\n').map(|line| line.trim_ascii_end());
+    let (mut before, mut found) = (&b""[..], 0);
+    let mut next = lines.next();
+    while let Some(line) = next {
+        next = lines.next();
+        let separates = before.is_empty() && line.starts_with(b"From ") && has_time(line);
+        found += u32::from(separates && next.is_some_and(begins_with_header));
+        before = line;
+    }
+    found > 1
+}
+
+/// Whether a time such as `12:05` stands in it.
+fn has_time(line: &[u8]) -> bool {
+    line.windows(5)
+        .any(|it| it[2] == b':' && [0, 1, 3, 4].iter().all(|at| it[*at].is_ascii_digit()))
+}
+
 /// What a file with these first bytes is, if it is known and no mailbox.
 pub(super) fn name_of(first: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
@@ -161,6 +190,22 @@ mod tests {
         };
         let found = split(&mut &text[..], 20, &mut add).unwrap();
         (mails, found)
+    }
+
+    #[test]
+    fn a_mail_that_begins_like_a_mailbox_is_one_mail() {
+        let of =
+            |name: &str| format!("From {name} Mon Jan  3 12:05:00 2000\nSubject: x\n\nText\n\n");
+        assert!(has_several((of("a") + &of("b")).as_bytes()));
+        assert!(has_several((of("a") + &of("b")).replace('\n', "\r\n").as_bytes()));
+        // The corpora of SpamAssassin have one mail in each file, and sentences with `From`.
+        for one in
+            [of("a"), of("a") + "From here on: nothing\n", of("a") + "From 12:05 on\n\nS: x\n"]
+        {
+            assert!(!has_several(one.as_bytes()), "{one}");
+        }
+        assert!(has_several(b"\x01\x01\x01\x01\nx\n"));
+        assert!(!may_begin(b"Return-Path: <>") && may_begin(b"From "));
     }
 
     #[test]

@@ -74,7 +74,7 @@ static DESCRIPTION: Description = Description {
     name: "original-bonnie",
     summary: "the installed bonnie++ 2.00a, run as it is",
     origin: "The program of Debian's package bonnie++ (Russell Coker), for its own results, and as \
-the reference for `bonnie` (`fstrial crosscheck bonnie`). Phases are timed by fstrial's clock, \
+the reference for `bonnie` (`fstrial self crosscheck bonnie`). Phases are timed by fstrial's clock, \
 read when the program announces that a phase begins or ends; the program's own figures are given \
 beside as `own_k_per_sec`, `own_seeks_per_sec`, `own_files_per_sec` and `own_longest_us`. A figure \
 that it shows as `+++++` (less than half a second) is missing, with a note. Ops and bytes are \

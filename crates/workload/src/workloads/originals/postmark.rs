@@ -80,7 +80,7 @@ static DESCRIPTION: Description = Description {
     name: "original-postmark",
     summary: "the installed PostMark 1.51 (Debian's 1.53), run as it is",
     origin: "The program of Debian's package postmark, for its own results, and as the reference \
-for `postmark` (`fstrial crosscheck postmark`). Phases are timed by fstrial's clock, read when the \
+for `postmark` (`fstrial self crosscheck postmark`). Phases are timed by fstrial's clock, read when the \
 program announces that a phase begins, since its own clock counts whole seconds only. Its own \
 figures are those of `postmark`, in the phase `delete`.\n\n\
 PostMark prints errors and still exits successfully (on a full filesystem: thousands of lines, \

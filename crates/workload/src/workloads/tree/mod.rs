@@ -69,6 +69,10 @@ impl Workload for Tree {
         }
     }
 
+    fn of_invented_tree(&self) -> &'static [&'static str] {
+        &["files", "bytes"]
+    }
+
     fn lacks(&self, parameters: &Parameters, earlier: &[&Parameters]) -> Option<String> {
         let mut left = Left::default();
         for parameters in earlier {
