@@ -2,6 +2,7 @@
 
 mod bencher;
 mod bonnie_csv;
+mod course;
 mod csv;
 mod html;
 mod hyperfine;
@@ -27,6 +28,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &json::Json,
     &markdown::Markdown,
     &csv::Csv,
+    &course::Course,
     &bonnie_csv::Bonnie,
     &hyperfine::Hyperfine,
     &bencher::Bencher,
