@@ -115,8 +115,9 @@ fn double(width: &mut Nanos, intervals: &mut Vec<Interval>) {
 }
 
 fn add(to: &mut Interval, more: Interval) {
-    to.ops += more.ops;
-    to.bytes.0 += more.bytes.0;
+    // What was read from a file may be any number.
+    to.ops = to.ops.saturating_add(more.ops);
+    to.bytes = Bytes(to.bytes.0.saturating_add(more.bytes.0));
     to.longest = to.longest.max(more.longest);
 }
 

@@ -1,3 +1,5 @@
+//! Ops that end by an invented clock, on a disk that stands at known times.
+
 use super::*;
 
 const KINDS: [&str; 2] = ["write", "fsync"];
