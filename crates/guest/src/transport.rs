@@ -241,6 +241,7 @@ mod tests {
             device: None,
             cache: Cache::Warm { why: "it is new".to_owned() },
             latencies: Default::default(),
+            course: None,
             figures: Default::default(),
             digest: 0,
             not_comparable: None,

@@ -26,10 +26,10 @@ pub use agreement::{
     agreements, explanation_table, explanations, left_out, nearness, times_table, two_times,
 };
 pub use analysis::{
-    AgainstBest, Analysis, Behind, CacheUse, Cell, Conditions, Decision, Footnote, Group, Mark,
-    Measure, Measured, Metric, MetricTable, OpKind, PairResult, PhaseAnalysis, Quantile, Rank,
-    Reason, Relation, SpaceLeft, Standing, TrialCounts, TrialFigure, Unit, WorkloadAnalysis,
-    analyse, metrics_of, simulated_memory,
+    AgainstBest, Analysis, Behind, CacheUse, Cell, Conditions, Decision, DrawnCourse, Footnote,
+    Group, Mark, Measure, Measured, Metric, MetricTable, OpKind, PairResult, PhaseAnalysis,
+    Quantile, Rank, Reason, Relation, SpaceLeft, Stalls, Standing, TrialCounts, TrialFigure, Unit,
+    WorkloadAnalysis, analyse, metrics_of, simulated_memory,
 };
 pub use changes::{
     AtLimit, Change, Changes, CountChange, Difference, Effect, Gate, Moments, PhaseChange, Place,

@@ -2,7 +2,7 @@
 
 use crate::analysis::{
     Behind, Conditions, Decision, EQUIVALENCE_MARGIN, Measured, MetricTable, PhaseAnalysis,
-    Relation, Standing, Unit,
+    Relation, Stalls, Standing, Unit,
 };
 use crate::numbers::{counted, number};
 use crate::wording::{and, factor, figure};
@@ -30,6 +30,37 @@ pub(crate) fn of_phase(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Stri
         None => "nothing was measured".to_owned(),
         Some((table, standing)) => of_table(table, standing, "", contenders),
     }
+}
+
+/// `btrfs: 7 times nothing finished for 0.4 s to 1.1 s (12 % of its time, waiting for write)`, for
+/// each contender that stood still.
+pub(crate) fn stalls(phase: &PhaseAnalysis, contenders: &[Conditions]) -> Vec<String> {
+    let of = |(stalls, contender): (&Option<Stalls>, &Conditions)| {
+        let stalls = stalls.as_ref().filter(|stalls| stalls.times > 0)?;
+        Some(of_stalls(&contender.name, stalls))
+    };
+    phase.stalls.iter().zip(contenders).filter_map(of).collect()
+}
+
+/// The same of one.
+pub(crate) fn of_stalls(name: &str, stalls: &Stalls) -> String {
+    let times = match stalls.times {
+        _ if stalls.at_least => format!("at least {} times", number(stalls.times as f64)),
+        1 => "once".to_owned(),
+        times => format!("{} times", number(times as f64)),
+    };
+    let repeats = match stalls.trials {
+        1 => String::new(),
+        trials => format!(" in {}", counted(trials, "trial")),
+    };
+    let [shortest, longest] = [stalls.shortest, stalls.longest].map(|it| figure(it, Unit::Seconds));
+    let lasted = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
+    let kinds: Vec<&str> = stalls.kinds.iter().map(String::as_str).collect();
+    format!(
+        "{name}: {times}{repeats} nothing finished for {lasted} ({} of the time, waiting for {})",
+        percent(stalls.share),
+        and(&kinds)
+    )
 }
 
 /// `ext4, 10.8 ms; f2fs and xfs 1.2 times as long, not shown with 2 repeats; btrfs 12 times`: the

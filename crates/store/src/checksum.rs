@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 const RUN: &str = "SELECT ordinal, created, fstrial_version, testbed, lab_id, environment, seed,
      repeats, scale, request, contenders, trials FROM runs WHERE ordinal = ?1";
 
-/// All rows of a trial.
+/// The rows of a trial, each kind of which counts even where there is none.
 const TRIAL: [&str; 4] = [
     "SELECT run, ordinal, contender, block, seed, spec, outcome, outcome_doc, made, notes, ended,
      space, host_ns, again FROM trials WHERE id = ?1",
@@ -24,10 +24,16 @@ const TRIAL: [&str; 4] = [
      WHERE phases.trial = ?1 ORDER BY phases.ordinal, name",
 ];
 
+/// Those that stores of an earlier schema lack: a trial without any has the checksum that it had.
+const ADDED: [&str; 1] =
+    ["SELECT phases.ordinal, course FROM courses JOIN phases ON phases.id = courses.phase
+     WHERE phases.trial = ?1 ORDER BY phases.ordinal"];
+
 /// The checksum of a run's row, in hexadecimal digits.
 pub(crate) fn of_run(connection: &Connection, ordinal: i64) -> rusqlite::Result<String> {
     let mut sum = Sha256::new();
     add_rows(&mut sum, connection, RUN, params![ordinal])?;
+    sum.update([END]);
     Ok(hex(sum))
 }
 
@@ -41,19 +47,29 @@ pub(crate) fn of_trial(
     sum.update(run_checksum);
     for query in TRIAL {
         add_rows(&mut sum, connection, query, params![trial])?;
+        sum.update([END]);
+    }
+    for query in ADDED {
+        if add_rows(&mut sum, connection, query, params![trial])? > 0 {
+            sum.update([END]);
+        }
     }
     Ok(hex(sum))
 }
 
+/// After the last row of a kind.
+const END: u8 = 0xfe;
+
+/// Adds the rows; returns how many there are.
 fn add_rows(
     sum: &mut Sha256,
     connection: &Connection,
     query: &str,
     parameters: impl Params,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<u64> {
     let mut statement = connection.prepare_cached(query)?;
     let columns = statement.column_count();
-    let mut rows = statement.query(parameters)?;
+    let (mut rows, mut count) = (statement.query(parameters)?, 0);
     while let Some(row) = rows.next()? {
         for column in 0..columns {
             let mut add = |kind: u8, bytes: &[u8]| {
@@ -70,9 +86,9 @@ fn add_rows(
             }
         }
         sum.update([0xff]);
+        count += 1;
     }
-    sum.update([0xfe]);
-    Ok(())
+    Ok(count)
 }
 
 fn hex(sum: Sha256) -> String {

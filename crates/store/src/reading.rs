@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use measure::{CpuTime, DeviceUse, Latencies};
+use measure::{Course, CpuTime, DeviceUse, Latencies};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 use trial::{OVERHEAD_SHARE, TrialRecord, TrialSpec};
@@ -174,6 +174,7 @@ impl Store {
                 result.digest = u64::from_str_radix(&row.digest, 16)
                     .map_err(|error| self.unreadable(&what("the digest"), error))?;
                 result.latencies = self.latencies(row.id)?;
+                result.course = self.course(row.id, &what("the course"))?;
                 result.figures = self
                     .query("SELECT name, value FROM figures WHERE phase = ?1", row.id, |row| {
                         Ok((row.get(0)?, row.get(1)?))
@@ -203,6 +204,13 @@ impl Store {
                 Ok((op, latencies))
             })
             .collect()
+    }
+
+    fn course(&self, phase: i64, what: &str) -> Result<Option<Course>, StoreError> {
+        let query = "SELECT course FROM courses WHERE phase = ?1";
+        let text = self.query(query, phase, |row| row.get::<_, String>(0))?.pop();
+        let course: Option<Course> = self.decode_optional(what, text)?;
+        course.map(Course::checked).transpose().map_err(|error| self.unreadable(what, error))
     }
 
     pub(crate) fn query<T>(
@@ -293,6 +301,7 @@ fn read_phase(row: &Row<'_>) -> rusqlite::Result<PhaseRow> {
             device,
             cache: workload::Cache::Warm { why: String::new() },
             latencies: BTreeMap::new(),
+            course: None,
             figures: BTreeMap::new(),
             digest: 0,
             not_comparable: None,

@@ -15,7 +15,8 @@ const FIRST: i64 = 6;
 
 /// Each brings a store from one schema to the next, the first makes it. They are never edited
 /// once released: a store made by any earlier version must open.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 CREATE TABLE runs (
     ordinal         INTEGER PRIMARY KEY AUTOINCREMENT,
     created         TEXT NOT NULL,
@@ -90,7 +91,14 @@ CREATE TABLE figures (
     PRIMARY KEY (phase, name)
 ) WITHOUT ROWID;
 CREATE INDEX phases_of_trial ON phases(trial);
-"];
+",
+    "
+CREATE TABLE courses (
+    phase  INTEGER PRIMARY KEY REFERENCES phases(id),
+    course TEXT NOT NULL                -- JSON Course
+);
+",
+];
 
 /// Makes the schema where there is none, or brings it up to date, each step in a transaction of its own. Then the
 /// tables are those that this program would make: nothing was added to them, no trigger, no view.

@@ -98,6 +98,7 @@ impl Store {
         for (trial, _) in &lost {
             for delete in [
                 "DELETE FROM latencies WHERE phase IN (SELECT id FROM phases WHERE trial = ?1)",
+                "DELETE FROM courses WHERE phase IN (SELECT id FROM phases WHERE trial = ?1)",
                 "DELETE FROM figures WHERE phase IN (SELECT id FROM phases WHERE trial = ?1)",
                 "DELETE FROM phases WHERE trial = ?1",
                 "UPDATE trials SET outcome = NULL, outcome_doc = NULL, made = NULL, notes = NULL,
@@ -302,6 +303,12 @@ fn insert_phase(
         transaction.execute(
             "INSERT INTO latencies (phase, op, histogram) VALUES (?1, ?2, ?3)",
             params![id, op, latencies.to_bytes()],
+        )?;
+    }
+    if let Some(course) = &phase.course {
+        transaction.execute(
+            "INSERT INTO courses (phase, course) VALUES (?1, ?2)",
+            params![id, json(course)],
         )?;
     }
     for (name, value) in phase.figures.iter().filter(|(_, value)| value.is_finite()) {

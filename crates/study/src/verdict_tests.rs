@@ -147,6 +147,7 @@ pub(crate) fn phase(seconds: f64) -> PhaseResult {
         device: None,
         cache: Cache::Warm { why: "invented".to_owned() },
         latencies: BTreeMap::new(),
+        course: None,
         figures: BTreeMap::new(),
         digest: 0,
         not_comparable: None,

@@ -15,6 +15,10 @@ use crate::{
     PhaseEvent, PhaseResult, PhaseStatus, Program, Recorder, Seed,
 };
 
+/// The course is kept of phases that last so long and end so many ops.
+const COURSE_FROM: Nanos = Nanos::from_secs(1);
+const COURSE_OPS_LEAST: u64 = 10;
+
 /// A workload's view of its trial.
 pub struct Context<'h> {
     host: &'h dyn Host,
@@ -211,6 +215,9 @@ impl<'h> Context<'h> {
         let (ops, read_bytes, write_bytes, digest) = recorder.totals();
         (result.ops, result.read_bytes, result.write_bytes) = (ops, read_bytes, write_bytes);
         result.digest = digest;
+        let kinds: Vec<&str> = phase.ops.iter().map(|op| op.name).collect();
+        let is_kept = wall >= COURSE_FROM && ops >= COURSE_OPS_LEAST;
+        result.course = is_kept.then(|| recorder.course(start + wall, &kinds));
         result.latencies = phase
             .ops
             .iter()

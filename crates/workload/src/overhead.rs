@@ -10,7 +10,7 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use measure::now;
+use measure::{Track, now};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::{DeviceNumber, Nanos};
 
@@ -77,6 +77,26 @@ pub fn measure(directory: &Path, rounds: usize) -> Result<Vec<Overhead>, Failure
             engine_ns: median(engine),
         })
         .collect())
+}
+
+/// What it costs an op to be in the course of its phase, in nanoseconds: the fastest of many rounds,
+/// since nothing but other programs makes one slower.
+pub fn course_ns() -> f64 {
+    const ENDED: u64 = 100_000;
+    // Ops of 4 µs, of which every 625th ends an interval, as in a phase of a second.
+    const TOOK: Nanos = Nanos(4_000);
+    let round = |_| {
+        let mut track = Track::new(Nanos::ZERO);
+        let start = now();
+        for op in 0..ENDED {
+            let end = std::hint::black_box(Nanos(op * TOOK.0));
+            track.ended(0, end, TOOK, op, op * FILE_BYTES as u64);
+        }
+        let took = now() - start;
+        std::hint::black_box(&mut track);
+        took.0 as f64 / ENDED as f64
+    };
+    (0..50).map(round).fold(f64::INFINITY, f64::min)
 }
 
 /// The median of the rounds' ratios: both sides of a round ran under the same conditions.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{CpuTime, DeviceUse, Latencies};
+use measure::{Course, CpuTime, DeviceUse, Latencies};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
@@ -103,6 +103,9 @@ pub struct PhaseResult {
     pub cache: Cache,
     /// Latencies by kind of op; a kind that never occurred is absent.
     pub latencies: BTreeMap<String, Latencies>,
+    /// What happened when; of phases of a second and more that end ops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<Course>,
     /// Figures beyond the usual ones: name with unit as its ending (`fragments_per_file`).
     pub figures: BTreeMap<String, f64>,
     /// Digest of the sequence of ops: equal for equal seed and parameters.
@@ -129,6 +132,7 @@ impl PhaseResult {
             device: None,
             cache,
             latencies: BTreeMap::new(),
+            course: None,
             figures: BTreeMap::new(),
             digest: 0,
             not_comparable: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use measure::{Latencies, Tally, now};
+use measure::{Course, Latencies, Tally, Track, now};
 use units::{Bytes, Nanos};
 
 use crate::{Host, PhaseDescription, PhaseEvent};
@@ -22,6 +22,7 @@ pub struct Recorder<'h> {
     pub(crate) read_bytes: u64,
     pub(crate) write_bytes: u64,
     digest: u64,
+    track: Track,
     progress: Option<Progress<'h>>,
     /// Where other threads can see a thread's op count while it works.
     seen: Option<Arc<AtomicU64>>,
@@ -34,6 +35,7 @@ pub struct Recorded {
     read_bytes: u64,
     write_bytes: u64,
     digest: u64,
+    track: Track,
 }
 
 /// Where progress goes; only a phase's first recorder has one.
@@ -48,13 +50,15 @@ pub(crate) const PROGRESS_EVERY: Nanos = Nanos::from_millis(250);
 impl<'h> Recorder<'h> {
     /// Allocates and touches one tally for each kind of op.
     pub fn new(phase: &PhaseDescription) -> Recorder<'h> {
+        let lap = now();
         Recorder {
             tallies: phase.ops.iter().map(|_| Tally::new()).collect(),
-            lap: now(),
+            lap,
             ops: 0,
             read_bytes: 0,
             write_bytes: 0,
             digest: 0,
+            track: Track::new(lap),
             progress: None,
             seen: None,
         }
@@ -63,6 +67,7 @@ impl<'h> Recorder<'h> {
     /// Starts the clock; progress goes to `host`.
     pub(crate) fn start(&mut self, host: &'h dyn Host) -> Nanos {
         self.lap = now();
+        self.track.begin(self.lap);
         self.progress = Some(Progress { host, next: self.lap + PROGRESS_EVERY });
         self.lap
     }
@@ -76,10 +81,9 @@ impl<'h> Recorder<'h> {
     /// Ends an op of this kind.
     #[inline]
     pub fn done(&mut self, op: Op) {
-        let end = now();
-        self.tallies[op.0].record(end - self.lap);
-        self.lap = end;
+        self.ended(op);
         self.ops += 1;
+        let end = self.lap;
         if let Some(seen) = &self.seen {
             seen.store(self.ops, Ordering::Relaxed);
         }
@@ -103,8 +107,15 @@ impl<'h> Recorder<'h> {
     /// op's, and it does not count as an op.
     #[inline]
     pub fn part(&mut self, part: Op) {
+        self.ended(part);
+    }
+
+    #[inline]
+    fn ended(&mut self, op: Op) {
         let end = now();
-        self.tallies[part.0].record(end - self.lap);
+        let took = end - self.lap;
+        self.tallies[op.0].record(took);
+        self.track.ended(op.0, end, took, self.ops, self.read_bytes + self.write_bytes);
         self.lap = end;
     }
 
@@ -136,6 +147,12 @@ impl<'h> Recorder<'h> {
         Recorder::new(phase)
     }
 
+    /// Starts a thread's first op now, in a phase that began at `begin`.
+    pub(crate) fn start_thread(&mut self, begin: Nanos) {
+        self.track.begin(begin);
+        self.restart();
+    }
+
     /// Lets another thread see how many ops are done.
     pub(crate) fn seen_at(&mut self, seen: Arc<AtomicU64>) {
         self.seen = Some(seen);
@@ -150,8 +167,8 @@ impl<'h> Recorder<'h> {
 
     /// What was recorded, to be sent to another thread.
     pub fn finish(self) -> Recorded {
-        let Recorder { tallies, ops, read_bytes, write_bytes, digest, .. } = self;
-        Recorded { tallies, ops, read_bytes, write_bytes, digest }
+        let Recorder { tallies, ops, read_bytes, write_bytes, digest, track, .. } = self;
+        Recorded { tallies, ops, read_bytes, write_bytes, digest, track }
     }
 
     /// Adds what a thread recorded. Merge in thread order: the digest depends on it.
@@ -163,6 +180,7 @@ impl<'h> Recorder<'h> {
         self.read_bytes += other.read_bytes;
         self.write_bytes += other.write_bytes;
         self.digest(other.digest);
+        self.track.merge(other.track, other.ops, other.read_bytes + other.write_bytes);
     }
 
     /// When the last op ended (or the clock was restarted).
@@ -178,6 +196,11 @@ impl<'h> Recorder<'h> {
 
     pub(crate) fn totals(&self) -> (u64, Bytes, Bytes, u64) {
         (self.ops, Bytes(self.read_bytes), Bytes(self.write_bytes), self.digest)
+    }
+
+    /// The course of the phase, which ended at `end`.
+    pub(crate) fn course(&self, end: Nanos, kinds: &[&str]) -> Course {
+        self.track.clone().finish(end, self.ops, self.read_bytes + self.write_bytes, kinds)
     }
 
     pub(crate) fn into_latencies(self) -> Vec<Latencies> {

@@ -105,6 +105,7 @@ fn phase(spec: &TrialSpec, name: &str, slower: f64, draw: &mut Draw) -> PhaseRes
         }),
         cache: Cache::Cold { how: "remount".to_owned() },
         latencies,
+        course: None,
         figures: BTreeMap::new(),
         digest: u64::from(spec.block),
         not_comparable: None,

@@ -3,6 +3,7 @@
 mod archive;
 mod bad_input;
 mod binary;
+mod bisect;
 mod brought_files;
 mod claims;
 mod crash;
@@ -48,6 +49,7 @@ const TESTS: &[skippable::Test] = skippable::tests![
     device::a_filesystem_is_looked_after_and_whole_at_the_end,
     device::two_users_with_the_same_seed_are_not_in_each_others_way,
     device::a_filesystem_that_is_too_small_fails_alone_with_its_reason,
+    bisect::the_first_slow_one_of_sixteen_versions_is_found,
     bad_input::an_archive_that_gnu_tar_would_not_unpack,
     bad_input::a_directory_without_inodes,
     bad_input::a_size_that_does_not_hold_the_work,

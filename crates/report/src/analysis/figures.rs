@@ -8,7 +8,7 @@ use super::footnotes::Footnotes;
 use super::{
     AgainstBest, CacheUse, Cell, Conditions, EQUIVALENCE_MARGIN, Group, Mark, Measure, Measured,
     Metric, MetricTable, OpKind, PairResult, PhaseAnalysis, Rank, Reason, Standing, TrialFigure,
-    overhead,
+    course, overhead,
 };
 
 pub(super) const ALPHA: f64 = 0.05;
@@ -67,6 +67,8 @@ pub(super) fn phase(
         footnotes: footnotes.0,
         measured: measured(&timed),
         smallest_difference,
+        courses: course::drawn(phase),
+        stalls: course::of_all(phase),
     };
     analysed.verdict = crate::sentences::of_phase(&analysed, contenders);
     analysed

@@ -2,6 +2,7 @@
 
 mod arrange;
 mod conditions;
+mod course;
 mod figures;
 mod footnotes;
 mod measures;
@@ -14,6 +15,8 @@ mod warnings;
 
 pub use conditions::Conditions;
 pub(crate) use conditions::written;
+pub(crate) use course::stalls;
+pub use course::{DrawnCourse, Stalls};
 pub use measures::{Group, Measure, Metric, Quantile, Unit, metrics_of};
 pub use model::{
     AgainstBest, Analysis, CacheUse, Cell, Footnote, Mark, Measured, MetricTable, OpKind,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use stats::Comparison;
 
-use super::{Conditions, Metric, Reason, Standing, Unit};
+use super::{Conditions, DrawnCourse, Metric, Reason, Stalls, Standing, Unit};
 use crate::numbers::counted;
 
 /// A run, analysed.
@@ -129,6 +129,11 @@ pub struct PhaseAnalysis {
     pub measured: Option<Measured>,
     /// The smallest difference these repeats would show at the spread seen (0.1: 10 %).
     pub smallest_difference: Option<f64>,
+    /// Of each contender the course in its first trial that has one.
+    #[serde(skip)]
+    pub courses: Vec<Option<DrawnCourse>>,
+    /// Of each contender how often nothing ended for long; missing where no course was taken down.
+    pub stalls: Vec<Option<Stalls>>,
 }
 
 impl PhaseAnalysis {

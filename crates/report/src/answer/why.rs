@@ -3,8 +3,8 @@
 //! repeat, and nobody who is faster has as much. Otherwise it is said that nothing explains it.
 
 use super::Headline;
-use crate::analysis::{Conditions, MetricTable, PhaseAnalysis};
-use crate::sentences::percent;
+use crate::analysis::{Conditions, MetricTable, PhaseAnalysis, Stalls};
+use crate::sentences::{self, percent};
 use crate::wording::{and, factor};
 
 /// A ratio nearer to 1 than this is no cause.
@@ -132,6 +132,12 @@ pub(super) fn of(
         explained.extend(found.iter().map(|(at, _)| *at));
         said.extend(in_words("takes", "the processor time of", found, &name, leader));
     }
+    let found: Vec<(usize, &Stalls)> = behind
+        .iter()
+        .filter_map(|(at, _)| Some((*at, stalled(headline.phase, leader, *at)?)))
+        .collect();
+    explained.extend(found.iter().map(|(at, _)| *at));
+    said.extend(found.iter().map(|(at, stalls)| sentences::of_stalls(name(*at), stalls)));
     // With several processors a share of the time says nothing of a limit.
     if processors == Processors::Simulated {
         said.extend(bound(headline.phase, &standing.order(), contenders));
@@ -214,6 +220,17 @@ fn by_processor(phase: &PhaseAnalysis, leader: usize, at: usize) -> Option<f64> 
     let ratio = cpu.cells[at].mean? / own;
     let enough = longer(wall)? > 0.0 && longer(cpu)? >= SHARE_LEAST * longer(wall)?;
     (enough && ratio >= WORTH_A_FIGURE && apart(cpu, leader, at)).then_some(ratio)
+}
+
+/// The stalls of a contender, where they make up enough of the time it takes longer.
+fn stalled(phase: &PhaseAnalysis, leader: usize, at: usize) -> Option<&Stalls> {
+    let wall = phase.table("wall")?;
+    let of = |at: usize| phase.stalls.get(at)?.as_ref();
+    let stood = |stalls: &Stalls| stalls.total / stalls.trials as f64;
+    let its = of(at).filter(|stalls| stalls.times > 0)?;
+    let longer = wall.cells[at].mean? - wall.cells[leader].mean?;
+    let stood_longer = stood(its) - of(leader).map_or(0.0, stood);
+    (longer > 0.0 && stood_longer >= SHARE_LEAST * longer).then_some(its)
 }
 
 /// Who has the processor for nearly all of its time.

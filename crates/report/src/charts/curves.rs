@@ -4,7 +4,7 @@
 use measure::Latencies;
 
 use super::axis::Axis;
-use super::{colour, percent};
+use super::{colour, is_dashed, percent};
 use crate::analysis::{Quantile, Unit};
 use crate::wording::figure;
 
@@ -16,13 +16,6 @@ pub(crate) struct Curve<'a> {
     pub(crate) name: &'a str,
     /// Its latencies.
     pub(crate) latencies: Latencies,
-}
-
-impl Curve<'_> {
-    /// Whether its line is dashed: five colours are told apart more easily than ten.
-    pub(crate) fn dashed(&self) -> bool {
-        self.contender % 10 >= 5
-    }
 }
 
 const HEIGHT: u32 = 230;
@@ -111,7 +104,7 @@ impl Field {
         for line in drawn {
             let points = line.points.iter();
             let path = path(points.map(|(nines, latency)| (self.x(*nines), self.y(*latency))));
-            let dash = if line.curve.dashed() { " dashed" } else { "" };
+            let dash = if is_dashed(line.curve.contender) { " dashed" } else { "" };
             let colour = colour(line.curve.contender);
             body += &format!(r#"<path class="curve {colour}{dash}" d="{path}"/>"#);
         }
@@ -148,7 +141,7 @@ impl Field {
 
 /// A path through points in per cent, in thousandths of the drawing: each step from the one
 /// before, which takes half the letters of places.
-fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+pub(super) fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     let mut last: Option<(i64, i64)> = None;
     for (x, y) in points {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use measure::{DeviceUse, Latencies};
+use measure::{Course, DeviceUse, Latencies};
 use serde::Serialize;
 use store::{Environment, RunState, StoredRun, StoredTrial};
 use trial::{Made, Outcome, SpaceUse, WorkloadChoice};
@@ -22,6 +22,10 @@ use crate::{Analysis, Quantile};
 /// Version of the JSON report; raised on any change that an existing reader could misread.
 /// 2: pairs are those with the best of a table, all on request.
 pub const SCHEMA_VERSION: u32 = 2;
+
+/// As many intervals of a course as are a line on a screen: each takes a hundred bytes here. The format
+/// `course` has all.
+const INTERVALS_MAX: usize = 200;
 
 pub(super) struct Json;
 
@@ -149,6 +153,7 @@ struct Phase<'r> {
     device: Option<Device>,
     cache: &'r Cache,
     latencies: BTreeMap<&'r str, Latency>,
+    course: Option<Course>,
     figures: BTreeMap<&'r str, Option<f64>>,
     digest: String,
     notes: &'r [String],
@@ -214,6 +219,7 @@ fn phase(phase: &PhaseResult) -> Phase<'_> {
         device: phase.device.map(device),
         cache: &phase.cache,
         latencies: phase.latencies.iter().map(|(op, seen)| (op.as_str(), latency(seen))).collect(),
+        course: phase.course.as_ref().map(|course| course.in_at_most(INTERVALS_MAX)),
         figures: phase.figures.iter().map(|(name, v)| (name.as_str(), finite(*v))).collect(),
         digest: format!("{:016x}", phase.digest),
         notes: &phase.notes,

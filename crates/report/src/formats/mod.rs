@@ -2,6 +2,7 @@
 
 mod bencher;
 mod bonnie_csv;
+mod course;
 mod csv;
 mod html;
 mod hyperfine;
@@ -28,6 +29,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &markdown::Markdown,
     &csv::Csv,
     &bonnie_csv::Bonnie,
+    &course::Course,
     &hyperfine::Hyperfine,
     &bencher::Bencher,
     &openmetrics::OpenMetrics,

@@ -7,6 +7,7 @@ mod agreement;
 mod analysis;
 mod answer;
 mod changes;
+mod course;
 mod crosscheck;
 mod details;
 mod gates;

@@ -234,6 +234,7 @@ impl Synthetic {
                 Cache::Warm { why: "follows another phase".to_owned() }
             },
             latencies,
+            course: None,
             figures: BTreeMap::new(),
             digest: Seed(self.seed).derive(&format!("{} {block}", phase.name)).0,
             not_comparable: None,

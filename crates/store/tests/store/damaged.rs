@@ -84,7 +84,7 @@ fn changes(table: &str, column: &str) -> Vec<String> {
 fn any_changed_column_is_noticed() {
     let stored = Stored::new();
     let mut tried = 0;
-    for table in ["runs", "trials", "phases", "latencies", "figures"] {
+    for table in ["runs", "trials", "phases", "latencies", "figures", "courses"] {
         for column in columns(&stored.path(), table) {
             for change in changes(table, &column) {
                 let Some(store) = stored.changed(&change) else { continue };

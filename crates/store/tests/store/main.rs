@@ -5,7 +5,7 @@ mod held;
 
 use std::collections::BTreeMap;
 
-use measure::{CpuTime, DeviceUse, Latencies};
+use measure::{Course, CpuTime, DeviceUse, Interval, Latencies, Silence};
 use store::{Environment, NewRun, RunHeader, RunState, Store, StoreError};
 use trial::{Outcome, SpaceUse, Step, TrialRecord, TrialSpec};
 use units::{Bytes, Nanos};
@@ -51,6 +51,20 @@ fn phase() -> PhaseResult {
         }),
         cache: Cache::Cold { how: "unmounted and mounted again".to_owned() },
         latencies: BTreeMap::from([("deliver".to_owned(), latencies)]),
+        course: Some(Course {
+            width: Nanos::from_millis(5),
+            intervals: vec![
+                Interval { ops: 41, bytes: Bytes(43), longest: Nanos(47) },
+                Interval { ops: 53, bytes: Bytes(59), longest: Nanos(61) },
+            ],
+            silences: vec![Silence {
+                begins: Nanos(67),
+                lasts: Nanos(71),
+                op: "deliver".to_owned(),
+                bytes: Bytes(73),
+            }],
+            left_out: 79,
+        }),
         figures: BTreeMap::from([("fragments_per_file".to_owned(), 1.25)]),
         digest: u64::MAX,
         not_comparable: Some(NotComparable::Other { why: "why".to_owned() }),
@@ -297,6 +311,28 @@ fn an_unknown_run_names_those_there_are() {
     let error = store.run("r9").unwrap_err().to_string();
     assert!(error.contains("`r9`") && error.contains("r1"), "{error}");
     assert!(store.run("../x").is_err());
+}
+
+/// Schema 6 had no courses.
+#[test]
+fn a_store_of_the_schema_before_is_read_and_gets_what_it_lacked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.db");
+    let mut store = Store::open(&path).unwrap();
+    let run = create(&mut store, &[spec("a", 0), spec("b", 0)]);
+    let without = PhaseResult { course: None, ..phase() };
+    let trial = TrialRecord { phases: vec![without.clone()], ..TrialRecord::ended(Outcome::Done) };
+    store.finish_trial(&run, 0, &trial).unwrap();
+    drop(store);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("DROP TABLE courses; PRAGMA user_version = 6").unwrap();
+    drop(connection);
+    let mut store = Store::open_existing(&path).unwrap();
+    finish(&mut store, &run, 1, &Outcome::Done);
+    let trials = store.run(&run).unwrap().trials;
+    assert!(trials.iter().all(|trial| trial.outcome == Some(Outcome::Done)));
+    let courses = trials.iter().flat_map(|trial| &trial.phases).map(|phase| &phase.course);
+    assert_eq!(courses.collect::<Vec<_>>(), [&None, &phase().course]);
 }
 
 /// Schemas before the first release kept no checksum of a run.

@@ -150,7 +150,7 @@ pub(crate) fn phase_with_threads<H: Send, R: Send>(
                 if !gate.pass() {
                     return None;
                 }
-                recorder.restart();
+                recorder.start_thread(group.start());
                 let done = work(worker, group, &mut recorder);
                 if done.is_err() {
                     group.stop();

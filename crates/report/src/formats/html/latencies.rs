@@ -9,7 +9,7 @@ use super::other_figures::{OtherRow, other_rows};
 use crate::analysis::{
     Conditions, Measure, MetricTable, PhaseAnalysis, Quantile, WorkloadAnalysis,
 };
-use crate::charts::{Curve, colour, curves};
+use crate::charts::{Curve, colour, curves, is_dashed};
 
 #[derive(Serialize)]
 pub(super) struct Latency {
@@ -23,10 +23,17 @@ pub(super) struct Latency {
 }
 
 #[derive(Serialize)]
-struct LegendEntry {
+pub(super) struct LegendEntry {
     name: String,
     colour: String,
     dashed: bool,
+}
+
+impl LegendEntry {
+    pub(super) fn of(contender: usize, name: &str) -> LegendEntry {
+        let dashed = is_dashed(contender);
+        LegendEntry { name: name.to_owned(), colour: colour(contender), dashed }
+    }
 }
 
 /// One entry for each kind of op that took place.
@@ -68,11 +75,7 @@ pub(super) fn latencies(
                 legend: drawn
                     .iter()
                     .filter(|curve| curve.latencies.count() > 0)
-                    .map(|curve| LegendEntry {
-                        name: curve.name.to_owned(),
-                        colour: colour(curve.contender),
-                        dashed: curve.dashed(),
-                    })
+                    .map(|curve| LegendEntry::of(curve.contender, curve.name))
                     .collect(),
                 columns: tables
                     .iter()

@@ -4,6 +4,7 @@
 //! Everything that is text goes through the template's escaping; only the charts, which
 //! escape for themselves, are inserted as they are.
 
+mod course;
 mod latencies;
 mod other_figures;
 mod page;

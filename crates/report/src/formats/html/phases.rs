@@ -3,6 +3,7 @@
 use serde::Serialize;
 use store::StoredRun;
 
+use super::course::{Course, course};
 use super::latencies::{Latency, latencies};
 use super::other_figures::{OtherRow, other_rows};
 use super::traffic::{Traffic, traffic};
@@ -35,6 +36,7 @@ struct Phase {
     axis_note: &'static str,
     columns: Vec<String>,
     others: Vec<OtherRow>,
+    course: Option<Course>,
     latencies: Vec<Latency>,
     traffic: Vec<Traffic>,
     footnotes: Vec<(usize, String, String)>,
@@ -126,6 +128,7 @@ fn phase(
         axis: chart.map(|chart| chart.axis).unwrap_or_default(),
         columns: others.iter().map(|table| table.metric.label.clone()).collect(),
         others: other_rows(&order, &others, contenders),
+        course: course(phase, &order, contenders),
         latencies: latencies(workload, phase, &order, contenders, run),
         traffic: traffic(phase, &order, contenders),
         footnotes: phase

@@ -15,6 +15,7 @@ use super::{Format, Options};
 use crate::analysis::{Analysis, Conditions, PhaseAnalysis, WorkloadAnalysis};
 use crate::answer::answer;
 use crate::numbers::counted;
+use crate::sentences;
 use crate::wording::and;
 pub use folding::{fitted, folded};
 use rows::{Row, Style, rows, unseen_footnotes};
@@ -104,6 +105,9 @@ impl Page {
         let rows = rows(phase);
         if !rows.is_empty() {
             self.table(&rows, contenders);
+        }
+        for stalls in sentences::stalls(phase, contenders) {
+            self.wrapped("  stalls: ", &stalls);
         }
         let unseen = unseen_footnotes(phase);
         for (index, footnote) in phase.footnotes.iter().enumerate() {

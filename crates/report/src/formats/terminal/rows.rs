@@ -1,6 +1,6 @@
 //! Which metrics have a row in the terminal, and what stands in its cells.
 
-use crate::analysis::{Cell, Mark, Measure, MetricTable, PhaseAnalysis, Quantile};
+use crate::analysis::{Cell, DrawnCourse, Mark, Measure, MetricTable, PhaseAnalysis, Quantile};
 use crate::wording::{self, against, spread};
 
 /// Latencies in the terminal; the other formats have all of them.
@@ -46,6 +46,7 @@ pub(super) fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
             rows.extend(ranks(table));
         }
     }
+    rows.extend(course(phase));
     // A contender that has no figure anywhere is shown with its reason.
     if rows.is_empty() && !phase.footnotes.is_empty() {
         let contenders = phase.footnotes.iter().flat_map(|note| &note.contenders).max();
@@ -63,6 +64,40 @@ pub(super) fn rows(phase: &PhaseAnalysis) -> Vec<Row> {
         rows.push(Row { label: "wall time".to_owned(), cells: (0..count).map(cell).collect() });
     }
     rows
+}
+
+/// Columns of the course of a phase.
+const COURSE: usize = 16;
+
+/// Ops over the time of each contender's first trial, against its own highest rate. A dot is a time
+/// in which none ended.
+fn course(phase: &PhaseAnalysis) -> Option<Row> {
+    phase.courses.iter().flatten().next()?;
+    let cell = |drawn: &Option<DrawnCourse>| match drawn {
+        Some(drawn) => (sparkline(drawn), Style::Plain),
+        None => ("–".to_owned(), Style::Faint),
+    };
+    let cells = phase.courses.iter().map(cell).collect();
+    Some(Row { label: "ops over time".to_owned(), cells })
+}
+
+fn sparkline(drawn: &DrawnCourse) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let wall = drawn.wall.as_secs_f64();
+    let rates = drawn.rates(usize::MAX);
+    let mut columns = [(0.0, 0u32); COURSE];
+    for (at, rate) in rates {
+        let column = (at / wall * COURSE as f64) as usize;
+        let (sum, count) = &mut columns[column.min(COURSE - 1)];
+        (*sum, *count) = (*sum + rate, *count + 1);
+    }
+    let means = columns.map(|(sum, count)| sum / f64::from(count.max(1)));
+    let most = means.into_iter().fold(0.0, f64::max);
+    let block = |mean: f64| match mean > 0.0 {
+        true => BLOCKS[((mean / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
+        false => '·',
+    };
+    means.into_iter().map(block).collect()
 }
 
 /// Whether the metric has a row here. Only the other formats show the figures of the lab's transport:

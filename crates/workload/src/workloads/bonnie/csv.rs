@@ -167,6 +167,7 @@ mod tests {
             device: None,
             cache: Cache::Warm { why: String::new() },
             latencies: BTreeMap::from([("op".to_owned(), latencies)]),
+            course: None,
             figures: BTreeMap::new(),
             digest: 0,
             not_comparable: None,
