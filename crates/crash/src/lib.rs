@@ -10,6 +10,7 @@
 //! submitted may be there, be missing, or be there in part, cut at the unit that the disk writes at
 //! once, independently of every other. What the disk held when recording began is durable.
 
+mod alike;
 mod content;
 mod log;
 mod programs;
@@ -17,6 +18,7 @@ mod promise;
 mod states;
 mod told;
 
+pub use alike::{Image, Memory, Reads, Sector};
 pub use content::Content;
 pub use log::{Entry, Log, Write};
 pub use programs::{PROGRAMS, Program, Run, program};

@@ -30,6 +30,8 @@ pub enum Version {
     Mixed(Content, Content),
     /// Anything: the program is at it.
     Anything,
+    /// What the program's own check accepts.
+    Accepted,
 }
 
 /// From a moment on, a file is one of these versions.
@@ -54,6 +56,10 @@ pub enum Seen {
     Bytes(Vec<u8>),
     /// It cannot be read.
     Unreadable(String),
+    /// The program's own check ended with 0.
+    Accepted,
+    /// It did not, and how.
+    Refused(String),
 }
 
 /// What was found instead.
@@ -76,6 +82,8 @@ pub enum Found {
     Version,
     /// From this byte on it is none of its versions.
     Other(u64),
+    /// What the program's own check said.
+    Refused(String),
 }
 
 impl Found {
@@ -96,6 +104,7 @@ impl std::fmt::Display for Found {
             Found::Zeroes(at) => write!(f, "zeroes from byte {at} on"),
             Found::Version => f.write_str("it is another version, whole"),
             Found::Other(at) => write!(f, "not its contents from byte {at} on"),
+            Found::Refused(why) => f.write_str(why),
         }
     }
 }
@@ -158,14 +167,17 @@ fn progress(found: &Found) -> u64 {
 
 fn compare(version: &Version, seen: &Seen) -> Option<Found> {
     let bytes = match (version, seen) {
-        (Version::Anything, _) | (Version::Absent, Seen::Absent) => return None,
+        (Version::Anything, _) | (Version::Absent, Seen::Absent) | (_, Seen::Accepted) => {
+            return None;
+        }
+        (_, Seen::Refused(why)) => return Some(Found::Refused(why.clone())),
         (_, Seen::Unreadable(error)) => return Some(Found::Unreadable(error.clone())),
         (Version::Begins(_, 0), Seen::Absent) => return None,
         (_, Seen::Absent) => return Some(Found::Missing),
         (_, Seen::Bytes(bytes)) => bytes,
     };
     match version {
-        Version::Anything => None,
+        Version::Anything | Version::Accepted => None,
         Version::Absent => Some(Found::Present),
         Version::Is(content) => differs(bytes, &content.bytes()),
         Version::Begins(content, least) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::alike::{Image, Reads};
 use crate::log::Log;
 use crate::promise::{Column, Found, Lost};
 use crate::states::{Cache, Piece, State};
@@ -23,6 +24,8 @@ pub struct Plan {
     pub seed: u64,
     /// This state alone, and no shrinking.
     pub only: Option<State>,
+    /// Mounts and checks each state, also where another was alike to all who looked at it.
+    pub each: bool,
 }
 
 /// What was recorded.
@@ -118,6 +121,8 @@ pub enum How {
     Version,
     /// Other contents.
     Other,
+    /// The program's own check refuses it.
+    Refused,
 }
 
 impl Problem {
@@ -130,6 +135,7 @@ impl Problem {
             Found::Zeroes(_) => How::Zeroes,
             Found::Version => How::Version,
             Found::Other(_) => How::Other,
+            Found::Refused(_) => How::Refused,
         };
         let Lost { expectation, .. } = lost;
         Problem::Lost { column: expectation.column, because: expectation.because.clone(), how }
@@ -159,6 +165,15 @@ impl Tried {
         mounted && matches!(self.checked, Checked::Damaged(_))
     }
 
+    /// Whether it shows the same as another, however long the mount took.
+    pub fn shows_the_same(&self, other: &Tried) -> bool {
+        let mounted = |tried: &Tried| match &tried.mounted {
+            Mounted::After(_) => None,
+            Mounted::Refused(why) => Some(why.clone()),
+        };
+        (mounted(self), &self.checked, &self.lost) == (mounted(other), &other.checked, &other.lost)
+    }
+
     /// Whether a file has contents that are not its own, and neither mount nor check said so.
     pub fn is_silent_damage(&self) -> bool {
         let clean = matches!(self.mounted, Mounted::After(_)) && self.checked == Checked::Clean;
@@ -170,6 +185,8 @@ impl Tried {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
+    /// It is compared with those that were tried; a state begins with that.
+    Compare,
     /// It is mounted.
     Mount,
     /// The program's files are read.
@@ -188,10 +205,12 @@ pub enum Told {
     Recorded(Recorded),
     /// This state is tried next: if nothing follows, it ended the machine.
     Begins(State),
-    /// What is done with it now; a state begins to be mounted.
+    /// What is done with it now.
     Stage(Stage),
     /// It was tried.
     Tried(Tried),
+    /// It was not mounted: wherever another was read while it was tried, it has the same.
+    Alike(Tried),
     /// The same is wrong with fewer writes lost.
     Shrunk {
         /// Place among the states tried, from 0.
@@ -214,8 +233,12 @@ pub trait Tape {
     /// # Errors
     /// When the host has not said so.
     fn plan(&self) -> Result<Plan, String>;
-    /// Puts the disk into a state.
+    /// Puts the disk into a state. From here on it is followed what is read and written, and the
+    /// clock begins at the same moment for each state.
     fn set(&self, pieces: Vec<Piece>);
+    /// What was read, but for what had been written since it is followed, and what was written.
+    /// From here on it is followed anew, and the clock begins at that moment again.
+    fn followed(&self) -> (Reads, Image);
     /// Whether the disk takes its time, as its model says, or answers at once.
     fn timed(&self, timed: bool);
     /// Why the disk was not what was recorded or set, if it was not.

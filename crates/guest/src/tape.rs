@@ -4,10 +4,12 @@
 //! The thread of the trial says what is to be done; the server of the disks does it when the next
 //! request arrives. So the moment at which an fsync returned has its place among the requests.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crash::{Entry, Log, Piece, Plan, Write};
+use crash::{Entry, Image, Log, Piece, Plan, Reads, Write};
 use disk::Operation;
+use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 
 use crate::front::Arrival;
 use crate::region::{PLAN_AT, PLAN_BYTES, Region, Word};
@@ -15,6 +17,8 @@ use crate::service::Service;
 use crate::store::{Kept, PAGE, PageStore};
 
 const SECTOR: usize = units::SECTOR_BYTES as usize;
+/// Sectors of a page.
+const SECTORS: u64 = PAGE / units::SECTOR_BYTES;
 
 /// A tape that two threads have.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +34,18 @@ struct Tape {
     trouble: Option<String>,
     /// Of each write: its pages, each with the bytes of it that were written.
     contents: Vec<Vec<Touched>>,
+    /// Seconds that the clock shows when a state begins.
+    clock: Option<i64>,
+    looking: Looking,
+}
+
+/// What is read and written in a state.
+#[derive(Debug, Default)]
+struct Looking {
+    reads: Reads,
+    writes: Image,
+    /// Of each page that was written: a bit for each sector.
+    written: HashMap<(usize, u64), u8>,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +69,12 @@ struct Touched {
     from: usize,
     to: usize,
     kept: Kept,
+}
+
+impl Touched {
+    fn is_whole(&self) -> bool {
+        (self.from, self.to) == (0, PAGE as usize)
+    }
 }
 
 /// An arrival's place in the log.
@@ -91,8 +113,15 @@ impl SharedTape {
     /// Records a request whose data was stored.
     pub(crate) fn arrived(&self, of: &Arrival, store: &mut PageStore) -> Option<Logged> {
         let mut tape = self.tape();
-        if !matches!(tape.mode, Mode::Recording) {
-            return None;
+        match tape.mode {
+            Mode::Recording => {}
+            Mode::State => {
+                if let Err(error) = tape.looking.follow(of, store) {
+                    tape.trouble = Some(format!("following a request: {error}"));
+                }
+                return None;
+            }
+            Mode::Off | Mode::Frozen | Mode::Next(_) => return None,
         }
         match of.operation {
             Operation::Read => None,
@@ -119,6 +148,45 @@ impl SharedTape {
                 Logged::Write(nth) => Entry::Completed(nth),
                 Logged::Flush(nth) => Entry::FlushCompleted(nth),
             });
+        }
+    }
+}
+
+impl Looking {
+    fn follow(&mut self, of: &Arrival, store: &mut PageStore) -> std::io::Result<()> {
+        match of.operation {
+            Operation::Read => self.read(of.disk, of.lba.0, of.lba.0 + of.sectors),
+            Operation::Write | Operation::Discard => {
+                let (touched, digests) = contents(of, store)?;
+                let mut digests = (of.lba.0..).zip(digests);
+                for part in touched {
+                    let sectors = (part.to - part.from) / SECTOR;
+                    for (lba, digest) in digests.by_ref().take(sectors) {
+                        self.writes.set((of.disk, lba), digest);
+                        // Of a page, a discard leaves a part as it was.
+                        if of.operation == Operation::Write || part.is_whole() {
+                            *self.written.entry((of.disk, part.page)).or_default() |=
+                                1 << (lba % SECTORS);
+                        }
+                    }
+                }
+            }
+            Operation::Flush => {}
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, disk: usize, begin: u64, end: u64) {
+        let mut at = begin;
+        while at < end {
+            let upto = ((at / SECTORS + 1) * SECTORS).min(end);
+            match self.written.get(&(disk, at / SECTORS)) {
+                None => self.reads.add(disk, at, upto),
+                Some(written) => (at..upto)
+                    .filter(|lba| written >> (lba % SECTORS) & 1 == 0)
+                    .for_each(|lba| self.reads.add(disk, lba, lba + 1)),
+            }
+            at = upto;
         }
     }
 }
@@ -177,6 +245,15 @@ fn digest(bytes: &[u8]) -> u64 {
     })
 }
 
+/// Sets the guest's clock to the moment at which each state begins.
+fn wind_back(tape: &mut Tape) {
+    let moment = || clock_gettime(ClockId::Realtime).tv_sec + 1;
+    let time = Timespec { tv_sec: *tape.clock.get_or_insert_with(moment), tv_nsec: 0 };
+    if let Err(error) = clock_settime(ClockId::Realtime, time) {
+        tape.trouble = Some(format!("setting the clock: {error}"));
+    }
+}
+
 /// The tape of an order, as the trial sees it.
 pub(crate) struct TapeOfOrder<'a> {
     pub(crate) tape: SharedTape,
@@ -209,7 +286,17 @@ impl crash::Tape for TapeOfOrder<'_> {
     }
 
     fn set(&self, pieces: Vec<Piece>) {
-        self.tape.tape().mode = Mode::Next(pieces);
+        let mut tape = self.tape.tape();
+        tape.mode = Mode::Next(pieces);
+        tape.looking = Looking::default();
+        wind_back(&mut tape);
+    }
+
+    fn followed(&self) -> (Reads, Image) {
+        let mut tape = self.tape.tape();
+        let looking = std::mem::take(&mut tape.looking);
+        wind_back(&mut tape);
+        (looking.reads, looking.writes)
     }
 
     fn timed(&self, timed: bool) {
@@ -232,3 +319,7 @@ impl crash::Tape for TapeOfOrder<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tape_tests.rs"]
+mod tests;

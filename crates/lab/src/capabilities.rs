@@ -1,6 +1,7 @@
 //! What filesystems can do, tried in a guest.
 
 use stack::Contender;
+use stack::filesystems::Description;
 use testbed::Stop;
 use trial::capabilities::{Found, TriedFilesystem};
 use trial::{Event, Outcome, TrialSpec};
@@ -24,23 +25,8 @@ impl Lab {
         contender: &Contender,
         stop: &Stop,
     ) -> Result<TriedFilesystem, LabError> {
-        let failed = |why: String| LabError::value(contender.name.as_str(), why);
-        let filesystem = stack::filesystems::find(&contender.filesystem)
-            .ok_or_else(|| failed("there is no such filesystem".to_owned()))?
-            .describe();
-        contender.validate().map_err(|refusal| failed(refusal.to_string()))?;
-        if let Some(refusal) = self.offer().refusal(&contender.name, filesystem) {
-            return Err(failed(refusal.to_string()));
-        }
-        let spec = TrialSpec {
-            contender: contender.clone(),
-            workloads: Vec::new(),
-            seed: Seed(1),
-            block: 0,
-            size: Some(DISK),
-            verify: false,
-            timeout: Nanos::from_secs(1800),
-        };
+        self.made_here(contender)?;
+        let spec = without_workloads(contender, DISK, Nanos::from_secs(1800));
         let mut tried = TriedFilesystem::of(&contender.name);
         let mut outcome = Outcome::Done;
         let extras = Extras { capabilities: true, ..Extras::default() };
@@ -55,7 +41,36 @@ impl Lab {
         })?;
         match outcome {
             Outcome::Done => Ok(tried),
-            other => Err(failed(other.to_string())),
+            other => Err(LabError::value(contender.name.as_str(), other.to_string())),
         }
+    }
+
+    /// The filesystem of a contender that can be made here.
+    pub(crate) fn made_here(
+        &self,
+        contender: &Contender,
+    ) -> Result<&'static Description, LabError> {
+        let failed = |why: String| LabError::value(contender.name.as_str(), why);
+        let filesystem = stack::filesystems::find(&contender.filesystem)
+            .ok_or_else(|| failed("there is no such filesystem".to_owned()))?
+            .describe();
+        contender.validate().map_err(|refusal| failed(refusal.to_string()))?;
+        match self.offer().refusal(&contender.name, filesystem) {
+            Some(refusal) => Err(failed(refusal.to_string())),
+            None => Ok(filesystem),
+        }
+    }
+}
+
+/// A trial of something else than workloads.
+pub(crate) fn without_workloads(contender: &Contender, size: Bytes, timeout: Nanos) -> TrialSpec {
+    TrialSpec {
+        contender: contender.clone(),
+        workloads: Vec::new(),
+        seed: Seed(1),
+        block: 0,
+        size: Some(size),
+        verify: false,
+        timeout,
     }
 }

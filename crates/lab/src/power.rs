@@ -7,12 +7,16 @@ use trial::{CrashTask, Event, Outcome, TrialSpec};
 use units::{Bytes, Nanos};
 use workload::Seed;
 
+use crate::capabilities::without_workloads;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::session::{Extras, PowerCuts};
 
 /// The disk: the smallest on which every filesystem can be made, since each state costs a check.
 const DISK: Bytes = Bytes::from_mib(384);
+
+/// A day: each of many states takes its time.
+const DAY: Nanos = Nanos::from_secs(24 * 3600);
 
 /// Filesystems of which nothing is said, since what was seen may be their tools' doing.
 const UNSETTLED: [(&str, &str); 2] = [
@@ -44,25 +48,11 @@ impl Lab {
         sink: &mut dyn FnMut(Told),
     ) -> Result<Outcome, LabError> {
         let failed = |why: String| LabError::value(contender.name.as_str(), why);
-        let filesystem = stack::filesystems::find(&contender.filesystem)
-            .ok_or_else(|| failed("there is no such filesystem".to_owned()))?
-            .describe();
+        let filesystem = self.made_here(contender)?;
         if let Some((_, why)) = UNSETTLED.iter().find(|(name, _)| *name == filesystem.name) {
             return Err(failed(format!("no power cut is tried on {}: {why}", filesystem.name)));
         }
-        contender.validate().map_err(|refusal| failed(refusal.to_string()))?;
-        if let Some(refusal) = self.offer().refusal(&contender.name, filesystem) {
-            return Err(failed(refusal.to_string()));
-        }
-        let spec = TrialSpec {
-            contender: contender.clone(),
-            workloads: Vec::new(),
-            seed,
-            block: 0,
-            size: Some(DISK),
-            verify: false,
-            timeout: Nanos::from_secs(24 * 3600),
-        };
+        let spec = TrialSpec { seed, ..without_workloads(contender, DISK, DAY) };
         let cuts = PowerCuts { task: task.clone(), plan: plan.clone() };
         let extras = Extras { crash: Some(cuts), ..Extras::default() };
         let mut outcome = Outcome::Done;

@@ -47,6 +47,6 @@ pub use shown::{INVENTED_TREE, idle_parameters, shown};
 pub use workload::{OwnFigure, Space, Workload};
 pub use workloads::{
     Better, BonnieCsv, FioSurroundings, Job, JobPhase, Metric, ORIGINALS, PRELOAD_COMMAND,
-    PROGRAMS, UnknownWorkload, WORKLOADS, bonnie_csv, catalogue, find, fio_job_text, named,
-    original_of, preload_main, prepare_system,
+    PROGRAMS, Promising, UnknownWorkload, WORKLOADS, bonnie_csv, catalogue, find, fio_job_text,
+    named, original_of, preload_main, prepare_system,
 };

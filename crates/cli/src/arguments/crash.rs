@@ -31,8 +31,18 @@ pub(crate) enum CrashAction {
 #[derive(Debug, Args)]
 pub(crate) struct CrashRun {
     /// Programs that save files, names from `crash programs`
-    #[arg(value_name = "PROGRAM", required = true)]
+    #[arg(value_name = "PROGRAM", required_unless_present = "own", conflicts_with = "own")]
     pub(crate) programs: Vec<String>,
+
+    /// A program of your own and its arguments; {target} stands for its directory on the
+    /// filesystem: -- ./program --data {target}/db
+    #[arg(last = true, value_name = "COMMAND", requires = "check")]
+    pub(crate) own: Vec<String>,
+
+    /// What ends with 0 where your own program's promises are kept; it reads them from its standard
+    /// input: './check {target}/db'
+    #[arg(long, value_name = "COMMAND", requires = "own")]
+    pub(crate) check: Option<String>,
 
     /// Filesystems, as `run` takes them: ext4,xfs,ext4:barrier=off
     #[arg(long, value_name = "LIST", required = true)]
@@ -51,6 +61,10 @@ pub(crate) struct CrashRun {
     /// States to try at most, of each filesystem and program
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) states: usize,
+
+    /// Mount and check each state, also those that are the same as others wherever these were read
+    #[arg(long)]
+    pub(crate) each: bool,
 
     /// How often each program does its work
     #[arg(long, value_name = "N", default_value_t = 6,

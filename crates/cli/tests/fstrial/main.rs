@@ -30,6 +30,8 @@ const TESTS: &[skippable::Test] = skippable::tests![
     claims::what_was_planted_is_found_and_nothing_else,
     documentation::every_command_shown_works,
     crash::a_power_cut_loses_what_was_planted_and_nothing_else,
+    crash::states_that_are_alike_show_the_same_as_each_by_itself,
+    crash::a_program_of_ones_own_is_judged_by_its_own_check,
     crash::a_power_cut_that_does_not_exist_is_refused_with_what_there_is,
     bad_input::a_command_line_that_asks_for_what_does_not_exist,
     bad_input::a_study_that_allows_to_destroy_what_it_does_not_use,

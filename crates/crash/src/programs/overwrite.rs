@@ -21,13 +21,7 @@ pub(super) fn in_step(run: &mut Run<'_>) -> io::Result<()> {
 }
 
 fn overwrite(run: &mut Run<'_>, dsync: bool) -> io::Result<()> {
-    let of = |run: &Run<'_>, round| Content { len: LEN, ..run.content(NAME, round) };
-    let mut old = of(run, u64::MAX);
-    run.begin_with(NAME, old)?;
-    run.each_round(|run, round| {
-        let new = of(run, round);
-        let mixed = vec![Version::Mixed(old, new)];
-        run.promised(NAME, mixed, "bytes that were synced are there, or those written over them");
+    in_each_round(run, NAME, LEN, |run, _, new| {
         let mut how = std::fs::File::options();
         if dsync {
             how.custom_flags(OFlags::DSYNC.bits() as i32);
@@ -39,9 +33,28 @@ fn overwrite(run: &mut Run<'_>, dsync: bool) -> io::Result<()> {
             file.sync_data()?;
         }
         run.promised(NAME, vec![Version::Is(new)], why);
+        Ok(())
+    })
+}
+
+/// Overwrites a file of so many bytes in each round; `write` gets the old and the new contents.
+pub(super) fn in_each_round(
+    run: &mut Run<'_>,
+    name: &str,
+    len: u64,
+    mut write: impl FnMut(&mut Run<'_>, Content, Content) -> io::Result<()>,
+) -> io::Result<()> {
+    let of = |run: &Run<'_>, round| Content { len, ..run.content(name, round) };
+    let mut old = of(run, u64::MAX);
+    run.begin_with(name, old)?;
+    run.each_round(|run, round| {
+        let new = of(run, round);
+        let mixed = vec![Version::Mixed(old, new)];
+        run.promised(name, mixed, "bytes that were synced are there, or those written over them");
+        write(run, old, new)?;
         old = new;
         Ok(())
     })
 }
 
-const DATA_SYNCED: &str = "fdatasync returned";
+pub(super) const DATA_SYNCED: &str = "fdatasync returned";

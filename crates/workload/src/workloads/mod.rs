@@ -27,7 +27,9 @@ pub use self::bonnie::{BonnieCsv, bonnie_csv};
 pub use self::boot::{PRELOAD_COMMAND, preload_main, prepare_system};
 pub(crate) use self::filebench::{filebench_model, is_filebench_model};
 pub use self::originals::{ORIGINALS, original_of};
-pub use self::programs::{Better, FioSurroundings, Job, JobPhase, Metric, PROGRAMS, fio_job_text};
+pub use self::programs::{
+    Better, FioSurroundings, Job, JobPhase, Metric, PROGRAMS, Promising, fio_job_text,
+};
 
 use crate::Workload;
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crash::{Checked, Column, Mounted, Plan, Problem, Stage, State, Told, Tried};
 use lab::{Lab, LabError};
 use stack::Contender;
-use trial::{CrashTask, Outcome};
+use trial::Outcome;
 use workload::Seed;
 
 use super::kept::{Asked, Cell, Finding, Kept};
@@ -68,9 +68,9 @@ fn failure(error: LabError) -> Failure {
 }
 
 fn plan(asked: &Asked, only: Option<State>) -> Plan {
-    let Asked { cache, states, seed, tear, .. } = asked;
+    let Asked { cache, states, seed, tear, each, .. } = asked;
     let unit = (tear / units::SECTOR_BYTES).max(1);
-    Plan { cache: *cache, unit, states: *states, seed: *seed, only }
+    Plan { cache: *cache, unit, states: *states, seed: *seed, only, each: *each }
 }
 
 fn one(
@@ -81,8 +81,8 @@ fn one(
     stop: &testbed::Stop,
     quiet: bool,
 ) -> Cell {
-    let task = CrashTask { program: program.to_owned(), rounds: asked.rounds };
-    let (mut recorded, mut all, mut shrunk) = (None, Vec::new(), Vec::new());
+    let task = asked.task(program);
+    let (mut recorded, mut all, mut alike, mut shrunk) = (None, Vec::new(), 0, Vec::new());
     let mut open: Option<State> = None;
     let name = &contender.name;
     let mut clock = Clock::default();
@@ -96,16 +96,15 @@ fn one(
                 }
                 recorded = Some(what);
             }
-            Told::Begins(state) => {
-                open = Some(state);
-                clock.goes_to(Stage::Mount);
-            }
+            Told::Begins(state) => open = Some(state),
+            Told::Stage(Stage::Compare) => clock.goes_to(Stage::Compare),
             Told::Stage(stage) if open.is_some() => clock.goes_to(stage),
             // Of a state that is tried only to find one with fewer writes lost.
             Told::Stage(_) => {}
-            Told::Tried(tried) => {
+            Told::Tried(tried) | Told::Alike(tried) => {
                 clock.stops();
-                open = None;
+                // Only what is tried begins.
+                alike += usize::from(open.take().is_none());
                 all.push(tried);
                 if !quiet && all.len() % 100 == 0 {
                     say!("{name}, {program}: {} states tried", all.len());
@@ -135,7 +134,7 @@ fn one(
         let example = Tried { state, mounted, checked: Checked::Missing, lost: Vec::new() };
         findings.push(finding(Problem::Died, example));
     }
-    counted(contender, program, outcome, recorded, &all, findings, &clock.took)
+    Cell { alike, ..counted(contender, program, outcome, recorded, &all, findings, &clock.took) }
 }
 
 /// Each kind of problem once, with its smallest example.
@@ -203,6 +202,7 @@ fn counted(
         outcome,
         recorded,
         tried: all.len(),
+        alike: 0,
         promised: lost(Column::Promised),
         relied: lost(Column::Relied),
         damaged: states(&Tried::is_damaged),
@@ -221,7 +221,7 @@ pub(super) fn again(
     asked: &Asked,
     finding: &Finding,
 ) -> Result<Result<Tried, String>, Failure> {
-    let task = CrashTask { program: finding.program.clone(), rounds: asked.rounds };
+    let task = asked.task(&finding.program);
     let plan = plan(asked, Some(finding.example.state.clone()));
     let (mut digest, mut tried) = (None, None);
     let stop = stop_on_signals()?;
@@ -230,7 +230,7 @@ pub(super) fn again(
         lab.cut_power(contender, &task, &plan, Seed(asked.seed), &stop, &mut |told| match told {
             Told::Recorded(recorded) => digest = Some(recorded.digest),
             Told::Tried(one) => tried = Some(one),
-            Told::Begins(_) | Told::Stage(_) | Told::Shrunk { .. } => {}
+            Told::Begins(_) | Told::Stage(_) | Told::Alike(_) | Told::Shrunk { .. } => {}
         });
     let outcome = ended.map_err(failure)?;
     Ok(match tried {

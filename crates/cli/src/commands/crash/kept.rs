@@ -7,7 +7,7 @@ use crash::{Cache, Column, Problem, Recorded, Stage, Tried};
 use serde::{Deserialize, Serialize};
 use stack::Contender;
 use store::Store;
-use trial::Outcome;
+use trial::{CrashTask, Outcome};
 
 use crate::exit::{Exit, Failure};
 
@@ -22,10 +22,26 @@ pub(super) struct Asked {
     /// Bytes that the disk writes at once.
     pub(super) tear: u64,
     pub(super) states: usize,
+    /// Whether each is mounted and checked, whatever it is alike to.
+    #[serde(default)]
+    pub(super) each: bool,
     pub(super) rounds: u64,
     pub(super) seed: u64,
     pub(super) programs: Vec<String>,
+    /// The job of a program of the user's own, which is the only one then.
+    #[serde(default)]
+    pub(super) own: Option<String>,
     pub(super) contenders: Vec<Contender>,
+}
+
+impl Asked {
+    /// What one of its programs is in the guest.
+    pub(super) fn task(&self, program: &str) -> CrashTask {
+        match &self.own {
+            Some(job) => CrashTask::Own(job.clone()),
+            None => CrashTask::Program { name: program.to_owned(), rounds: self.rounds },
+        }
+    }
 }
 
 /// A run.
@@ -49,6 +65,9 @@ pub(super) struct Cell {
     pub(super) outcome: Outcome,
     pub(super) recorded: Option<Recorded>,
     pub(super) tried: usize,
+    /// Those of them that were not mounted, since others were alike.
+    #[serde(default)]
+    pub(super) alike: usize,
     /// States in which a promise was lost; in which something was lost that is relied on; in which
     /// the check found damage; in which neither did and a file has other contents; that could not be
     /// mounted, or ended the machine.

@@ -5,14 +5,17 @@ mod kept;
 mod shown;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crash::Cache;
 use stack::Contender;
 use trial::InputFiles;
+use workload::Job;
 
 use self::carry_out::carry_out;
 use self::kept::{Asked, Kept};
 use crate::arguments::{Crash, CrashAction, CrashRun, DiskCache};
+use crate::commands::run::program;
 use crate::destination::Destination;
 use crate::exit::{Ended, Exit, Failure};
 use crate::output::print;
@@ -41,6 +44,15 @@ fn run(arguments: &CrashRun) -> Ended {
             return Err(usage(format!("there is no program `{name}`; {meant} {list}")));
         }
     }
+    let own = own(arguments)?;
+    let (programs, own) = match own {
+        None => (arguments.programs.clone(), None),
+        Some(job) => {
+            let name = Path::new(&job.run[0]).file_name().unwrap_or_default();
+            let text = job.to_text().map_err(|problem| Failure::new(Exit::Input, problem))?;
+            (vec![name.to_string_lossy().into_owned()], Some(text))
+        }
+    };
     let list = arguments.fs.as_deref().unwrap_or_default();
     let contenders = Contender::parse_list(list).map_err(|error| usage(error.to_string()))?;
     let json = arguments.json.as_deref().map(Destination::open).transpose()?;
@@ -57,9 +69,11 @@ fn run(arguments: &CrashRun) -> Ended {
         cache: Cache::Volatile,
         tear: 0,
         states: arguments.states,
+        each: arguments.each,
         rounds: arguments.rounds,
         seed: arguments.seed,
-        programs: arguments.programs.clone(),
+        programs,
+        own,
         contenders,
     };
     let lab = open(&asked)?;
@@ -85,9 +99,26 @@ fn run(arguments: &CrashRun) -> Ended {
     Ok(kept.exit(arguments.relied))
 }
 
+/// The job of a program of the user's own.
+fn own(arguments: &CrashRun) -> Result<Option<Job>, Failure> {
+    let Some(check) = &arguments.check else { return Ok(None) };
+    let usage = |problem: &str| Failure::new(Exit::Usage, format!("--check `{check}`: {problem}"));
+    let words = shlex::split(check).ok_or_else(|| usage("a quote in it does not end"))?;
+    if words.is_empty() {
+        return Err(usage("it has no words"));
+    }
+    let job = program::job_of_command(&arguments.own, Some(words))?;
+    program::look(&job)?;
+    Ok(Some(job))
+}
+
 fn open(asked: &Asked) -> Result<lab::Lab, Failure> {
-    let Asked { lab, profile, disk, changes, .. } = asked;
-    labs::open(lab.as_deref(), profile, disk.as_deref(), changes, &InputFiles::default())
+    let Asked { lab, profile, disk, changes, own, .. } = asked;
+    let job = own.as_deref().map(Job::read).transpose();
+    let job = job.map_err(|problem| Failure::new(Exit::Input, problem))?;
+    let program = job.as_ref().map(program::archive).transpose()?;
+    let files = InputFiles { program, ..InputFiles::default() };
+    labs::open(lab.as_deref(), profile, disk.as_deref(), changes, &files)
 }
 
 /// Shows a finding, and tries its state once more.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crash::{Cache, Checked, Column, How, Mounted, PROGRAMS, Part, Problem, Tried};
+use crash::{Cache, Checked, Column, Found, How, Mounted, PROGRAMS, Part, Problem, Stage, Tried};
 use units::Nanos;
 
 use super::kept::{Cell, Finding, Kept};
@@ -40,32 +40,37 @@ pub(super) fn answer(kept: &Kept) -> String {
     text
 }
 
-/// What a state's time goes to, for each contender.
+/// What the time goes to, for each contender.
 fn time_of_a_state(kept: &Kept) -> String {
     let mut text = String::new();
     for contender in &kept.asked.contenders {
         let cells = kept.cells.iter().filter(|cell| cell.contender.name == contender.name);
-        let (mut tried, mut stages) = (0, [0.0; 4]);
+        let (mut tried, mut alike, mut stages) = (0, 0, [0.0; 5]);
         for cell in cells {
             tried += cell.tried;
+            alike += cell.alike;
             for (stage, seconds) in &cell.seconds {
                 stages[*stage as usize] += seconds;
             }
         }
-        if tried > 0 {
-            let ms = stages.map(|seconds| seconds * 1e3 / tried as f64);
-            let _ = writeln!(
-                text,
-                "A state of {} takes {:.0} ms of one core: {:.0} to mount it, {:.0} to read the \
-                 files, {:.0} to unmount it, {:.0} to check it.",
-                contender.name,
-                ms.iter().sum::<f64>(),
-                ms[0],
-                ms[1],
-                ms[2],
-                ms[3],
-            );
+        let mounted = tried - alike;
+        if mounted == 0 {
+            continue;
         }
+        let each = |stage: Stage| stages[stage as usize] * 1e3 / mounted as f64;
+        let _ = writeln!(
+            text,
+            "{}: {mounted} of {} were mounted, and the others are the same wherever these were \
+             read.\n  One takes {:.0} ms of one core to mount, {:.0} to read the files, {:.0} to \
+             unmount, {:.0} to check; the comparison of one {:.0}.",
+            contender.name,
+            report::counted(tried, "state"),
+            each(Stage::Mount),
+            each(Stage::Look),
+            each(Stage::Unmount),
+            each(Stage::Check),
+            stages[Stage::Compare as usize] * 1e3 / tried as f64,
+        );
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }
@@ -239,6 +244,7 @@ fn problem(problem: &Problem) -> String {
                 How::Zeroes => "a file has zeroes",
                 How::Version => "a file is another version",
                 How::Other => "a file has other contents",
+                How::Refused => "what it promised is not kept",
             };
             let column = match column {
                 Column::Promised => "promised",
@@ -316,9 +322,10 @@ fn seen(tried: &Tried) -> String {
             Column::Promised => "promised",
             Column::Relied => "relied on",
         };
+        let what = if matches!(found, Found::Refused(_)) { "kept" } else { "file" };
         let _ = writeln!(
             text,
-            "file    {}: {found} ({column}: {})",
+            "{what:8}{}: {found} ({column}: {})",
             expectation.path, expectation.because
         );
     }

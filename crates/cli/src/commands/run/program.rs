@@ -13,15 +13,25 @@ use crate::output::say;
 
 /// The workload that runs a command.
 pub(super) fn of_command(words: &[String]) -> Result<WorkloadRequest, Failure> {
+    let text = job_of_command(words, None)?
+        .to_text()
+        .map_err(|problem| Failure::new(Exit::Input, problem))?;
+    let parameters = [("file".to_owned(), text)].into();
+    Ok(WorkloadRequest { name: "program".to_owned(), parameters })
+}
+
+/// The job of a command, and of one that checks what it left.
+pub(crate) fn job_of_command(words: &[String], check: Option<Vec<String>>) -> Result<Job, Failure> {
     let here = here()?;
     let mut job = Job::of_command(words.to_vec(), &here);
+    if let Some(check) = check {
+        job = job.checked_by(check, &here);
+    }
     carry(&mut job, &here)?;
     if !job.carried.is_empty() {
         job.directory = Some(here);
     }
-    let text = job.to_text().map_err(|problem| Failure::new(Exit::Input, problem))?;
-    let parameters = [("file".to_owned(), text)].into();
-    Ok(WorkloadRequest { name: "program".to_owned(), parameters })
+    Ok(job)
 }
 
 /// The text of a job's file with the directory in which its relative paths begin.

@@ -81,11 +81,19 @@ impl Call<'_> {
     /// # Errors
     /// When it cannot be started: the reason, as text.
     pub(super) fn run(&self) -> Result<Done, String> {
+        self.run_hearing(&mut |_| {})
+    }
+
+    /// Runs it to its end; `hear` gets its standard output as it comes.
+    ///
+    /// # Errors
+    /// As [`Call::run`].
+    pub(super) fn run_hearing(&self, hear: &mut dyn FnMut(&[u8])) -> Result<Done, String> {
         let enclosure = Enclosure::new().map_err(|error| format!("a namespace: {error}"))?;
         let mut command = self.command(&enclosure).map_err(|error| error.to_string())?;
         let start = now();
         let child = command.spawn().map_err(|error| self.not_started(&error))?;
-        self.follow(child, start, enclosure).map_err(|error| error.to_string())
+        self.follow(child, start, enclosure, hear).map_err(|error| error.to_string())
     }
 
     /// Runs it; anything but success is an error with its output.
@@ -169,7 +177,13 @@ impl Call<'_> {
         Ok(command)
     }
 
-    fn follow(&self, mut child: Child, start: Nanos, enclosure: Enclosure) -> io::Result<Done> {
+    fn follow(
+        &self,
+        mut child: Child,
+        start: Nanos,
+        enclosure: Enclosure,
+        hear: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<Done> {
         let pid = Pid::from_child(&child);
         let ended = pidfd_open(pid, PidfdFlags::empty())?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -178,6 +192,7 @@ impl Call<'_> {
             unsaid: self.input.as_bytes(),
             streams: [streams.1.map(OwnedFd::from), streams.2.map(OwnedFd::from)],
             heard: [Vec::new(), Vec::new()],
+            hear,
         };
         talk.never_wait()?;
         let mut deadline = start + self.limit;
@@ -205,7 +220,7 @@ impl Call<'_> {
 
 impl Done {
     /// Why the call did not succeed, with the last lines of its output; `None` if it succeeded.
-    fn failure(&self, limit: Nanos) -> Option<String> {
+    pub(super) fn failure(&self, limit: Nanos) -> Option<String> {
         let how = match (self.late, self.status.signal(), self.status.code()) {
             (Some(Late::Asked), ..) => format!("it was not done after {limit} and was ended"),
             (Some(Late::Made), ..) => {
@@ -253,6 +268,8 @@ struct Talk<'a> {
     unsaid: &'a [u8],
     streams: [Option<OwnedFd>; 2],
     heard: [Vec<u8>; 2],
+    /// Gets what comes from its standard output.
+    hear: &'a mut dyn FnMut(&[u8]),
 }
 
 impl Talk<'_> {
@@ -306,11 +323,14 @@ impl Talk<'_> {
     /// Reads all output that is available now.
     fn drain(&mut self) {
         let mut buffer = [0u8; 65536];
-        for (stream, heard) in self.streams.iter_mut().zip(&mut self.heard) {
+        for (nth, (stream, heard)) in self.streams.iter_mut().zip(&mut self.heard).enumerate() {
             while let Some(file) = stream {
                 match rustix::io::read(&*file, &mut buffer[..]) {
                     Ok(0) => *stream = None,
                     Ok(got) => {
+                        if nth == 0 {
+                            (self.hear)(&buffer[..got]);
+                        }
                         heard.extend_from_slice(&buffer[..got]);
                         if heard.len() > 2 * KEPT {
                             heard.drain(..heard.len() - KEPT);

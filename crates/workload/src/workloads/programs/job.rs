@@ -75,6 +75,14 @@ pub struct JobPhase {
     pub cold: bool,
 }
 
+/// A command whose program's path begins at the root.
+fn located(mut words: Vec<String>, directory: &Path) -> Vec<String> {
+    if let Some(name) = words.first_mut().filter(|name| name.contains('/')) {
+        *name = plain(&directory.join(&*name)).display().to_string();
+    }
+    words
+}
+
 fn an_hour() -> String {
     "1h".to_owned()
 }
@@ -87,10 +95,8 @@ impl Job {
     /// A job that only runs this command, given in `directory`. The directory is part of the job
     /// only if the command's program is relative to it, so that equal commands are equal jobs.
     #[must_use]
-    pub fn of_command(mut words: Vec<String>, directory: &Path) -> Job {
-        if let Some(name) = words.first_mut().filter(|name| name.contains('/')) {
-            *name = plain(&directory.join(&*name)).display().to_string();
-        }
+    pub fn of_command(words: Vec<String>, directory: &Path) -> Job {
+        let words = located(words, directory);
         Job {
             summary: String::new(),
             directory: None,
@@ -108,6 +114,13 @@ impl Job {
             phases: Vec::new(),
             metrics: Vec::new(),
         }
+    }
+
+    /// The same job with a command that checks what it left, given in `directory`.
+    #[must_use]
+    pub fn checked_by(mut self, words: Vec<String>, directory: &Path) -> Job {
+        self.check.push(located(words, directory));
+        self
     }
 
     /// Reads the text of a job's file.

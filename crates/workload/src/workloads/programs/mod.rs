@@ -14,6 +14,7 @@ mod npm_tree;
 mod postgresql;
 mod printed_unit;
 mod program;
+mod promising;
 mod rsync;
 mod server;
 mod sqlite;
@@ -26,6 +27,7 @@ pub use self::fio::{Surroundings as FioSurroundings, fio_job_text};
 pub use self::job::{Job, JobPhase};
 pub use self::metric::{Better, Metric};
 pub(super) use self::program::OwnProgram;
+pub use self::promising::Promising;
 
 use crate::Workload;
 

@@ -137,11 +137,12 @@ impl Timed {
 }
 
 /// A job and where it runs.
-struct Place {
-    job: Job,
-    root: Option<PathBuf>,
-    directory: PathBuf,
-    seed: u64,
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) job: Job,
+    pub(super) root: Option<PathBuf>,
+    pub(super) directory: PathBuf,
+    pub(super) seed: u64,
 }
 
 impl Place {
@@ -174,7 +175,7 @@ impl Place {
     }
 
     /// Copies into the target what the job names.
-    fn bring(&self) -> Result<(), String> {
+    pub(super) fn bring(&self) -> Result<(), String> {
         let from = |path: &Path| {
             let path = self.job.path(path);
             self.root.as_ref().map_or(path.clone(), |root| below(root, &path))
@@ -308,7 +309,7 @@ impl Place {
         }
     }
 
-    fn call<'a>(&'a self, words: &[String], search: &'a [PathBuf]) -> Call<'a> {
+    pub(super) fn call<'a>(&'a self, words: &[String], search: &'a [PathBuf]) -> Call<'a> {
         let mut filled: Vec<_> = words.iter().map(|word| self.filled(word)).collect();
         filled[0] = self.job.program(&filled).display().to_string();
         let environment = self.job.environment.iter();
