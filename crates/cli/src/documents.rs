@@ -1,7 +1,8 @@
 //! The documents a run or report ends with.
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
 
 use report::FORMATS;
 use store::StoredRun;
@@ -50,6 +51,13 @@ impl Documents {
             return Err(Failure::new(Exit::Usage, message));
         }
         for (nth, (name, to)) in files.iter().enumerate() {
+            if let Some(path) = to.path().filter(|path| is_database(path)) {
+                let message = format!(
+                    "--{name} {}: that is a database, as results are kept in; it would be replaced",
+                    path.display()
+                );
+                return Err(Failure::new(Exit::Usage, message));
+            }
             let place = |to: &Destination| to.path().and_then(|it| std::path::absolute(it).ok());
             let same = |(_, other): &&(&str, Destination)| {
                 place(to).is_some_and(|it| !it.starts_with("/dev") && place(other) == Some(it))
@@ -172,4 +180,12 @@ fn wants_color() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     !refused && !dumb
+}
+/// Whether it is a file of SQLite, such as the store.
+fn is_database(path: &Path) -> bool {
+    const BEGINS: &[u8] = b"SQLite format 3\0";
+    let mut first = [0; BEGINS.len()];
+    std::fs::metadata(path).is_ok_and(|found| found.is_file())
+        && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == *BEGINS
 }

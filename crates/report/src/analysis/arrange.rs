@@ -21,6 +21,8 @@ pub(super) struct Arranged<'r> {
 pub(super) struct Task<'r> {
     pub(super) name: String,
     pub(super) title: String,
+    /// Which one of those that would have the same title it is, from the second on.
+    number: Option<usize>,
     pub(super) parameters: Vec<(String, String)>,
     /// Figures of its own that are ranked.
     pub(super) own: Vec<OwnFigure>,
@@ -106,13 +108,14 @@ impl<'r> Arranged<'r> {
         };
         sequences.sort_by_key(|sequence| (place(&sequence[0].name), sequence.len()));
         let reported: Vec<Vec<(usize, &PhaseResult)>> = run.trials.iter().map(attribute).collect();
-        let tasks = sequences
+        let mut tasks: Vec<Task<'_>> = sequences
             .iter()
             .map(|sequence| {
                 let last = &sequence[sequence.len() - 1];
                 Task {
                     name: last.name.clone(),
                     title: title(sequence, &sequences),
+                    number: None,
                     parameters: last
                         .parameters
                         .iter()
@@ -125,6 +128,18 @@ impl<'r> Arranged<'r> {
                 }
             })
             .collect();
+        // Two files that begin alike and are as long.
+        for at in 0..tasks.len() {
+            let alike = tasks[..at].iter().filter(|task| task.title == tasks[at].title).count();
+            if alike > 0 {
+                tasks[at].number = Some(alike + 1);
+            }
+        }
+        for task in &mut tasks {
+            if let Some(number) = task.number {
+                task.title = format!("{} #{number}", task.title);
+            }
+        }
         Arranged { contenders, tasks }
     }
 

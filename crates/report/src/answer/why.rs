@@ -1,6 +1,7 @@
 //! Why the others are behind, by what was counted. A quantity is a cause only if it goes the way of
 //! the result: who is shown to be slower has more of it, in proportion enough to matter, in every
-//! repeat, and nobody who is faster has as much. Otherwise it is said that nothing explains it.
+//! repeat; nobody who is much faster has as much, and nobody who is as slow for no reason has as
+//! little as the leader. Otherwise it is said that nothing explains it.
 
 use super::Headline;
 use crate::analysis::{Conditions, MetricTable, PhaseAnalysis, Stalls};
@@ -21,6 +22,16 @@ const LEAST_COUNT: f64 = 16.0;
 /// A cause explains at least this share of a difference: of its logarithm for a count, of the time
 /// for processor time.
 const SHARE_LEAST: f64 = 1.0 / 3.0;
+
+/// With this share of the leader's advantage (of its logarithm) over another one a contender is as
+/// slow as that one.
+const NEARLY: f64 = 0.8;
+
+/// Processor times of repeats further apart than this were counted by ticks.
+const TICKS: f64 = 1.5;
+
+/// A process that took more than this share of its machine's processor time was not counted rightly.
+const MACHINE: f64 = 1.02;
 
 /// Counts this near are as much.
 const AS_MUCH: f64 = 0.98;
@@ -90,18 +101,13 @@ pub(super) fn of(
 ) -> Option<String> {
     let standing = headline.table.standing.as_ref()?;
     let leader = standing.leader?;
-    let behind: Vec<(usize, f64)> = standing
-        .behind
-        .iter()
-        .filter(|one| one.relation.is_worse())
-        .map(|one| (one.contender, one.ratio))
-        .collect();
+    let worse = standing.behind.iter().filter(|one| one.relation.is_worse());
+    let behind: Vec<(usize, f64)> = worse.map(|one| (one.contender, one.ratio)).collect();
     if behind.is_empty() {
         return None;
     }
     let name = |at: usize| contenders[at].name.as_str();
-    let mut said: Vec<String> = Vec::new();
-    let mut explained: Vec<usize> = Vec::new();
+    let mut found: Vec<Cause<'_>> = Vec::new();
     let mut known: Vec<&str> = Vec::new();
     for quantity in &QUANTITIES {
         let Some(table) = headline.phase.table(quantity.metric) else { continue };
@@ -111,19 +117,30 @@ pub(super) fn of(
         if !known.contains(&quantity.name) {
             known.push(quantity.name);
         }
-        // The number of requests is told only of those whom bytes and flushes do not explain.
-        let asked =
-            behind.iter().filter(|(at, _)| quantity.name != "requests" || !explained.contains(at));
-        let found: Vec<(usize, f64)> = asked
-            .filter(|(at, _)| !is_overtaken(headline.table, table, *at))
-            .filter_map(|(at, worse)| {
-                Some((*at, cause(table, quantity.least, leader, *at, *worse)?))
-            })
-            .collect();
-        explained.extend(found.iter().map(|(at, _)| *at));
-        said.extend(in_words(quantity.verb, quantity.unit, found, &name, leader));
+        // A flush takes far longer than what is written between two of them: what explains a
+        // contender is told, and not what else it has more of.
+        let asked: Vec<&(usize, f64)> =
+            behind.iter().filter(|(at, _)| !found.iter().any(|it| it.at == *at)).collect();
+        found.extend(
+            asked
+                .into_iter()
+                .filter(|(at, worse)| !is_overtaken(headline.table, table, leader, *at, *worse))
+                .filter_map(|(at, worse)| {
+                    let ratio = cause(table, quantity.least, leader, *at, *worse)?;
+                    Some(Cause { at: *at, worse: *worse, ratio, quantity, table })
+                }),
+        );
     }
-    if processors != Processors::Shared {
+    refute(&mut found, &behind, leader);
+    let mut said: Vec<String> = Vec::new();
+    for quantity in &QUANTITIES {
+        let of = found.iter().filter(|it| it.quantity.metric == quantity.metric);
+        let of: Vec<(usize, f64)> = of.map(|it| (it.at, it.ratio)).collect();
+        said.extend(in_words(quantity.verb, quantity.unit, of, &name, leader));
+    }
+    let mut explained: Vec<usize> = found.iter().map(|it| it.at).collect();
+    let has_processors = processors != Processors::Shared && is_measured(headline.phase);
+    if has_processors {
         known.push("processor time");
         let found: Vec<(usize, f64)> = behind
             .iter()
@@ -139,7 +156,7 @@ pub(super) fn of(
     explained.extend(found.iter().map(|(at, _)| *at));
     said.extend(found.iter().map(|(at, stalls)| sentences::of_stalls(name(*at), stalls)));
     // With several processors a share of the time says nothing of a limit.
-    if processors == Processors::Simulated {
+    if processors == Processors::Simulated && has_processors {
         said.extend(bound(headline.phase, &standing.order(), contenders));
     }
     let rest: Vec<&str> =
@@ -174,12 +191,75 @@ fn cause(table: &MetricTable, least: f64, leader: usize, at: usize, worse: f64) 
     (ratio >= WORTH_TELLING && ratio.ln() >= SHARE_LEAST * worse.ln()).then_some(ratio)
 }
 
-/// Whether somebody who is shown to be faster has as much of a count.
-fn is_overtaken(ranked: &MetricTable, counts: &MetricTable, at: usize) -> bool {
+/// A quantity that explains a contender.
+struct Cause<'a> {
+    at: usize,
+    /// How many times worse than the leader it is.
+    worse: f64,
+    /// How many times the leader's the quantity is.
+    ratio: f64,
+    quantity: &'a Quantity,
+    table: &'a MetricTable,
+}
+
+/// Takes back what does not hold for others: somebody about as slow, whom nothing explains, has
+/// hardly more of it than the leader.
+fn refute(found: &mut Vec<Cause<'_>>, behind: &[(usize, f64)], leader: usize) {
+    let unexplained: Vec<(usize, f64)> =
+        behind.iter().filter(|(at, _)| !found.iter().any(|it| it.at == *at)).copied().collect();
+    found.retain(|cause| {
+        let has_little = |other: usize| {
+            let mean = |at: usize| cause.table.cells[at].mean;
+            let ratio = mean(other).zip(mean(leader)).map(|(its, own)| its / own);
+            ratio.is_some_and(|ratio| ratio < WORTH_TELLING)
+        };
+        !unexplained
+            .iter()
+            .any(|(other, worse)| worse.ln() >= NEARLY * cause.worse.ln() && has_little(*other))
+    });
+}
+
+/// Whether the processor time of the workload is known: not more than the machine's, and in each
+/// repeat about the same. The kernel counts some of it by ticks.
+fn is_measured(phase: &PhaseAnalysis) -> bool {
+    let Some(own) = phase.table("cpu") else { return false };
+    let machine = phase.table("machine_cpu");
+    own.cells.iter().enumerate().all(|(at, cell)| {
+        let values = || cell.figures.iter().map(|figure| figure.value);
+        let most = values().fold(0.0, f64::max);
+        let steady = most <= TICKS * values().fold(f64::INFINITY, f64::min) || most == 0.0;
+        let of_machine = |trial: u32| {
+            let all = &machine?.cells[at].figures;
+            all.iter().find(|figure| figure.trial == trial).map(|figure| figure.value)
+        };
+        let within = cell
+            .figures
+            .iter()
+            .all(|figure| of_machine(figure.trial).is_none_or(|all| figure.value <= MACHINE * all));
+        steady && within
+    })
+}
+
+/// Whether somebody who is shown to be faster, by a good part of what lies between the leader and
+/// this one, has as much of a count.
+fn is_overtaken(
+    ranked: &MetricTable,
+    counts: &MetricTable,
+    leader: usize,
+    at: usize,
+    worse: f64,
+) -> bool {
     let apart = ranked.pairs.iter().filter(|pair| pair.separated);
+    let mean = |at: usize| ranked.cells[at].mean;
+    // How far the other one is from the leader, as a share of how far this one is.
+    let share = |other: usize| {
+        let ratio = mean(other).zip(mean(leader)).map(|(its, own)| (its / own).ln().abs());
+        ratio.map(|ratio| ratio / worse.ln())
+    };
     apart
         .filter_map(|pair| pair.other(at))
         .filter(|other| is_ahead(ranked, *other, at))
+        .filter(|other| share(*other).is_none_or(|share| share < NEARLY))
         .any(|other| has_as_much(counts, other, at))
 }
 

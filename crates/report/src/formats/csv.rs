@@ -22,23 +22,38 @@ impl Format for Csv {
         Some("Write one row per measured figure as CSV")
     }
 
-    fn write(&self, _: &Analysis, run: &StoredRun, _: &Options) -> String {
+    fn write(&self, analysis: &Analysis, run: &StoredRun, _: &Options) -> String {
         let mut text = HEADER.to_owned();
         for trial in &run.trials {
             if trial.phases.is_empty() {
                 for choice in &trial.spec.workloads {
-                    row(&mut text, run, trial, [&choice.name, "", "", ""], None, status(trial));
+                    let called = called(analysis, trial, &choice.name);
+                    row(&mut text, run, trial, [called, "", "", ""], None, status(trial));
                 }
             }
             for phase in &trial.phases {
                 for (metric, unit, value) in raw(phase) {
-                    let names = [&*phase.workload, &*phase.phase, &*metric, unit];
+                    let workload = called(analysis, trial, &phase.workload);
+                    let names = [workload, &*phase.phase, &*metric, unit];
                     row(&mut text, run, trial, names, value, phase_status(trial, phase));
                 }
             }
         }
         text
     }
+}
+
+/// A workload's name; where several of a run have it, with what sets this one apart.
+fn called<'a>(analysis: &'a Analysis, trial: &StoredTrial, name: &'a str) -> &'a str {
+    let alike = || analysis.workloads.iter().filter(|it| it.name == name);
+    let choice = trial.spec.workloads.iter().rfind(|choice| choice.name == name);
+    let found = choice.filter(|_| alike().count() > 1).and_then(|choice| {
+        alike().find(|it| {
+            let its = it.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            its.eq(choice.parameters.iter())
+        })
+    });
+    found.map_or(name, |it| it.title.as_str())
 }
 
 fn row(

@@ -15,6 +15,7 @@ mod nilfs2;
 mod ntfs3;
 mod options;
 mod queue;
+mod raw;
 mod reiser4;
 mod reiserfs;
 mod tmpfs;

@@ -74,6 +74,7 @@ impl<'a> Options<'a> {
         for (name, value) in &contender.options {
             options.set(name, value)?;
         }
+        super::raw::check(contender)?;
         options.mkfs.extend(contender.mkfs.iter().cloned());
         Ok(options)
     }
