@@ -43,7 +43,7 @@ pub use parameters::{ParameterError, Parameters};
 pub use phase::{Cache, NotComparable, PhaseEvent, PhaseResult, PhaseStatus};
 pub use recorder::{Op, Recorded, Recorder};
 pub use seed::{Draw, Seed};
-pub use shown::{INVENTED_TREE, idle_parameters, shown};
+pub use shown::{idle_parameters, shown};
 pub use workload::{OwnFigure, Space, Workload};
 pub use workloads::{
     Better, BonnieCsv, FioSurroundings, Job, JobPhase, Metric, ORIGINALS, PRELOAD_COMMAND,

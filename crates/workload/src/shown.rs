@@ -22,7 +22,7 @@ pub fn shown(workload: &str, parameter: &str, value: &str) -> String {
 }
 
 /// The name of the source tree that is invented from the seed.
-pub const INVENTED_TREE: &str = "synthetic";
+const INVENTED_TREE: &str = "synthetic";
 
 /// The parameters of a workload that do nothing with this source tree, as a run's facts name it.
 pub fn idle_parameters(workload: &str, source_tree: &str) -> &'static [&'static str] {

@@ -79,6 +79,11 @@ pub(crate) fn standard_output_by_its_name_carries_the_document_alone() {
     let text = std::fs::read_to_string(&path).unwrap();
     let json = text.strip_prefix("before\n").expect("nothing is written over");
     assert!(serde_json::from_str::<serde_json::Value>(json).is_ok(), "{text}");
+    // The results themselves, under whatever name.
+    sandbox.run(&format!("{SMALL} --store s.db")).ended_with(0);
+    let over = sandbox.run("report latest --store s.db --json ./s.db").ended_with(2);
+    assert!(over.stderr.contains("it would be replaced"), "{}", over.stderr);
+    sandbox.run("report latest --store s.db").ended_with(0);
     let both = sandbox.run(&format!("{SMALL} --json - --csv /dev/stdout")).ended_with(2);
     assert!(both.stderr.contains("takes one document"), "{}", both.stderr);
 }

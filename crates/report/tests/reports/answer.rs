@@ -233,3 +233,79 @@ fn processor_time_is_a_cause_by_its_share_of_the_difference() {
     let why = answer["workloads"][0]["why"].as_str().unwrap_or_default();
     assert_eq!(why, "c takes 1.2 times the processor time of a, b 1.1 times", "{answer}");
 }
+
+/// A run of contenders with these times (ms), flushes and KiB written.
+fn counted(times: &[(&str, [f64; 3], u64, u64)]) -> store::StoredRun {
+    let given: Vec<(&str, &[f64])> = times.iter().map(|it| (it.0, &it.1[..])).collect();
+    let mut run = run_of(&given);
+    for trial in &mut run.trials {
+        let name = trial.spec.contender.name.as_str();
+        let (_, _, flushes, kib) = times.iter().find(|it| it.0 == name).unwrap();
+        let result = &mut trial.record.phases[0];
+        let device = result.device.as_mut().unwrap();
+        (device.flushes, device.writes) = (Some(*flushes), 5000);
+        (device.write_bytes, device.read_bytes) = (Bytes::from_kib(*kib), Bytes::ZERO);
+        (result.cpu.user, result.cpu.sys) = (Nanos::from_millis(10), Nanos::ZERO);
+        result.machine_cpu = Some(Nanos::from_millis(12));
+    }
+    run
+}
+
+fn why(run: &store::StoredRun) -> String {
+    json_answer(run)["workloads"][0]["why"].as_str().unwrap_or_default().to_owned()
+}
+
+/// All three wait for a second flush: it is said of all, and what else they write is no cause.
+#[test]
+fn a_cause_is_told_of_all_whom_it_explains_and_nothing_beside_it() {
+    let run = counted(&[
+        ("f2fs", [3000.0, 3001.0, 3002.0], 402, 800),
+        ("xfs", [6000.0, 6001.0, 6002.0], 802, 900),
+        ("ext4", [6030.0, 6031.0, 6032.0], 802, 1700),
+        ("btrfs", [6200.0, 6201.0, 6202.0], 802, 7200),
+    ]);
+    assert_eq!(
+        why(&run),
+        "xfs flushes 2.0 times as often as f2fs, ext4 2.0 times, btrfs 2.0 times"
+    );
+}
+
+/// xfs is as slow and writes less than the leader: bytes are not what makes btrfs slow.
+#[test]
+fn what_leaves_another_as_slow_unexplained_is_no_cause() {
+    let run = counted(&[
+        ("nj", [127.0, 127.5, 128.0], 400, 816),
+        ("xfs", [253.0, 253.5, 254.0], 400, 510),
+        ("btrfs", [255.0, 255.5, 256.0], 400, 7300),
+    ]);
+    assert_eq!(why(&run), "not explained by flushes, bytes, requests or processor time");
+}
+
+/// Times that were counted by ticks, or are longer than the machine's, explain nothing.
+#[test]
+fn processor_time_that_is_not_known_is_no_cause() {
+    let with = |cpu: &dyn Fn(&str, u32) -> u64, machine: &dyn Fn(&str, u64) -> u64| {
+        let mut run =
+            counted(&[("a", [25.0, 25.1, 25.2], 100, 800), ("b", [35.0, 35.1, 35.2], 100, 800)]);
+        for trial in &mut run.trials {
+            let name = trial.spec.contender.name.clone();
+            let micros = cpu(&name, trial.spec.block);
+            let result = &mut trial.record.phases[0];
+            result.cpu.user = Nanos::from_micros(micros);
+            result.machine_cpu = Some(Nanos::from_micros(machine(&name, micros)));
+        }
+        why(&run)
+    };
+    let unknown = "not explained by flushes, bytes or requests";
+    let own = |name: &str, _: u32| if name == "a" { 2600 } else { 8900 };
+    let more = |_: &str, micros: u64| micros + 100;
+    let less = |name: &str, micros: u64| if name == "b" { 6860 } else { micros + 100 };
+    assert_eq!(with(&own, &more), "b takes 3.4 times the processor time of a");
+    assert_eq!(with(&own, &less), unknown);
+    let ticks = |name: &str, block: u32| match (name, block) {
+        ("a", _) => 1700,
+        (_, 0) => 2790,
+        _ => 8910,
+    };
+    assert_eq!(with(&ticks, &more), unknown);
+}

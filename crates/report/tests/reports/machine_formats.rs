@@ -6,7 +6,7 @@ use report::{FORMATS, Options, SCHEMA_VERSION};
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::synthetic::{Synthetic, phase, planted};
+use crate::synthetic::{Synthetic, parameters, phase, planted};
 use crate::{odd_runs, rendered};
 
 fn json(run: &store::StoredRun) -> Value {
@@ -278,4 +278,37 @@ fn bencher_and_hyperfine_get_the_figures_of_the_tables() {
         assert!(at("min") <= at("median") && at("median") <= at("max"), "{entry}");
         assert!(at("min") <= at("mean") && at("mean") <= at("max"), "{entry}");
     }
+}
+
+/// Two workloads that begin alike and are as long, as two files of models may be.
+#[test]
+fn workloads_that_look_alike_have_names_of_their_own_in_every_format() {
+    let phases = vec![phase("filebench", "run", 1.0, &[("read", 4000)])];
+    let mut run = Synthetic { phases, ..Synthetic::small() }.run();
+    let other = Synthetic { seed: 2, ..Synthetic::small() };
+    let other =
+        Synthetic { phases: vec![phase("filebench", "run", 2.0, &[("read", 4000)])], ..other };
+    let first = run.trials.len() as u32;
+    for trial in &mut run.trials {
+        trial.spec.workloads[0].parameters = parameters(&[("file", "# my model\nrun 60\n")]);
+    }
+    let mut others = other.run().trials;
+    for trial in &mut others {
+        trial.ordinal += first;
+        trial.spec.workloads[0].parameters = parameters(&[("file", "# my model\nrun 61\n")]);
+    }
+    run.trials.extend(others);
+    let bencher: Value =
+        serde_json::from_str(&rendered("bencher", &run, Options::default())).unwrap();
+    assert_eq!(bencher.as_object().unwrap().len(), 6, "{bencher}");
+    let metrics = rendered("openmetrics", &run, Options::default());
+    let series: Vec<&str> = metrics
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.rsplit_once(' ').map(|(series, _)| series))
+        .collect();
+    assert_eq!(series.iter().collect::<BTreeSet<_>>().len(), series.len());
+    let csv = rendered("csv", &run, Options::default());
+    let second = csv.lines().filter(|line| line.contains(") #2\"")).count();
+    assert_eq!(2 * second, csv.lines().count() - 1, "{csv}");
 }
