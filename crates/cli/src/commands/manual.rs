@@ -4,7 +4,7 @@ use clap::CommandFactory;
 use files::Directory;
 
 use crate::arguments::{Arguments, Completions, Man};
-use crate::exit::{Ended, Exit, Failure};
+use crate::exit::{EXIT_CODES, Ended, Exit, Failure};
 use crate::files::write_whole_in;
 use crate::output::print_document;
 
@@ -23,7 +23,8 @@ pub(crate) fn man(arguments: &Man) -> Ended {
     };
     let directory = Directory::hold_or_make_for_outputs(&arguments.directory)
         .map_err(|error| failed(error.source))?;
-    let mut command = Arguments::command();
+    // With all commands, also those that the help only names.
+    let mut command = Arguments::command().after_help(EXIT_CODES);
     command.build();
     let mut pages = Vec::new();
     add_pages("fstrial", &command, &mut pages);

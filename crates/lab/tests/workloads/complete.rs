@@ -43,12 +43,14 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
 ];
 
 /// Whether another test runs it. A system to boot: the test `boot`. A program of one's own:
-/// whatever it is. What makes its filesystem anew: a test of its own.
+/// whatever it is. What makes its filesystem anew: a test of its own. A model of Filebench, which
+/// these settings cannot hold: the command's tests.
 fn is_elsewhere(workload: &dyn Workload) -> bool {
     let description = workload.describe();
     description.inputs.contains(&InputKind::System)
         || description.inputs.contains(&InputKind::OwnProgram)
         || workload.needs_own_filesystem().is_some()
+        || description.name == "filebench"
 }
 
 /// All of the table: those with settings first.
