@@ -81,7 +81,9 @@ pub(crate) struct Run {
 
     /// Resume an interrupted run: its id, or latest
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest",
-          conflicts_with_all = ["workloads", "repeats", "seed", "scale", "verify", "sequence"],
+          conflicts_with_all = ["workloads", "repeats", "seed", "scale", "verify", "sequence", "mail",
+          "source_tree", "fs", "size", "contenders", "timeout", "testbed", "dir", "device", "loop_dir",
+          "lab", "profile", "disk", "changes", "processors"],
           help_heading = OFTEN)]
     pub(crate) resume: Option<String>,
 

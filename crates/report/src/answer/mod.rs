@@ -320,11 +320,15 @@ fn verdict(headline: &Headline<'_>, contenders: &[Conditions]) -> String {
         return "no contender has a figure that can be compared.".to_owned();
     };
     let found = sentences::of_table(table, standing, headline.things, contenders);
-    match untouched(phase) && standing.leader.is_some() {
+    match untouched(phase) {
+        false => format!("{found}."),
+        true if standing.leader.is_none() => format!("{found}; nothing reached the disk."),
+        true if headline.is_own => {
+            format!("not decided by the disk, which nothing reached. Compared: {found}.")
+        }
         true => format!(
             "not decided by the disk, which nothing reached. Processors were compared: {found}."
         ),
-        false => format!("{found}."),
     }
 }
 
