@@ -302,7 +302,9 @@ fn check_room(directory: &Directory, size: Bytes) -> Result<(), LoopError> {
         dir.display().to_string(),
         format!("a loop file of {size} needs {needed} with headroom, and {free} are free"),
     )
-    .with_next("free some space, name another directory (--loop-dir) or make it smaller (--size, --scale)")
+    .with_next(
+        "free some space, name another directory (--loop-dir) or make it smaller (--size, --scale)",
+    )
     .into())
 }
 

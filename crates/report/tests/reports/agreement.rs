@@ -1,4 +1,4 @@
-//! Two runs of invented figures, held against each other as `lab agreement` does.
+//! Two runs of invented figures, held against each other as `self agreement` does.
 
 use report::{agreements, analyse, nearness, two_times};
 

@@ -14,7 +14,7 @@ use crate::places::Here;
 use crate::progress::Watch;
 use crate::testbeds;
 
-/// Half of what `lab agreement --here` compares: the other half is held out of any fitting.
+/// Half of what `self agreement --here` compares: the other half is held out of any fitting.
 pub(super) const WORKLOADS: [&str; 3] = ["maildir-write", "tree", "postmark"];
 /// Phases shorter than this (in seconds) on either side are left out: they show the clock's
 /// resolution more than the processor's speed.

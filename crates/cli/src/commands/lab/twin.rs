@@ -1,5 +1,5 @@
 //! The same matrix on loop files of this machine and in the lab, in turn: what
-//! `lab agreement --here` compares.
+//! `self agreement --here` compares.
 
 use std::collections::BTreeMap;
 
